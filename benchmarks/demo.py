@@ -152,10 +152,10 @@ def show_arithmetic(options: DemoOptions, console: Console) -> None:
 
 
 def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[str, Any]:
-    """Call each function in a process of its own, all at once, draw their progress, and return what they return.
+    """Call each function in a separate process, all at once, draw their progress, and return their results.
 
     Args:
-        work: by name, a function and its arguments, before which it gets a callback for `TrainingProgress`.
+        work: name -> (function, arguments). The function's first argument is a callback for `TrainingProgress`.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -231,7 +231,7 @@ def _work(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], m
 def _train(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> None:
     from ..agents.grpo.learner import Learner
 
-    # The terminal is the parent's; what a person should know is in the report.
+    # The parent owns the terminal, so drop messages; the report has all that the user needs.
     Learner.start(folder, config).run(tell, lambda sentence: None)
     if config.steps:
         _write_report(folder)

@@ -26,14 +26,14 @@ def show_model(model: str, seed: int, out: Path, steps: int | None, console: Con
     Args:
         model: a registered name, a folder, a hub id or a .gguf file.
         out: folder for the run.
-        steps: of the run; None takes those of the case "sums" of `palaestra bench models`.
+        steps: steps of the run; None takes the steps of the case "sums" of `palaestra bench models`.
 
     Returns:
         The exit code of the training.
     """
     begun = time.monotonic()
     arguments = CASES["sums"].arguments(model, seed, steps=steps)
-    config = read_config(arguments)  # a model that is not there is told before torch loads
+    config = read_config(arguments)  # reports a missing model before torch is loaded
     from ..agents.grpo.learner import Learner
 
     console.print(f"palaestra train {shlex.join([*arguments, '--out', str(out)])}", soft_wrap=True, highlight=False)

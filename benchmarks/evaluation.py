@@ -1,8 +1,8 @@
-"""``palaestra bench evaluation``: what `palaestra.evaluate` costs beside the agent and the environment.
+"""``palaestra bench evaluation``: the overhead of `palaestra.evaluate` over the agent and the environment.
 
 Four figures: wall time with replies of very different lengths, against the best schedule of the same replies; memory of
-many replies waited for at once; processor time against a bare loop of ``reset`` and ``step``; and the time in which an
-answer of 200 kB of thoughts is judged.
+many concurrent replies; processor time against a bare loop of ``reset`` and ``step``; and the time to judge an answer
+with 200 kB of thoughts.
 
 examples:
   palaestra bench evaluation
@@ -125,7 +125,7 @@ def measure_memory(many: int) -> float:
 
 
 def measure_overhead(episodes: int, seed: int) -> float:
-    """Processor time of an evaluation over that of a bare loop of the same episodes; the least of three each."""
+    """Measure the ratio of an evaluation's processor time to a bare loop's over the same episodes, minima of three."""
 
     def answer(observation: str) -> str:
         return str(sum(int(number) for number in re.findall(r"\d+", observation)))

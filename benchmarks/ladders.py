@@ -1,11 +1,11 @@
-"""``palaestra bench ladders``: whether being good at the rungs of a ladder gives some success on the next ones.
+"""``palaestra bench ladders``: transfer of success from the rungs of a ladder to the next ones.
 
 A tiny model is warmed up on solutions of the lower rungs of a family, as `palaestra train --warmup.axis` does, and then
 answers held-out tasks of single rungs, in groups of 16. On a ladder that a teacher can climb, success is high up to the
-last rung shown, small but not zero on the next, where groups have mixed outcomes, and gone further up. Where it is zero
-on the next rung, reinforcement learning cannot begin there; where it stays high, there is nothing to climb.
+last rung shown, small but not zero on the next rung, where groups have mixed outcomes, and zero further up. If it is
+zero on the next rung, reinforcement learning cannot begin there; if it stays high, there is nothing to climb.
 
-With a model of your own there is no warm-up: it answers the tasks of other ladders as it is, in groups of 8.
+A given --model has no warm-up: it answers the tasks of other ladders, in groups of 8.
 
 examples:
   palaestra bench ladders
@@ -51,13 +51,13 @@ class LadderCase:
     Attributes:
         env: id of the environment.
         axis: the axis to climb.
-        shown: the lowest and the highest rung that the warm-up shows solutions of; empty without warm-up.
+        shown: the lowest and the highest rung with solutions in the warm-up; empty without warm-up.
         rungs: the rungs that are measured.
         highest: the highest rung of the runs that climb.
-        fixed: the other axes.
+        fixed: values of the other axes.
         warmup: the warm-up's other settings.
         options: further arguments of the environment.
-        tokens, turns, context: most tokens of an action, most actions, and most tokens in all.
+        tokens, turns, context: limits on the tokens of an action, on actions, and on tokens in all.
         system: system prompt of a chat model.
     """
 
@@ -116,7 +116,7 @@ CLIMB: dict[str, Any] = {
     "eval_every": 0,
     "checkpoint_every": 100_000,
     "keep_trajectories": 0,
-    # A run in which nothing is learned is a result.
+    # A run without learning is a result too, so do not stop it early.
     "patience": Patience(0, 0, 0, 0),
 }
 
@@ -204,7 +204,7 @@ def _zero_shot(
     context: int = 160,
     **fixed: Any,
 ) -> LadderCase:
-    """A ladder for a model that answers as it is."""
+    """Make a ladder for a model without warm-up."""
     env, no_warmup = f"palaestra/{family}-v0", WarmUp(steps=0)
     return LadderCase(env, axis, (), rungs, max(rungs), fixed, no_warmup, tokens=tokens, context=context, system=system)
 
@@ -304,8 +304,8 @@ def measure(
 
     Args:
         groups: held-out tasks of each rung.
-        watch: called with what is being done.
-        model: one that is measured as it is instead.
+        watch: called with a description of the current work.
+        model: a model to measure without warm-up instead.
 
     Raises:
         MissingExtra: torch or transformers is absent.
@@ -364,7 +364,7 @@ def measure_held_out(
     groups: int,
     samples: int = SAMPLES,
 ) -> Variance:
-    """Play groups of ``samples`` episodes on held-out tasks, the same whenever they are asked for.
+    """Play groups of ``samples`` episodes on held-out tasks; every call plays the same tasks.
 
     Args:
         part: axes and their values or ranges, such as those of one rung.
@@ -372,13 +372,13 @@ def measure_held_out(
     from ..agents.grpo.collection import token_limits
     from ..agents.grpo.warmup import measure_variance
 
-    tasks = copy.copy(held_out)  # with the same environments, as to make them takes longer than to play
+    tasks = copy.copy(held_out)  # shares the environments: making them takes longer than playing
     tasks.param_space = held_out.param_space.restrict(**part)
     return measure_variance(language, tasks, config.seed, token_limits(config), samples, groups=groups)
 
 
 def describe(ladder: LadderCase) -> str:
-    """One line on what is shown and what is fixed."""
+    """Describe the shown rungs and the fixed axes in one line."""
     fixed = [f"{name}={value}" for name, value in {**ladder.fixed, **ladder.options}.items()]
     if not ladder.shown:
         return ", ".join([f"{ladder.axis} of {ladder.env}", *fixed])

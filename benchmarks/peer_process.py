@@ -17,19 +17,19 @@ class PeerProcess:
     Args:
         python: the interpreter.
         file: the program, which imports nothing of this package.
-        *arguments: what it is given.
+        *arguments: arguments of the program.
 
     Attributes:
-        versions: version of each peer, by its name; or what else the first line says.
+        versions: name of each peer -> version; or other content of the first line.
 
     Raises:
         InputError: the process ended before it answered; `ask` raises it too.
     """
 
     def __init__(self, python: Path, file: str, *arguments: str):
-        # Peers put their files where they are started.
+        # Peers write files into their working directory.
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
-        # -P: the file's own folder has modules whose names are also those of libraries.
+        # -P: modules in the file's folder have the same names as libraries and would shadow them.
         self._process = subprocess.Popen(
             [str(python.absolute()), "-P", file, *arguments],
             stdin=subprocess.PIPE,

@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def take_turn(given: tuple[ProcessesBenchOptions, str]) -> list[dict[str, Any]]:
-    """One process of a side; that of rank 0 returns the times of each update, s, and each process's memory, MiB."""
+    """Run one process of a side. Rank 0 returns the times of each update (s) and the memory of each process (MiB)."""
     import torch
     import transformers.modeling_utils  # noqa: F401 - its memory is not the model's
 
@@ -187,8 +187,8 @@ def make_groups(options: ProcessesBenchOptions) -> list[Any]:
 
 
 def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:
-    """Medians of the sides, medians and quartiles of the ratios of equal updates to one process; and the largest memory
-    of the first process and of the others."""
+    """Format the medians of the sides, the medians and quartiles of the ratios to one process for equal updates, and
+    the largest memory of the first process and of the others."""
     one, *others = options.sides
     threads = f"{options.threads} thread{'s' * (options.threads > 1)} each"
     head = [f"one and {options.processes} processes, {threads}", one]

@@ -102,7 +102,7 @@ def _bonus(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
-    """Design the reward of one level, and say what it does."""
+    """Design the reward of one level and describe it."""
     import gymnasium as gym
 
     from ..agents.students.bonuses.designed import DesignedBonus

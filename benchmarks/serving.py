@@ -1,9 +1,9 @@
-"""``palaestra bench serve``: how fast `palaestra serve` answers many players, and what many sessions leave behind.
+"""``palaestra bench serve``: latency and throughput of `palaestra serve`, and its resources over many sessions.
 
-The server is a process of its own; the players are here. Two figures: the time from a step's message to its answer
-while all sessions play, each thinking for a random time before a step, and the most steps a second, where nobody
-thinks. Then sessions follow one another (connect, reset, step, leave; a third of them by a broken connection), and the
-server's memory, threads and open files are compared with those after the first hundred.
+The server is a separate process; the players run in this one. Two figures: the time from a step's message to its
+answer while all sessions play, each waiting for a random time before a step; and the most steps per second, without
+waits. Then sessions follow one another (connect, reset, step, leave; a third of them by a broken connection), and the
+server's memory, threads and open files are compared with their values after the first hundred sessions.
 
 examples:
   palaestra bench serve
@@ -182,7 +182,7 @@ async def measure_latencies(process: int, address: str, options: ServeBenchOptio
 
 
 async def measure_left(process: int, address: str, options: ServeBenchOptions) -> tuple[Left, Left]:
-    """Play sessions one after another, `_AT_ONCE` side by side; return what the server held after `WARM` of them, and
+    """Play sessions one after another, `_AT_ONCE` side by side. Return the server's resources after `WARM` sessions and
     at the end."""
     turns = iter(range(options.in_a_row))
 

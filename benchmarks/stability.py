@@ -1,8 +1,8 @@
-"""``palaestra bench stability``: why a small run loses what it could do, one factor at a time.
+"""``palaestra bench stability``: causes of a small run's loss of success, one factor at a time.
 
 The tiny model climbs a ladder of secret codes with GRPO at three times the usual learning rate. From a checkpoint
-shortly before its success falls the run goes on several times: as it was, and with one thing changed. Weights,
-optimiser and teacher are the same then, and so are the random numbers of each stream.
+shortly before its success falls, the run is resumed several times: unchanged, and with one change each. Weights,
+optimiser and teacher are the same, and so are the random numbers of each stream.
 
 examples:
   palaestra bench stability
@@ -41,20 +41,20 @@ CHANGES: dict[str, dict[str, Any]] = {
     "lr-3e-4": {"lr": 3e-4},
     "guard": {"guards": "max_token_change(limit=1)"},
 }
-"""What is changed -> entries of the configuration, those of stages among them."""
+"""Name of a change -> entries of the configuration, including entries of stages."""
 _STAGES = frozenset(item.name for item in dataclasses.fields(Stages))
 
 
 @dataclass(frozen=True)
 class StabilityOptions:
     only: tuple[str, ...] = ()
-    """Which changes to try; all by default."""
+    """Changes to try; all by default."""
     seed: int = 0
-    """Of the run."""
+    """Seed of the run."""
     start: int = 90
-    """The step whose checkpoint the run goes on from."""
+    """Step of the checkpoint from which the run is resumed."""
     steps: int = 11
-    """Steps that it goes on."""
+    """Number of steps after the checkpoint."""
     streams: int = 3
     """Streams of random numbers for each change; the first is the run's own."""
     tasks: int = 64
@@ -148,7 +148,7 @@ def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None
 
 
 def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
-    """A configuration with some entries replaced, those of stages among them."""
+    """Return a configuration with some entries replaced, including entries of stages."""
     stages = {name: value for name, value in entries.items() if name in _STAGES}
     others = {name: value for name, value in entries.items() if name not in _STAGES}
     return replace(config, **others, stages=replace(config.stages, **stages))

@@ -6,8 +6,9 @@
     action_tools(env)                                # (ToolFunction(name="guess", parameters={"word": ...}),)
     env.step(write_action(env, "guess", {"word": "crane"}))
 
-An environment with tools of its own offers those, and a function for the answer where it has none. Any other offers one
-function: with the name in `NAMES`, or named after the form of its answers, described by its docstring's "Action".
+An environment with tools offers its tools, plus a function for the answer if no tool takes it. Any other environment
+offers one function: with the name in `NAMES`, or named after the form of its answers, described by its docstring's
+"Action".
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _ACTION = re.compile(r"^Actions?:\n(.*?)(?=\n\s*\n|\n\S|\Z)", re.DOTALL | re.MUL
 
 
 def action_tools(env: gym.Env[Any, Any]) -> tuple[ToolFunction, ...]:
-    """The functions by which every action of an environment with text actions can be taken; at least one."""
+    """List the functions, at least one, that together express every action of an environment with text actions."""
     own = functions_of(env)
     if own:
         return own if any(function.answers for function in own) else (*own, _ANSWER)

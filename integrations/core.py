@@ -1,4 +1,4 @@
-"""Episodes in text from plain data: what every integration stands on.
+"""Episodes in text from plain data: the basis of every integration.
 
     from palaestra.integrations.core import TextEpisode, make_rows
 
@@ -10,7 +10,8 @@
     print(episode.result())                        # reward, success, terms, validity
 
 An `EpisodeRow` names an episode by id, arguments, options and seed: strings and an int, so that it fits any table and
-plays alike in every process. `TextEpisode` builds the environment and plays it; `EpisodeResult` is the outcome.
+gives the same episode in every process. `TextEpisode` builds the environment and plays it; `EpisodeResult` is the
+outcome.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from ..errors import InputError, shorten
 from ..rewards.recording import Recording
 
 OVER = "The episode is over"
-"""How the sentence begins that tells a player of the end."""
+"""First words of the sentence that reports the end of an episode to the player."""
 COLUMNS = (
     "prompt", "answer", "env", "seed", "kwargs", "options", "task_id", "params", "difficulty",
 )  # fmt: skip
-"""Of a sample: the first observation; the reference solver's first action ("" where there is none); the episode, as in
+"""Columns of a sample: the first observation; the reference solver's first action ("" without one); the episode, as in
 `EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
 
 
@@ -184,14 +185,14 @@ class TextEpisode:
         return observation
 
     def act(self, action: Any) -> str:
-        """Take a turn and return what the player is told: the next observation, or at the end the feedback, with what
-        was wrong with the action, and a sentence that begins with `OVER` once the episode has ended.
+        """Take a turn and return the text for the player: the next observation, or at the end the feedback. The text
+        includes the error of a faulty action, and after the end a sentence that begins with `OVER`.
 
-        An exception of the environment is the machinery's failure: it passes through, and the episode is over and has
-        no score.
+        An exception of the environment is a failure of the machinery. It is propagated, and the episode is over without
+        a score.
 
         Raises:
-            InputError: the episode is over, or none has begun.
+            InputError: the episode is over or has not begun.
         """
         recording = self.recording
         if self.over:
@@ -339,7 +340,7 @@ def make_samples(
 
 
 def _first_action(episode: TextEpisode) -> str:
-    """Return what the reference solver does first. Only a question's answer is of use by itself, so games have none."""
+    """Return the reference solver's answer to a question; "" for games, whose first action is no use by itself."""
     if not has_one_answer(episode.env):
         return ""
     return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]

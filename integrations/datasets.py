@@ -1,4 +1,4 @@
-"""Tasks of an environment as a Hugging Face data set: for other trainers, for sharing, and for a look at them.
+"""Tasks of an environment as a Hugging Face data set, for other trainers, for sharing and for inspection.
 
     from palaestra.integrations.datasets import push, save, to_dataset
 
@@ -7,9 +7,9 @@
     save("countdown", "palaestra/Countdown-v0", n=1000)        # a folder: train and test as Parquet, and a card
     push("me/countdown", "palaestra/Countdown-v0", n=1000)     # the same, to the Hub
 
-Every row has the seed, arguments and options of its episode, by which `palaestra.integrations.core.TextEpisode` plays
-it again, exactly: a reward is computed by the environment, not from the reference. On the command line: ``palaestra
-dataset palaestra/Countdown-v0 --out countdown``.
+Every row has the seed, arguments and options of its episode, from which `palaestra.integrations.core.TextEpisode`
+replays it exactly: the environment computes the reward, not a comparison with the reference. On the command line:
+``palaestra dataset palaestra/Countdown-v0 --out countdown``.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def save(
 
     Args:
         n: episodes of the training split.
-        test: of the test split, a fifth of n by default; 0 leaves it out.
-        license: for the card; the tasks of environments that read other data sets have the licence of those.
-        lm_eval: write a task of lm-evaluation-harness over the test split as well; see `lm_eval_tasks`.
-        **kwargs: of the environment; not the split.
+        test: episodes of the test split, a fifth of n by default; 0 leaves it out.
+        license: licence on the card; environments that read another data set inherit that data set's licence.
+        lm_eval: also write a task of lm-evaluation-harness over the test split; see `lm_eval_tasks`.
+        **kwargs: arguments of the environment; not the split.
 
     Raises:
-        InputError: see `to_dataset` and `lm_eval_tasks.check_question`; or the folder is in use. Nothing is left there
-            if anything fails.
+        InputError: see `to_dataset` and `lm_eval_tasks.check_question`; or the folder is in use. A failure leaves
+            nothing there.
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -131,7 +131,7 @@ def push(repo: str, env_id: str, n: int, *, private: bool = False, **options: An
 
 
 def describe(env_id: str, counts: Mapping[str, int], seed: int, license: str, kwargs: Mapping[str, Any]) -> str:
-    """The data-set card: YAML for the Hub, then what the rows are and how they are made again."""
+    """Write the data-set card: YAML for the Hub, then a description of the rows and the calls that recreate them."""
     from .. import __version__
 
     name = env_id.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""An episode in a thread of its own, for servers and evaluations that play many at once on one event loop.
+"""An episode in a separate thread, for servers and evaluations that play many episodes at once on one event loop.
 
     episode = ThreadedEpisode()
     text = await asyncio.wrap_future(episode.begin(row))
@@ -6,7 +6,7 @@
         text = await asyncio.wrap_future(episode.act(await player(text)))
     episode.close()
 
-Environments may be bound to the thread that made them, may be slow, and may hang; none of it holds up the loop.
+An environment may be bound to the thread that made it, may be slow, and may hang; the loop never waits for it.
 """
 
 from __future__ import annotations

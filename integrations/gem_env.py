@@ -32,12 +32,12 @@ _SEEDS = 1 << 31
 class GemEnv(gem.Env):
     """An environment in text with GEM's methods.
 
-    ``info`` is ours but for what an agent must not see. An episode that the machinery cannot judge is a RuntimeError,
-    and no reward to learn from.
+    ``info`` is our ``info`` without the entries that an agent must not see. An episode that the machinery cannot judge
+    raises RuntimeError, so that no reward is learned from.
 
     Args:
         env: an id.
-        seed: of the episodes of resets without a seed.
+        seed: seed of the episodes after resets without a seed.
         **kwargs: the environment's arguments.
     """
 
@@ -97,12 +97,11 @@ class GemEnv(gem.Env):
 
 
 def register(env_id: str, name: str | None = None, **kwargs: Any) -> str:
-    """Register an environment with GEM; return the name by which ``gem.make`` takes it, where its arguments may be
-    overridden.
+    """Register an environment with GEM and return its name for ``gem.make``, which may override its arguments.
 
     Args:
         env_id: an environment that is played in text.
-        name: another name than the id.
+        name: name in GEM; by default the id.
         **kwargs: the environment's arguments.
 
     Raises:

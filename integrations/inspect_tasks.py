@@ -7,11 +7,11 @@
     from palaestra.integrations.inspect_tasks import task
     eval(task("palaestra/Wordle-v0", n=50, split="test"), model="ollama/qwen3")
 
-Every id played in text is a task of that name, which Inspect finds where palaestra is installed; the parameters of a
-task (``-T``) are those of `task`. A sample is an episode: the first observation is its input, and the conversation
-goes on until the episode is over. The scores are success, reward and progress; an episode that the machinery could
-not judge has no score and is in no mean. A question is judged by the scorer, so that any solver or agent of Inspect
-may answer it; a game needs the solver `play`.
+Every id played in text is a task of that name, which Inspect finds if palaestra is installed. The parameters of a task
+(``-T``) are the parameters of `task`. A sample is an episode: the first observation is its input, and the conversation
+continues until the episode is over. The scores are success, reward and progress; an episode that the machinery could
+not judge has no score and is in no mean. A question is judged by the scorer, so that any solver or agent of Inspect can
+answer it; a game needs the solver `play`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra("palaestra.integrations.inspect_tasks", "inspect") from None
 
 RESULT = "palaestra_result"
-"""Where a sample's store keeps the outcome of its episode so far, an `EpisodeResult` as a mapping."""
+"""Key in a sample's store of the episode's outcome so far, an `EpisodeResult` as a mapping."""
 _HOME = "palaestra/"
 _tasks: dict[str, Callable[..., Any]] = {}
 
@@ -53,13 +53,13 @@ def task(env_id: str, *, n: int = 100, split: str = "test", seed: int = 0, **kwa
 
     Args:
         env_id: an id with text observations and actions.
-        n: samples.
+        n: number of samples.
         split: "train", "test" or "all".
-        seed: of the first sample; the others follow.
-        **kwargs: of the environment, such as ``difficulty=0.5``.
+        seed: seed of the first sample; later samples count up from it.
+        **kwargs: arguments of the environment, such as ``difficulty=0.5``.
 
     Raises:
-        InputError: there is no such id, an argument does not fit, or it is not played in text.
+        InputError: an unknown id, an argument that does not fit, or an environment that is not played in text.
     """
     if env_id not in _tasks:
         make_text_env(env_id).close()
@@ -76,7 +76,7 @@ def play() -> Any:
         try:
             await _wait(episode.begin(EpisodeRow.read(state.metadata)))
             while True:
-                # Kept after every turn: a limit of Inspect's ends the solver, and what was reached is scored.
+                # Store the result after every turn: if a limit of Inspect ends the solver, the last result is scored.
                 state.store.set(RESULT, episode.result().plain())
                 if episode.over:
                     return state
@@ -121,7 +121,7 @@ def judge() -> Any:
 
 
 async def _answer(state: Any) -> tuple[dict[str, Any], str]:
-    """Play the last reply as the answer of a question; the outcome, and what the environment says to it."""
+    """Play the last reply as the answer to a question; return the outcome and the environment's feedback."""
     episode = ThreadedEpisode()
     try:
         row = EpisodeRow.read(state.metadata)

@@ -1,12 +1,12 @@
-"""A question environment as a task of lm-evaluation-harness (lm_eval): a folder that it takes by ``--include_path``.
+"""A question environment as a task of lm-evaluation-harness (lm_eval): a folder for its ``--include_path``.
 
     palaestra dataset palaestra/Countdown-v0 --n 500 --test 500 --lm-eval --out countdown
     lm_eval --include_path countdown --tasks palaestra_countdown --apply_chat_template \
         --model local-chat-completions --model_args model=NAME,base_url=http://127.0.0.1:8000/v1/chat/completions
 
-The folder is a data set (see `datasets`) with a task's YAML and the few lines of Python that it names, which call
-`load` and `score` here. The test split is evaluated. Metrics: success, reward, progress, and valid, the share of
-answers that could be judged; the others are means over those.
+The folder is a data set (see `datasets`) with a task's YAML and a few lines of Python, which call `load` and `score`
+here. The test split is evaluated. Metrics: valid, the share of answers that could be judged; and the means of success,
+reward and progress over the judged answers.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def load(folder: Path) -> dict[str, Any]:
 
 
 def score(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
-    """Judge the answer to a row. What could not be judged has no other metric than valid=0, and is in no mean."""
+    """Judge the answer to a row. An answer that could not be judged only has valid=0, and is in no mean."""
     episode = TextEpisode()
     try:
         episode.begin(doc)

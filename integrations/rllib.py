@@ -38,10 +38,10 @@ _NUMBERS = itertools.count()
 
 
 class JudgedSteps(gym.Wrapper[Any, Any, Any, Any]):
-    """Keeps of ``info`` what is plain and small, as RLlib stores that of every step and sends it between processes.
+    """Keeps only the small, plain entries of ``info``, as RLlib stores every step's and sends it between processes.
 
-    A step that the machinery could not judge is a RuntimeError, and no reward to learn from: RLlib drops such an
-    episode and makes the environment anew if ``config.fault_tolerance(restart_failed_sub_environments=True)`` says so.
+    A step that the machinery could not judge raises RuntimeError, so that no reward is learned from. RLlib drops such
+    an episode, and restarts the environment with ``config.fault_tolerance(restart_failed_sub_environments=True)``.
     """
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -63,24 +63,24 @@ def environment(
     host: str | None = None,
     **kwargs: Any,
 ) -> str:
-    """Register an environment with RLlib and return the name under which it takes it, for ``config.environment(name)``.
+    """Register an environment with RLlib and return its name for ``config.environment(name)``.
 
-    Observations are one array of float32 in [0, 1]. An ``env_config`` gives further arguments of the environment, or
-    others than ``kwargs``; with ``{"teacher": None}`` it is played without the teacher.
+    Observations are one array of float32 in [0, 1]. An ``env_config`` adds arguments of the environment or overrides
+    ``kwargs``; with ``{"teacher": None}`` the environment is played without the teacher.
 
     Args:
         env_id: an environment with arrays or numbers as observations, such as palaestra/DoorKey-v0.
-        teacher: a registered name, a teacher, or one that is served; None plays the environment's own distribution.
-        seed: of a teacher given by name.
+        teacher: a registered name, a teacher, or a served teacher; None plays the environment's distribution.
+        seed: seed of a teacher given by name.
         host: name or address under which env runners on other machines reach this one.
         **kwargs: the environment's arguments.
 
     Raises:
         MissingExtra: RLlib, or a package that it needs, is absent.
-        InputError: there is no such environment or teacher, it is played in text, or the teacher needs more than
-            returns.
+        InputError: an unknown environment or teacher, an environment that is played in text, or a teacher that needs
+            more than returns.
     """
-    # What does not fit is said here, and not by an env runner.
+    # Build the environment here, so that wrong arguments raise before an env runner starts.
     env = make_array_env(env_id, kwargs)
     name = f"{env_id}-{next(_NUMBERS)}"
     try:
@@ -106,10 +106,10 @@ def environment(
 
 
 def teacher_of(name: str) -> ServedTeacher:
-    """The teacher behind a name that `environment` returned here: its metrics, its state, and ``close()``.
+    """Return the teacher behind a name from `environment`, for its metrics, its state and ``close()``.
 
     Raises:
-        InputError: there is none.
+        InputError: the name has no teacher in this process.
     """
     if name not in _TEACHERS:
         raise InputError(f"no teacher was given for {name!r} in this process; environment(..., teacher=...) names one.")
@@ -140,7 +140,7 @@ class _Maker:
             raise InputError(f"'teacher' in an env_config can only be None, not {teacher!r}; give it to environment().")
         env = make_array_env(self.env_id, arguments)
         if teacher is not None:
-            # A handle of its own for each environment: closing one hangs up for that one alone.
+            # One handle per environment, so that closing an environment disconnects only itself.
             env = TeacherWrapper(env, teacher.handle(str(getattr(context, "worker_index", 0))))
         return JudgedSteps(Numbers(env))
 

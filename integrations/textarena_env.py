@@ -80,12 +80,12 @@ class TextArenaEnv(textarena.Env):
 
 
 def register(env_id: str, name: str | None = None, **kwargs: Any) -> str:
-    """Register an environment with TextArena; return the name by which ``textarena.make`` takes it. Observations repeat
-    the conversation, as in all of its games; those of "NAME-raw" are messages.
+    """Register an environment with TextArena and return its name for ``textarena.make``. Observations repeat the
+    conversation, as in all games of TextArena; under the name "NAME-raw" they are single messages.
 
     Args:
         env_id: an environment that is played in text.
-        name: another name than the id.
+        name: name in TextArena; by default the id.
         **kwargs: the environment's arguments.
 
     Raises:

@@ -45,10 +45,10 @@ __all__ = [
 
 
 class ToolEnvironment:
-    """Base of what TRL plays: holds an episode; a subclass for each environment has its actions as methods.
+    """Base of TRL's tool environments: holds an episode; the subclass of an environment has its actions as methods.
 
-    TRL makes tools of all public methods except ``reset`` and ``get_reward``, so there are no others. What a user may
-    want has a leading underscore: ``_episode``, the `TextEpisode`, and ``_result()``.
+    TRL turns all public methods except ``reset`` and ``get_reward`` into tools, so there are no other public ones.
+    Members for users have a leading underscore: ``_episode``, the `TextEpisode`, and ``_result()``.
     """
 
     _env_id: str
@@ -84,7 +84,7 @@ class ToolEnvironment:
         return self._episode.result()
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Take a turn. What does not fit is raised: TRL shows it to the model as an error."""
+        """Take a turn. Errors are raised; TRL shows them to the model."""
         episode = self._episode
         return episode.act("" if episode.over else write_action(episode.env, name, arguments))
 
@@ -103,22 +103,23 @@ class EnvironmentFactory:
 def environment(env_id: str, **kwargs: Any) -> EnvironmentFactory:
     """Make the ``environment_factory`` of ``GRPOTrainer`` for an environment.
 
-    Its tools are the environment's own, or one function such as ``guess(word)``; the model is told when the episode is
-    over, and calls after that are errors. ``get_reward`` gives the episode's return.
+    Its tools are the environment's tools, or one function such as ``guess(word)``. The end of the episode is reported
+    to the model, and later calls are errors. ``get_reward`` returns the episode's return.
 
     Args:
         env_id: an id with text observations and actions.
-        **kwargs: of the environment, such as ``difficulty=0.2``, ``split="train"``; a row's own have precedence.
+        **kwargs: arguments of the environment, such as ``difficulty=0.2``, ``split="train"``; a row's arguments take
+            precedence.
 
     Raises:
-        InputError: there is no such id, an argument does not fit, or it is not played in text.
+        InputError: an unknown id, an argument that does not fit, or an environment that is not played in text.
     """
     return EnvironmentFactory(env_id, write_object("kwargs", kwargs))
 
 
 def model(name: str) -> str:
-    """The folder of a registered model (``palaestra list models``) or a GGUF file, for TRL's trainer; any other folder
-    or hub id as it is.
+    """Return the folder of a registered model (``palaestra list models``) or a GGUF file, for TRL's trainer; any other
+    folder or hub id unchanged.
 
     Raises:
         InputError: the model is not installed or cannot be read.
@@ -134,10 +135,10 @@ def dataset(
     Its columns are "prompt" (messages), "env", "seed", "kwargs" and "options" (JSON).
 
     Args:
-        seed: of the first episode; the others follow.
-        tools: whether the episodes are played with tools, so that the prompt is `INSTRUCTION`, to which `environment`
-            adds the observation. None: yes, unless one answer ends the episode; then the prompt is the question.
-        **kwargs: of the environment.
+        seed: seed of the first episode; later episodes count up from it.
+        tools: True if the episodes are played with tools: the prompt is then `INSTRUCTION`, to which `environment` adds
+            the observation. False makes the question the prompt. None takes False if one answer ends the episode.
+        **kwargs: arguments of the environment.
 
     Raises:
         InputError: see `environment`; or the episodes have several turns and ``tools`` is False.

@@ -29,21 +29,21 @@ class Curriculum:
                     train_dataset=curriculum.dataset(), callbacks=[curriculum.callback()]).train()
 
     With tools, also give ``environment_factory=trl.environment(env_id)``: the environment gives the reward, and
-    `reward` only reports to the teacher. TRL draws one generation batch ahead, so the first two batches are drawn
-    before any reward, and each later one when the rewards of the last but one are known. The callback saves the teacher
-    with every checkpoint, and restores it in ``train(resume_from_checkpoint=...)``, which needs
-    ``GRPOConfig(ignore_data_skip=True)``. For one process, as each would have a teacher of its own.
+    `reward` only reports to the teacher. TRL prefetches one generation batch, so the first two batches are drawn before
+    any reward, and each later one with the rewards up to the last batch but one. The callback saves the teacher with
+    every checkpoint, and restores it in ``train(resume_from_checkpoint=...)``, which needs
+    ``GRPOConfig(ignore_data_skip=True)``. Only for a single process, as several would each have a separate teacher.
 
     Args:
         env_id: an id with text observations and actions.
         teacher: a name, or a teacher over the environment's parameters.
-        seed: of the teacher that is made, and of the episodes.
+        seed: seed of a teacher given by name, and of the episodes.
         tools: see `palaestra.integrations.trl.dataset`.
-        options: of the teacher that is made.
-        **kwargs: of the environment.
+        options: options of a teacher given by name.
+        **kwargs: arguments of the environment.
 
     Raises:
-        InputError: there is no such id or teacher, or the teacher asks for what TRL cannot do: measurements of the
+        InputError: an unknown id or teacher, or a teacher with requests that TRL cannot meet: measurements of the
             model, rewritten prompts, numbers of rollouts.
     """
 
@@ -161,7 +161,7 @@ class Curriculum:
         return SaveTeacher()
 
     def save(self, path: Path) -> None:
-        """Write the teacher's state; what was drawn and not yet rewarded is forgotten there."""
+        """Write the teacher's state, without the proposals that have no reward yet."""
         write_atomically(
             path, json.dumps({"env": self.env_id, "seed": self._seed, "teacher": self.teacher.state_dict()})
         )
@@ -170,7 +170,7 @@ class Curriculum:
         """Continue from a state that `save` wrote.
 
         Raises:
-            InputError: there is none, or it is of another teacher or environment.
+            InputError: the file is missing, or belongs to another teacher or environment.
         """
         if not path.is_file():
             raise InputError(

@@ -14,7 +14,7 @@ from verifiers.v1.dialects.chat import message_to_wire  # pyright: ignore[report
 
 class ChatHarnessConfig(vf.HarnessConfig):
     max_retries: int = 2
-    """Of a request that the endpoint refuses for now."""
+    """Largest number of retries of a request that the endpoint refuses temporarily."""
 
 
 class ChatHarness(vf.Harness[ChatHarnessConfig]):
@@ -50,6 +50,6 @@ class ChatHarness(vf.Harness[ChatHarnessConfig]):
         client = self._client.with_options(base_url=endpoint, api_key=secret, max_retries=self.config.max_retries)
         try:
             await client.chat.completions.create(model=ctx.model, messages=messages)
-        except APIError as error:  # the endpoint keeps what was wrong for the trace
+        except APIError as error:  # the endpoint keeps the error for the trace
             return vf.ProgramResult(exit_code=1, stdout="", stderr=str(error))
         return vf.ProgramResult(exit_code=0, stdout="", stderr="")

@@ -22,7 +22,7 @@ from .core import EpisodeResult, EpisodeRow, has_one_answer, make_samples, make_
 from .episode_thread import ThreadedEpisode
 
 INFO = "palaestra"
-"""Where a trace's ``info`` has the outcome, an `EpisodeResult` as a mapping."""
+"""Key in a trace's ``info`` of the outcome, an `EpisodeResult` as a mapping."""
 
 
 class PalaestraConfig(vf.TasksetConfig):
@@ -33,7 +33,7 @@ class PalaestraConfig(vf.TasksetConfig):
     split: Literal["train", "test", "all"] = "train"
     """The two have no task in common."""
     seed: int = 0
-    """Of the first task; the others follow."""
+    """Seed of the first task; later tasks count up from it."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
     """Further arguments of the environments, such as {"difficulty": 0.5}."""
 
@@ -113,7 +113,7 @@ class PalaestraEnv(vf.Env[PalaestraEnvConfig]):
                         if episode.over:
                             break
                         segment = await interaction.turn(observation)
-                finally:  # what was reached, for the task to judge when the interaction ends
+                finally:  # store the result so far, which the task judges when the interaction ends
                     interaction.trace.info[INFO] = episode.result().plain()
         finally:
             episode.close()

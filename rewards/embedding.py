@@ -47,9 +47,9 @@ class HashedNgrams:
     Args:
         sizes: numbers of units in an n-gram; (1, 2) counts single units and pairs.
         unit: "word", or "character" (of the text in lower case, white space as single spaces).
-        columns: None gives each n-gram of one call a column of its own, without collisions; rows of different calls are
-            then not comparable. A number maps the n-grams by hash to that many columns, the same in every call and
-            process. Beyond 32,768 different n-grams in one call, None maps them by hash as well.
+        columns: None gives each n-gram of one call a separate column, without collisions; rows of different calls are
+            then not comparable. A number hashes the n-grams to that many columns, the same in every call and process.
+            With more than 32,768 different n-grams in one call, None hashes them too.
 
     Raises:
         InputError: an n-gram size or a number of columns below 1, or an unknown unit.
@@ -129,11 +129,11 @@ class EmbeddingSource:
         """Read the argument ``embedder`` of a reward.
 
         Args:
-            embedder: a callable, or a name in `MODELS`; None reads the measures, whoever supplies them.
-            measures: what is read of an episode in the place of an embedding.
+            embedder: a callable, or a name in `MODELS`; None reads the measures from the episode.
+            measures: names of the measures that replace an embedding.
 
         Raises:
-            InputError: a text that is no name in `MODELS`, or something that cannot be called.
+            InputError: a name that is not in `MODELS`, or an object that is not callable.
         """
         if isinstance(embedder, str):
             check_choice("embedder", embedder, MODELS)
@@ -151,7 +151,7 @@ def collect_features(
     text: Callable[[Episode], str] = lambda e: e.response,
     name: str = "features",
 ) -> np.ndarray | None:
-    """One row an episode: the embedding of its text, or the extra ``name`` where ``embedder`` is None.
+    """Collect one row per episode: the embedding of its text, or the extra ``name`` if ``embedder`` is None.
 
     Returns:
         An array [N, D], or None if an entry is missing or not finite.

@@ -25,9 +25,9 @@ class Step:
         terms: the environment's named reward terms, summing to ``reward``.
         tokens: length of the action in tokens.
         logps: log-probability of each sampled token of the action, nats; None where they were not recorded.
-        action_error: why the environment could not use the action; None where it could.
-        feedback: the environment's words on the action.
-        extras: what the environment told about the state after the action, by the names of its ``supplies``.
+        action_error: reason why the environment could not use the action; None for a usable action.
+        feedback: the environment's comment on the action.
+        extras: the environment's measures of the state after the action, by the names in its ``supplies``.
     """
 
     observation: Any

@@ -1,7 +1,7 @@
-"""Functions as rewards: of an episode, or with the parameters that TRL and verifiers pass to theirs.
+"""Functions as rewards: with an episode as argument, or with the parameters of TRL's or verifiers' reward functions.
 
 TRL calls ``f(prompts, completions, **columns)`` with lists and reads a list; verifiers calls ``f(prompt, completion,
-answer, ...)`` for one reply and reads a number. Both are told from the names of the parameters.
+answer, ...)`` for one reply and reads a number. The names of the parameters decide which convention applies.
 """
 
 from __future__ import annotations

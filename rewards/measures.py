@@ -1,8 +1,8 @@
 """The table of measures: every quantity that a reward, a teacher, a component or a rollout strategy can ask for.
 
-A piece names what it reads in its ``needs``, by the names of this table. The producers are elsewhere: environments name
-theirs in ``supplies``, the learner's are registered in `palaestra.agents.grpo.measures`, and components name theirs in
-``provides``. ``palaestra list measures`` joins both sides. Whoever adds a new quantity adds a row with `add`:
+Readers list the measures that they read in ``needs``, by the names of this table. Producers are declared elsewhere:
+environments list their measures in ``supplies``, components in ``provides``, and the learner's are registered in
+`palaestra.agents.grpo.measures`. ``palaestra list measures`` joins both sides. A new quantity needs a row, see `add`:
 
     palaestra.rewards.measures.add("tidiness", "float", "share", "share of lines that are indented evenly")
 """
@@ -67,7 +67,7 @@ def list_brought(names: Collection[str]) -> str:
     return ", ".join(dict.fromkeys(filter(None, known)))
 
 
-# What environments tell of a task or an episode.
+# Measures of a task or an episode that environments supply.
 _ENVIRONMENT = """
 reference | text or data | | what the verifier compares an answer with
 solution_steps | list of text | | the worked solution, one step a line, the answer last
@@ -102,7 +102,7 @@ memory_stores | [K] lists of bool | | for each step, which of the texts written 
 target_tokens | int | tokens | length that the prompt asks for
 """
 
-# What the learner measures of an episode after it was played.
+# Measures that the learner computes after an episode was played.
 _LEARNER = """
 logps | [T] | nats | log-probability of each sampled token
 logps_without_prompt | [T] | nats | the same without the prompt before it
@@ -139,7 +139,7 @@ objective_rewards | {name: float} | reward | reward of each of several objective
 program_value | data | | what a reward program returned: sparse, dense terms by name, or an error
 """
 
-# What is found by asking again: completions, judges, models.
+# Measures that need further queries: completions, judges, models.
 _PROBERS = """
 prefix_values | [K + 1] | probability | success of answers forced after each part, the empty prefix first
 coalition_values | [2^K] | reward | value of the episode with each subset of its turns
@@ -158,7 +158,7 @@ agent | text | | which of several agents wrote the episode | several policies, w
 solver_scores | [S] | score | scores of the solvers of a proposed task | models that solve a proposed task
 """
 
-# What components of the loss read of a batch of N tokens.
+# Measures of a batch of N tokens, read by components of the loss.
 _BATCH = """
 logp_old | [N] | nats | log-probability under the policy before the update
 logp_ref | [N] | nats | under the reference policy

@@ -1,6 +1,6 @@
 """`Recording`: the record of one episode while it is played; the only place that reads the ``info`` of environments.
 
-What `reset` and `step` return goes in; steps, success, progress and validity come out, and an `Episode` for rewards.
+The results of `reset` and `step` go in; steps, success, progress, validity and an `Episode` for rewards come out.
 Rollouts, evaluation and wrappers all record with it.
 """
 
@@ -65,8 +65,8 @@ class Recording:
 
         Args:
             action: the agent's output.
-            result: what ``step`` returned for it: observation, reward, terminated, truncated and info.
-            seen: the observation that the agent saw, where that is not the environment's last one as it was.
+            result: result of ``step``: observation, reward, terminated, truncated and info.
+            seen: the observation that the agent saw, if it differs from the environment's last observation.
             tokens, logps: see `Step`.
 
         Returns:

@@ -14,9 +14,9 @@ base            method                     judges
 `BatchReward`   ``values(groups)``         the valid episodes of all tasks of a training step
 ==============  =========================  =============================================================
 
-A reward names in ``needs`` what it reads beyond texts, counts and the environment's rewards (log-probabilities, hidden
-states, prefix values); the caller puts these into ``Episode.extras``. Classes register by name; other packages
-contribute through the entry-point group ``palaestra.rewards``.
+A reward lists in ``needs`` the measures that it reads besides texts, counts and the environment's rewards, such as
+log-probabilities, hidden states or prefix values; the caller puts them into ``Episode.extras``. Classes register by
+name; other packages contribute through the entry-point group ``palaestra.rewards``.
 """
 
 from __future__ import annotations
@@ -39,18 +39,17 @@ R = TypeVar("R", bound="type[Reward]")
 
 
 class Reward:
-    """Base class; a subclass implements `value`, or ``__call__`` where it has several terms.
+    """Base class; a subclass implements `value`, or ``__call__`` if it has several terms.
 
     Attributes:
         name: the registered name, which is also the name of its term.
         paper: its source, with section or equation; empty for our own.
         needs: names of the entries of ``Episode.extras`` that it reads.
-        measure_options: by the name of a measure that it needs, options of what a learner measures it with.
-        learns_from: measures of a training batch that a learner hands to its method ``update``.
-        brings: what only the caller can bring, in words; "" where the learner or a shipped environment supplies all. A
-            registered reward that does not say brings what the measures that it needs ask for.
-        complete: True if its value is the reward of the whole episode, in place of the environment's own; False if it
-            is added to that.
+        measure_options: measure name -> options for the learner's measurement of it.
+        learns_from: measures of a training batch that a learner passes to its method ``update``.
+        brings: inputs that only the caller can supply, in words; "" if the learner or a shipped environment supplies
+            all. By default a registered reward derives it from the measures in ``needs``.
+        complete: True if its value replaces the environment's reward of the whole episode; False if it is added.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
             registered reward that claims it.
     """
@@ -97,8 +96,9 @@ class Reward:
     def verdict(self, episode: Episode, value: float | str | None) -> Verdict:
         """Build a verdict with one term; it is invalid if ``value`` is no finite number or the episode is invalid.
 
-        The score is ``value`` scaled from the bounds to [0, 1], or clipped to it where the reward is unbounded. Text
-        says why there is none, and is the feedback; without it, what the source of a score said that failed is.
+        The score is ``value`` scaled from the bounds to [0, 1], or clipped to [0, 1] if the reward is unbounded. A text
+        in place of a value is the reason of the failure and becomes the feedback. If ``value`` is None, the feedback
+        is the error message of the score source that failed.
         """
         value = None if value is None else read_number(value)
         if value is None or isinstance(value, str) or not episode.valid:
@@ -111,13 +111,13 @@ class Reward:
         return Verdict(score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: value})
 
     def _failure_of_scores(self, episode: Episode) -> str:
-        """Return what the sources of its scores, each a `scores.Score`, said where that of the episode was not
-        determined."""
+        """Return the error message of the first `scores.Score` of this reward that could not score the episode; "" if
+        none failed."""
         sources = [source for value in vars(self).values() for source in _each(value) if hasattr(source, "failure_of")]
         return next((said for source in sources if (said := source.failure_of(episode))), "")
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
-        """Return what a learner is to keep of a verdict among the episode's extras, by the names of measures."""
+        """Return the entries of a verdict, by measure name, that a learner adds to the episode's extras."""
         return {}
 
     # Training progress and saving.
@@ -185,8 +185,8 @@ class StepReward(Reward):
         raise NotImplementedError(f"{type(self).__name__} must implement values(episode) -> numbers, one a step.")
 
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
-        """Report the first observation of an episode, and the extras that came with it, to a reward that gives each
-        step its number as soon as it is taken and remembers the episode under way."""
+        """Start an episode with its first observation and extras. Only stateful rewards that score each step at once
+        need this."""
 
     def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
         """Reward of ``step`` right after it was taken; None where it depends on other steps.
@@ -367,7 +367,7 @@ def build(data: Mapping[str, Any]) -> Reward:
 def _build_rewards(value: Any) -> Any:
     """Replace every mapping with the "name" of a reward by the reward that it describes, also inside other mappings.
 
-    Other names are those of judges and verifiers, which whoever takes scores makes (see `terms.scores.as_scorer`).
+    Names of judges and verifiers stay: the reward that uses their scores builds them (see `terms.scores.as_scorer`).
     """
     if isinstance(value, Mapping) and "name" in value:
         return build(value) if value["name"] in REWARDS else value

@@ -83,10 +83,10 @@ def merge_runs(labels: Sequence[bool]) -> list[tuple[int, int, bool]]:
 def thought_rewards(labels: Sequence[bool], correct: bool, outcome: float, scale: float) -> np.ndarray:
     """Process rewards at the ends of thoughts (TP-GRPO, arXiv 2507.23317).
 
-    With them ``outcome + suffix_sums(result)`` is, in a correct solution, ``outcome`` on correct thoughts and
-    ``outcome - scale`` on wrong ones; in a wrong solution, ``outcome`` on thoughts that lead to its wrong answer and 0
-    on the others. For thoughts of alternating labels these are the paper's plus and minus ``scale`` (``outcome`` in
-    wrong solutions), and 0 on the last thought.
+    ``outcome + suffix_sums(result)`` is then, in a correct solution, ``outcome`` on correct thoughts and
+    ``outcome - scale`` on wrong ones; in a wrong solution, ``outcome`` on thoughts that lead to the wrong answer and 0
+    on the others. For thoughts with alternating labels the rewards are the paper's: plus and minus ``scale``
+    (``outcome`` in wrong solutions), and 0 on the last thought.
 
     Args:
         labels: for each step, true if it is correct (correct solution) or leads to the wrong answer (wrong solution).
@@ -116,14 +116,14 @@ def prefix_gains(v_k: ArrayLike) -> np.ndarray:
 def standardise_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
     """Standardise each step's gains over the group (population deviation); 0 where they are equal.
 
-    Episodes may have different lengths: step k is compared among those that have it (DenseGRPO, arXiv 2601.20218).
+    Episodes may have different lengths: step k is compared among episodes that reach it (DenseGRPO, arXiv 2601.20218).
     """
     rows = [_vector(row) for row in gains]
     result = [np.zeros_like(row) for row in rows]
     for k in range(max(map(len, rows), default=0)):
         here = [i for i, row in enumerate(rows) if len(row) > k]
         column = np.array([rows[i][k] for i in here])
-        # Rounding can give equal numbers a deviation above 0, hence no test of it alone.
+        # Rounding can give equal numbers a deviation above 0, so the range is tested too.
         if np.ptp(column) > 0 and column.std() > 0:
             for i, value in zip(here, (column - column.mean()) / column.std(), strict=True):
                 result[i][k] = value
@@ -158,8 +158,8 @@ def turning_point_gains(v_k: ArrayLike, first: bool = False) -> np.ndarray:
 def propagated_gains(v_k: ArrayLike, threshold: float = 0.0, ahead: int = 3, discount: float = 0.9) -> np.ndarray:
     """Prefix gains, where a step without a gain gets a share of the next one (VSRM, arXiv 2508.10293).
 
-    A step whose gain exceeds ``threshold`` in size keeps it. Any other step gets ``discount ** q`` times the first such
-    gain q steps later, with its sign, for q up to ``ahead``; where there is none it keeps its own.
+    A step keeps its gain if the gain's absolute value exceeds ``threshold``. Any other step gets ``discount ** q``
+    times the first such gain q steps later, with its sign, for q up to ``ahead``; without one it keeps its own gain.
     """
     gains = prefix_gains(v_k)
     result = gains.copy()

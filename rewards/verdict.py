@@ -26,7 +26,8 @@ class RewardSpan:
     Args:
         turn: index of the turn.
         start, stop: positions of the part's characters in the action.
-        reward: contained in what the turn gets in `Verdict.steps`, or in the verdict's reward where there are no steps.
+        reward: reward of the part; it is included in the turn's reward in `Verdict.steps`, or without steps in the
+            verdict's reward.
     """
 
     turn: int
@@ -47,8 +48,8 @@ class Verdict:
         score: quality in [0, 1].
         success: True if the task is solved. Partial credit is a score without success.
         valid: False if the judging failed (sandbox down, time limit of the verifier); such a verdict is masked.
-        terms: named parts of the reward; where given, the reward is their sum instead of the score.
-        feedback: one sentence on the result, suitable for the agent; of a verdict that is not valid, what failed.
+        terms: named parts of the reward; if given, the reward is their sum instead of the score.
+        feedback: one sentence on the result, suitable for the agent; for an invalid verdict, the failure.
         malformed: True if the answer does not have the required form at all; ``feedback`` then names the fault.
         extras: further results of the judging as plain data, by the names in the ``needs`` of rewards.
         steps: for each term that is made of rewards of turns, the reward of every turn; they sum to the term.
@@ -87,7 +88,7 @@ class Verdict:
 
     @property
     def reward(self) -> float:
-        """The sum of the terms where there are any, the score otherwise."""
+        """The sum of the terms, or the score if there are no terms."""
         return math.fsum(self.terms.values()) if self.terms else float(self.score)
 
     @property

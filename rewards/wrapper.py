@@ -13,7 +13,7 @@ from .reward import GroupReward, Reward, StepReward
 
 
 class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
-    """Adds a reward to the environment's own, or replaces it where the reward is complete.
+    """Adds a reward to the environment's own, or replaces it if the reward is complete.
 
     The reward is computed when the episode ends and added to the last step. A `StepReward` that implements ``at_once``
     (such as potential-based shaping of observations) is added step by step. Wrappers can be stacked.
@@ -26,12 +26,12 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         env: any environment with scalar rewards.
         reward: the reward to add.
         count: the length of an action in tokens; None counts the characters of a text, and 1 for any other action.
-        by_step: add the reward of each step at that step, also where it is read from the environment's extras, for
-            learners that see each step once. An episode that is cut off ends without what is known at its end only.
+        by_step: add the reward of each step at that step, also if it is read from the environment's extras, for
+            learners that see each step once. Rewards known only at the end are missing from an episode that is cut off.
 
     Raises:
-        InputError: the reward compares siblings, needs what is not in the environment's ``supplies``, or with
-            ``by_step`` is known at the end of an episode only.
+        InputError: the reward compares siblings, needs a measure that is not in the environment's ``supplies``, or with
+            ``by_step`` is known only at the end of an episode.
     """
 
     def __init__(

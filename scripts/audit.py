@@ -1,13 +1,13 @@
-"""``palaestra audit``: what practice on one task takes from the others, measured at a run's newest checkpoint; and of a
-student, how far its success falls when what it sees is changed.
+"""``palaestra audit``: interference between tasks at a language model's newest checkpoint, or the loss of a student's
+success under changes of its view.
 
-A language model is updated on each of some tasks alone, as the run's recipe updates it, and the log-probability of the
-scripted solver's answer to every task is measured before and after. The run itself is left as it is. A task whose
-attempts are all alike gives no update, and a row of zeros.
+A language model is updated on each of some tasks alone, with the run's recipe, and the log-probability of the scripted
+solver's answer to every task is measured before and after. The run itself is not changed. A task whose attempts all
+have the same reward gives no update, and a row of zeros.
 
 A student of a gridworld (ppo, go-explore) is attacked: at every step an adversary changes a few cells of its view to
-make it do what the adversary wants, which is learned from preferences between segments of its play. Beside it stands
-the success when as many cells are changed at random.
+steer it towards the adversary's goal, which is learned from preferences between segments of its play. For comparison,
+the table has the success with the same number of cells changed at random.
 
 examples:
   palaestra audit runs/first
@@ -51,11 +51,11 @@ class AuditOptions:
     tries: int = 64
     """Students: changes that the adversary tries for each cell, drawn at random."""
     play: int = 4_096
-    """Students: steps of play from which the adversary learns what it wants."""
+    """Students: steps of play from which the adversary learns its goal."""
     prefer: Literal["away", "idle"] = "away"
-    """Students: what the adversary wants: to lead the agent away from the end of its mission, or to stay in place."""
+    """Students: the adversary's goal: lead the agent away from the end of its mission, or make it stay in place."""
     seed: int = 0
-    """Of the tasks, the attempts and the attack."""
+    """Seed of the tasks, the attempts and the attack."""
     json: Path | None = None
     """Write the figures to this file as well."""
 
@@ -96,7 +96,7 @@ def _attack(config: AuditOptions) -> int:
     from rich.console import Console
 
     check_cells(config.cells, config.episodes, config.tries)
-    # What takes minutes says what it does, beside the table on standard output.
+    # The attack takes minutes: show its progress on standard error, as the table goes to standard output.
     console, errors = Console(), Console(stderr=True)
     with errors.status("") as status:
         agreement, rows = attack_student(

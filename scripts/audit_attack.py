@@ -16,14 +16,15 @@ WEAK = 0.2
 
 @dataclasses.dataclass(frozen=True)
 class AttackRow:
-    """Success of a student under changes of so many cells.
+    """Success of a student under an attack with a given number of changed cells.
 
     Attributes:
-        cells: the most cells of a view that are changed.
+        cells: largest number of cells of a view that are changed.
         kind: "none", "random" or "targeted".
-        success: of the episodes.
-        low, high: its 95 % interval.
-        closer: nats of KL by which the changes bring the student closer to what the adversary wants, mean of the steps.
+        success: success rate of the episodes.
+        low, high: 95 % interval of the success rate.
+        closer: mean over steps of the KL, in nats, by which the changes bring the student closer to the adversary's
+            target.
     """
 
     cells: int
@@ -37,23 +38,23 @@ class AttackRow:
 def attack_student(
     run: Path, cells: Sequence[int], episodes: int, tries: int, prefer: str, seed: int, play: int, watch: Any = None
 ) -> tuple[float, list[AttackRow]]:
-    """Attack the newest policy of a run on held-out tasks; the run is left as it is.
+    """Attack the newest policy of a run on held-out tasks; the run is not changed.
 
     Args:
         run: folder of a run of ppo or go-explore on a gridworld.
         cells: the numbers of cells to change.
-        episodes: of each evaluation.
+        episodes: episodes per evaluation.
         tries: changes tried for each cell.
-        prefer: what the adversary wants, of `observation_attack.PREFERENCES`.
-        seed: of the attack and the tasks.
-        play: steps of play from which the adversary learns what it wants.
+        prefer: the adversary's goal, a key of `observation_attack.PREFERENCES`.
+        seed: seed of the attack and the tasks.
+        play: steps of play from which the adversary learns its goal.
         watch: receives a sentence before each part.
 
     Returns:
         the share of preferences that the learned intention agrees with, and the rows.
 
     Raises:
-        InputError: no such run, or one whose student cannot be attacked.
+        InputError: the folder is no run, or its student cannot be attacked.
     """
     from ..agents.evaluation import evaluate
     from ..agents.students.observation_attack import (
@@ -89,7 +90,7 @@ def attack_student(
 
 
 def print_attack(agreement: float, rows: Sequence[AttackRow], prefer: str, console: Any) -> None:
-    """Print a table with a line for each row, and what it says in a sentence."""
+    """Print a table with a line for each row, and its conclusion in a sentence."""
     from rich import box
     from rich.table import Table
 

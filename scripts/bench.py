@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> object:
 
 
 def find_benchmarks() -> ModuleType | None:
-    """Find the package of the benchmarks; None where it was left out of what is installed."""
+    """Find the package of the benchmarks; None if it was left out of the installation."""
     try:
         return importlib.import_module("..benchmarks", __package__)
     except ModuleNotFoundError as error:

@@ -30,7 +30,7 @@ Shell = Literal["bash", "zsh", "fish"]
 @dataclass(frozen=True)
 class CompletionOptions:
     shell: tyro.conf.Positional[Shell]
-    """Which shell reads the script."""
+    """Shell that reads the script."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -190,7 +190,7 @@ _POSITIONALS = {
     "list": "tables",
     "completion": "shells",
 }
-"""Command -> what the words in none of its options are names of."""
+"""Command -> the kind of names that its positional words are."""
 
 
 if __name__ == "__main__":

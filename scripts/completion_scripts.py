@@ -149,16 +149,15 @@ complete -c palaestra -f -a '(__palaestra_find)'
 
 @dataclass(frozen=True)
 class CompletionWords:
-    """Everything that can be completed.
+    """Words that can be completed.
 
     Attributes:
-        commands: what may follow the program's name, and what may follow a command that has commands of its own
-            (key: that command; "" for the first).
+        commands: command -> its subcommands; the key "" has the commands of the program itself.
         options: "bench teachers" -> its options.
-        flags: "train --lora" style keys of options that take no value.
-        singles: those of options that take one value.
-        values: words -> the keys of options whose value is one of them. A key that ends in a space, "train ", is of
-            what stands in no option.
+        flags: keys such as "train --lora" of options without a value.
+        singles: keys of options that take one value.
+        values: words -> the keys of options whose value is one of these words. A key that ends in a space, "train ",
+            stands for the positional words of the command.
     """
 
     commands: dict[str, tuple[str, ...]]

@@ -49,7 +49,7 @@ class DatasetOptions:
     push: str | None = None
     """A data set on the Hugging Face Hub, user/name, to upload to; log in first with: hf auth login."""
     private: bool = False
-    """Of --push: a new data set is private."""
+    """With --push: make a new data set private."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

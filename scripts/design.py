@@ -65,16 +65,16 @@ class DesignOptions:
     """A reward of whole episodes, or factors of single steps for the reward and the bonus "lare"; factors are verified
     on the recorded episodes alone, in one round."""
     critic: str | None = None
-    """Who reviews a program that has passed all checks, as for --author; "none" for nobody. By default the author, and
-    nobody where that is scripted."""
+    """Who reviews a program that has passed all checks, as for --author; "none" for nobody. By default the author, or
+    nobody for a scripted author."""
     analyser: str | None = None
     """Who reads failed episodes between rounds, as for --critic."""
     rounds: int = 1
-    """Programs, each of which improves on the one before."""
+    """Number of programs, each an improvement of the previous one."""
     attempts: int = 3
-    """Replies in a round until the critic accepts one."""
+    """Largest number of replies in a round before the critic accepts one."""
     candidates: int = 1
-    """Programs in each round; above 1 needs words for training after --, as success after it chooses among them."""
+    """Programs per round; above 1 needs words for training after --, as success after training chooses among them."""
     run: Path | None = None
     """The folder of a run that has trained already; its episodes, and its program if it has one, begin the first
     round."""
@@ -87,7 +87,7 @@ class DesignOptions:
     env_option: Texts = ()
     """Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON."""
     seed: int = 0
-    """Of the recorded episodes."""
+    """Seed of the recorded episodes."""
     max_new_tokens: int = 2048
     """Longest reply of a model in tokens."""
     context: int = 16384

@@ -13,13 +13,13 @@ _ABBREVIATIONS = ("eq.", "eqs.", "sec.", "alg.", "fig.", "app.", "al.", "e.g.", 
 
 
 def summary(value: Any) -> str:
-    """Return the first sentence of a docstring on one line; "" if the object has no docstring of its own."""
-    # Not inspect.getdoc: a class without a docstring would be given its base's, which describes something else.
+    """Return the first sentence of a docstring on one line; "" for an object without a docstring."""
+    # Not inspect.getdoc: it gives a class without a docstring its base's, which describes something else.
     text = inspect.cleandoc(value.__doc__ or "").split("\n\n")[0]
     line = " ".join(text.split()).replace("``", "`")
     for end in re.finditer(r"[.!?]\s", line):
         sentence = line[: end.start() + 1]
-        # No sentence ends within brackets: what stands there is a citation.
+        # A full stop within brackets belongs to a citation and ends no sentence.
         if sentence.count("(") <= sentence.count(")") and not sentence.endswith(_ABBREVIATIONS):
             return sentence
     return line

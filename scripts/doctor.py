@@ -1,7 +1,7 @@
-"""``palaestra doctor``: what this machine can do, and the one command that adds each part that is missing.
+"""``palaestra doctor``: components that work on this machine, and for each missing one the command that installs it.
 
-Every component is really used once, through the code that environments and the learner use: a program runs in the
-sandbox, a database answers, Chromium shows a page. A check that takes too long is ended; none leaves anything behind.
+Every component is used once, through the code that environments and the learner use: a program runs in the sandbox, a
+database answers, Chromium shows a page. A check that takes too long is killed; no check leaves anything behind.
 
 examples:
   palaestra doctor
@@ -32,7 +32,7 @@ AT_ONCE = 4
 @dataclass(frozen=True)
 class DoctorOptions:
     check: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which checks; all by default."""
+    """Checks to run; all by default."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the outcome as JSON."""
     seconds: float = 60.0
@@ -41,7 +41,7 @@ class DoctorOptions:
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of a check: ``state`` is "ok", "missing" or "failed"; ``add`` is "" where nothing is to be added."""
+    """Outcome of a check: ``state`` is "ok", "missing" or "failed"; ``add`` is the install command or ""."""
 
     name: str
     group: str
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def examine(checks: dict[str, MachineCheck], seconds: float) -> list[CheckOutcome]:
-    """Run checks, a few at once, each that is not quick in a process of its own that is ended after so many seconds."""
+    """Run checks, a few at once. Each slow check runs in a separate process with a time limit of ``seconds``."""
     from rich.console import Console
 
     with Console(stderr=True).status(f"{len(checks)} checks"), ThreadPoolExecutor(AT_ONCE) as pool:
@@ -98,7 +98,7 @@ def _run_apart(name: str, check: MachineCheck, seconds: float) -> dict[str, str]
         last = errors.decode(errors="replace").strip().rpartition("\n")[2][:200]
         found = f"the check ended with {child.returncode}: {last}"
     finally:
-        # What a check has started ends with it.
+        # Kill the whole process group, so that processes that the check has started end with it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
         child.communicate()

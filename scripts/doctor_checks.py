@@ -1,8 +1,8 @@
 """Checks of ``palaestra doctor``: each check runs a component through the project's own code that uses it.
 
-A check is a function without arguments that returns what it found, in words, and raises where the component is absent
-or fails. Run as a module with a name, it does that one check in this process and prints its outcome as JSON, so that a
-check that hangs or crashes ends nothing else.
+A check is a function without arguments that returns its finding in words, and raises if the component is absent or
+fails. Run as a module with the name of a check, this file does that check and prints its outcome as JSON. A check that
+hangs or crashes then ends nothing else.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ..errors import InputError, MissingExtra
 
 @dataclass(frozen=True)
 class MachineCheck:
-    """One thing that this machine has or lacks.
+    """Check for one component of this machine.
 
     Attributes:
         group: heading in the list.
-        needed_for: what does not work without it.
-        add: the one command that adds it.
-        run: returns what is there; raises an exception whose text is the reason where it is absent or fails.
-        quick: it only reads numbers and names, and needs no process of its own.
+        needed_for: features that do not work without the component.
+        add: the one command that installs it.
+        run: returns a description of the component; raises an exception with the reason if it is absent or fails.
+        quick: True if the check only reads numbers and names, and needs no separate process.
     """
 
     group: str
@@ -50,7 +50,7 @@ CORE = "core"
 
 
 def find_checks() -> dict[str, MachineCheck]:
-    """Every check by its name, those of the core first."""
+    """Return every check by name, the core's first."""
     models = {f"model {name}": _check_of_model(name) for name in MODELS}
     return {**_CHECKS, **models, **{f"extra {name}": _check_of_extra(name) for name in find_extras()}}
 
@@ -306,8 +306,8 @@ _CHECKS: dict[str, MachineCheck] = {
 
 
 def run_check(name: str) -> dict[str, str]:
-    """Run one check in this process. Return its ``state`` ("ok", "missing" or "failed"), what was ``found`` or why not,
-    and the command that would ``add`` it ("" where it is there)."""
+    """Run one check in this process. Return its ``state`` ("ok", "missing" or "failed"), the component ``found`` or the
+    reason of the failure, and the command that would ``add`` the component ("" if it is present)."""
     check = find_checks()[name]
     try:
         return {"state": "ok", "found": check.run(), "add": ""}

@@ -88,11 +88,11 @@ class EvalOptions:
     requests_per_minute=60, retries=8, timeout=600, api=completions, resend_reasoning=true,
     extra={"reasoning_effort":"low"}."""
     tools: Literal["native", "react"] | None = None
-    """How a model of an endpoint calls the tools of an environment that has some: by the endpoint's calls of functions,
-    or in text (thought, action, observation); by default as the environment's own text says."""
+    """Form of tool calls of an endpoint's model: native uses the endpoint's function calls, react uses text (thought,
+    action, observation); by default the form in the environment's text."""
     cache: Path | None = None
-    """Folder for the replies of an endpoint: what was asked before, in the same episode, sample and turn, is not asked
-    again, also by other runs."""
+    """Folder that caches the replies of an endpoint: a request repeated in the same episode, sample and turn is
+    answered from the cache, also for other runs."""
     episodes: int | None = None
     """Number of episodes; by default 100."""
     rows: str | None = None
@@ -102,7 +102,7 @@ class EvalOptions:
     seed: int = 0
     """Root of the episode seeds; the same seed plays the same episodes."""
     split: Literal["train", "test", "all"] | None = None
-    """Which tasks; by default test."""
+    """Split of the tasks; by default test."""
     difficulty: tuple[float, ...] = ()
     """Difficulties dealt out in turn, each from 0 to 1; by default spread evenly."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
@@ -110,7 +110,7 @@ class EvalOptions:
     env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON."""
     checkpoint: str | None = None
-    """Of a run: newest (the default), best (of its evaluations), or a step."""
+    """Checkpoint of a run: newest (the default), best (of its evaluations), or a step."""
     greedy: bool = False
     """A model takes its likeliest tokens, in place of sampling at the temperature of its training."""
     temperature: float | None = None
@@ -129,12 +129,12 @@ class EvalOptions:
     """A model's longest conversation in tokens; by default as a run was trained, or 1024, and 4096 for a model of more
     than 50 million weights."""
     engine: str | None = None
-    """What samples from a model, such as vllm; by default torch. See palaestra list engines."""
+    """Engine that samples from a model, such as vllm; by default torch. See palaestra list engines."""
     engine_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Arguments of the engine: name=value."""
     history: str | None = None
-    """What the agent sees of a long episode, such as "pages(keep=2)"; see palaestra list histories. By default as a run
-    was trained, or all of it."""
+    """Part of a long episode that the agent sees, such as "pages(keep=2)"; see palaestra list histories. By default as
+    a run was trained, or all of it."""
     shots: int | None = None
     """Worked examples before each question, training tasks with its parameters, for a model that has not learned to
     answer; a model without a chat template then ends its answer with the line. By default as a run was trained, or
@@ -142,12 +142,12 @@ class EvalOptions:
     bins: int = 5
     """Difficulty bins in the table."""
     samples: int = 1
-    """How often each task is played; above 1 the table has pass@k, and its intervals are over tasks."""
+    """Number of plays of each task; above 1 the table has pass@k, and its intervals are over tasks."""
     num_envs: int = 32
     """Environments played side by side; does not change the result."""
     concurrency: int | None = None
-    """Replies waited for at once, such as those of an endpoint; a plain function is then called in so many threads. By
-    default as many as --num-envs, and a plain function is called once at a time."""
+    """Number of concurrent requests, such as to an endpoint; a plain function is then called in that many threads. By
+    default --num-envs requests, and a plain function is called once at a time."""
     json: Path | None = None
     """Write the report here as JSON, for palaestra compare too."""
     format: Format = "table"
@@ -158,9 +158,9 @@ class EvalOptions:
     """Write the trajectories here, one JSON object a line. Until the end the file is called OUT.partial, and each
     episode is in it as soon as it has ended."""
     resume: bool = False
-    """Go on with the episodes of OUT.partial, or of OUT."""
+    """Resume from the episodes of OUT.partial, or of OUT."""
     retries: int = 0
-    """How often an episode is played again in which the agent raised or the machinery failed."""
+    """Number of replays of an episode in which the agent raised or the machinery failed."""
     replay: Path | None = None
     """Write each episode into this folder as a page to step through, which needs no network."""
 
@@ -297,7 +297,7 @@ def _sweep(config: EvalOptions) -> int:
 
 
 def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | int:
-    """The report; or the exit code after Ctrl-C or a signal to end, when what was played has been printed."""
+    """Return the report. After Ctrl-C or a signal, print the report of the episodes so far and return the exit code."""
     from rich.console import Console
 
     try:

@@ -1,7 +1,7 @@
 """``palaestra eval --sweep FILE``: agents by environments, from a file, into one table and a page.
 
-A file in TOML names agents, environments and settings; each pair is an evaluation of its own, whose episodes are kept
-in the folder --out, so that a sweep that was stopped goes on where it was.
+A file in TOML names agents, environments and settings. Each pair is a separate evaluation, whose episodes are kept in
+the folder --out, so that a stopped sweep can be resumed.
 
     agents = ["random", "oracle", { name = "small, greedy", agent = "smollm2-135m", greedy = true }]
     environments = ["palaestra/Arithmetic-v0", { env = "palaestra/Dataset-v0", source = "mine.jsonl", rows = "all" }]
@@ -110,11 +110,11 @@ def _read_entry(given: Any, word: str, file: str) -> SweepEntry:
 def run_sweep(
     sweep: Sweep, out: Path, find: Callable[[str, Mapping[str, Any]], Any], progress: bool = True
 ) -> list[tuple[str, str, Report]]:
-    """Evaluate each agent on each environment; what is there already is read, and interrupted ones go on.
+    """Evaluate each agent on each environment. Finished evaluations are read from ``out``; interrupted ones resume.
 
     Args:
         out: the folder, with a file of episodes for each pair.
-        find: makes an agent of its text and options.
+        find: makes an agent from its text and options.
 
     Returns:
         (name of the agent, name of the environment, report), agents outermost.

@@ -29,12 +29,12 @@ class ExportOptions:
     merge: bool = False
     """Add low-rank adapters to the weights. Without it a policy with adapters is written as adapters, for peft."""
     out: Path | None = None
-    """Where to write, new or empty; by default RUN/export, for a folder."""
+    """Folder to write, new or empty; by default RUN/export, if RUN is a folder."""
     checkpoint: str = "newest"
-    """Which policy: newest, best (of the run's evaluations), or a step."""
+    """Policy to export: newest, best (of the run's evaluations), or a step."""
     chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    """Arguments of the chat template that are built into the template that is written: name=value; those that the run
-    was trained with are so by default."""
+    """Arguments of the chat template, name=value, that are built into the written template, in addition to the
+    arguments of the run's training."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,8 +60,8 @@ def export(
     Args:
         merge: add adapters to the weights.
         checkpoint: "newest", "best" or a step.
-        chat_options: arguments of the chat template, beside or in place of those that the run was trained with. The
-            template that is written has them built in, all but the date.
+        chat_options: arguments of the chat template, added to the run's arguments or overriding them. The written
+            template has all of them built in, except the date.
 
     Raises:
         InputError: there is no such run or checkpoint, or ``out`` is in use.

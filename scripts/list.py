@@ -52,10 +52,9 @@ from .list_terminal import print_tables
 @dataclass(frozen=True)
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of
-    these by default; or bonuses, components, designers, engines, measures or models. Then words, each of which the name
-    or the summary of what is listed must hold; whole names of recipes, components, stages or measures show these in
-    full."""
+    """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
+    by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
+    or the summary must hold each word. Whole names of recipes, components, stages or measures show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -63,7 +62,7 @@ class ListOptions:
     html: tyro.conf.FlagCreatePairsOff[bool] = False
     """With envs: the gallery, one page with an easy and a hard example of each environment, on standard output."""
     format: Literal["table", "markdown", "json"] = "table"
-    """How to print them."""
+    """Format of the output."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,7 +109,7 @@ def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, lis
     """Keep the rows whose name or summary holds every word, and the tables with such rows.
 
     Raises:
-        InputError: there is none; the message has names near the first word that nothing holds.
+        InputError: no row is left; the message suggests names similar to the first word without a match.
     """
     found = {kind: [row for row in rows if _holds(row, words)] for kind, rows in tables.items()}
     if not words or any(found.values()):
@@ -167,7 +166,7 @@ def _print_or_dump(data: dict[str, list[Row]], tables: dict[str, list[Row]], opt
 
 
 def envs() -> list[Row]:
-    """Every environment registered through `palaestra.envs.register`: id, what it is, axes with ranges."""
+    """List every environment registered through `palaestra.envs.register`: id, summary, axes with ranges."""
     rows = []
     for env_id in ids():
         try:
@@ -183,7 +182,7 @@ def envs() -> list[Row]:
 
 
 def teachers() -> list[Row]:
-    """Every teacher: name, what it chooses from, what it is, paper."""
+    """List every teacher: name, kind of task space, summary, paper."""
     return [
         {"name": name, "kind": getattr(value, "kind", ""), "summary": text, "paper": paper(value)}
         for name, value, text in _entries(TEACHERS)
@@ -205,12 +204,12 @@ def requests() -> list[Row]:
 
 
 def verifiers() -> list[Row]:
-    """Every verifier of `palaestra.rewards.verify`: kind, what it is, paper."""
+    """List every verifier of `palaestra.rewards.verify`: kind, summary, paper."""
     return [{"name": name, "summary": text, "paper": paper(value)} for name, value, text in _entries(VERIFIERS)]
 
 
 def rewards() -> list[Row]:
-    """Every reward: name, what it is, what it compares, what it needs of the learner, paper."""
+    """List every reward: name, summary, episodes that it compares, measures that it needs, paper."""
     rows = []
     for name, value, text in _entries(REWARDS):
         sees = next((word for base, word in _SEES if value is not None and issubclass(value, base)), "an episode")
@@ -230,17 +229,17 @@ _SEES = (
 
 
 def agents() -> list[Row]:
-    """Every registered agent: name, what it is."""
+    """List every registered agent: name, summary."""
     rows, names = [], {}
     for name, value, text in _entries(AGENTS):
-        # What cannot be imported has no value, and says so.
+        # An agent that cannot be imported has no value; its text is the error.
         first = name if value is None else names.setdefault(value, name)
         rows.append({"name": name, "summary": text if first == name else f"Another name of {first}."})
     return rows
 
 
 def engines() -> list[Row]:
-    """Every engine: name, what it is, what it can do beyond sampling, and its options."""
+    """List every engine: name, summary, abilities beyond sampling, options."""
     rows = []
     for name, value, text in _entries(ENGINES):
         fixed = ("language", "slots", "max_length", "fp32_head")
@@ -251,17 +250,17 @@ def engines() -> list[Row]:
 
 
 def histories() -> list[Row]:
-    """Every history: name, what it is."""
+    """List every history: name, summary."""
     return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
 
 
 def learners() -> list[Row]:
-    """Every learner of ``palaestra train --learner``: name, what it is."""
+    """List every learner of ``palaestra train --learner``: name, summary."""
     return [{"name": name, "summary": kind.summary} for name, kind in LEARNERS.items()]
 
 
 def bonuses() -> list[Row]:
-    """Every bonus of ``palaestra train --bonus``: name, what it is, what it does to the optimal policies, paper."""
+    """List every bonus of ``palaestra train --bonus``: name, summary, effect on the optimal policies, paper."""
     from ..agents.students.bonuses import BONUSES
 
     rows = []
@@ -272,7 +271,7 @@ def bonuses() -> list[Row]:
 
 
 def designers() -> list[Row]:
-    """Every designer of rewards on tables: name, what it is, what it does to the optimal policies, paper."""
+    """List every designer of rewards on tables: name, summary, effect on the optimal policies, paper."""
     from ..rewards.tabular import DESIGNERS
 
     return [
@@ -282,7 +281,7 @@ def designers() -> list[Row]:
 
 
 def suites() -> list[Row]:
-    """Every suite of evaluation: name, version, environments, episodes, what it is, and the hash of its tasks."""
+    """List every evaluation suite: name, version, environments, episodes, summary, and the hash of its tasks."""
     found = [find_suite(name) for name in suite_names()]
     return [
         {

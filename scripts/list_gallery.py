@@ -24,7 +24,7 @@ TURNS = 4  # of a game are shown
 
 @dataclass(frozen=True)
 class Example:
-    """One task as a reader meets it: what is asked, and what the solver does, turn by turn."""
+    """Worked example of a task: the observations and the solver's actions, turn by turn."""
 
     title: str
     params: str

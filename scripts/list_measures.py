@@ -23,7 +23,7 @@ SHOWN = 4
 
 
 def measures() -> list[Row]:
-    """Every measure: name, shape, unit, what it is, what supplies it, what needs it; of many names, the first few.
+    """List every measure: name, shape, unit, summary, suppliers and readers; long lists of names are shortened.
 
     Raises:
         MissingExtra: torch is absent, which the learner's components need.
@@ -48,7 +48,7 @@ def measure_rows(names: Sequence[str]) -> list[Row]:
 
 _SIDES = ("supplied by", "needed by")
 _ANY_SPACE = gym.spaces.Box(0.0, 1.0, (1,))
-"""A task space that teachers of every kind take; what they need does not depend on it."""
+"""A task space that teachers of every kind accept; their needs do not depend on it."""
 
 
 def _list_all() -> list[Row]:
@@ -68,7 +68,7 @@ def _list_all() -> list[Row]:
 
 
 def _find_other_source(name: str) -> str:
-    """Find what supplies a measure that no registered piece does, or what has to be brought for it."""
+    """Describe the source of a measure without a registered supplier, or the input that the caller must bring."""
     if brought := MEASURES[name].brought:
         return f"to be brought: {brought}"
     return _OTHERS.get(name, "the caller")

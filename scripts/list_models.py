@@ -7,7 +7,7 @@ from .list_stages import Row
 
 
 def models() -> list[Row]:
-    """Every registered model: name, what it is, its size, how exact it is, licence, origin, what installs it."""
+    """List every registered model: name, summary, size, precision, licence, origin, install command."""
     return [
         {
             "name": name,

@@ -1,7 +1,7 @@
 """Recipes stage by stage, and the components that each stage offers, for ``palaestra list``.
 
-In go the learner's registries; out come rows of text. What a recipe is can be told without torch; components live in
-modules that compute, so that listing them loads it.
+The learner's registries go in; rows of text come out. Recipes can be listed without torch; components live in modules
+that import torch, so listing them loads it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHOWN = 40
 
 
 def recipes() -> list[Row]:
-    """Every recipe of the learner: name, paper, what it is, and where it differs from GRPO, in short."""
+    """List every recipe of the learner: name, paper, summary, and the differences from GRPO in short."""
     return [
         {"name": name, "paper": str(recipe.paper), "summary": recipe.summary, "differs": differs(recipe)}
         for name, recipe in _recipes().items()
@@ -33,10 +33,10 @@ def recipes() -> list[Row]:
 
 
 def recipe_rows(names: Sequence[str]) -> list[Row]:
-    """The named recipes whole: every stage, and those that differ from GRPO's.
+    """List the named recipes in full: every stage, and the stages that differ from GRPO's.
 
     Raises:
-        InputError: there is no recipe of a name.
+        InputError: a name is no recipe.
     """
     registry = _recipes()
     found = [registry[name] for name in names]
@@ -88,8 +88,7 @@ def _recipes() -> Registry[Any]:
 
 
 def components() -> list[Row]:
-    """Every component of every stage, in the order of the pipeline: what it is, its parameters with defaults, its
-    paper.
+    """List every component of every stage, in the order of the pipeline: summary, parameters with defaults, paper.
 
     Raises:
         MissingExtra: torch is absent.
@@ -108,10 +107,10 @@ def components() -> list[Row]:
 
 
 def component_rows(names: Sequence[str]) -> list[Row]:
-    """The components of the named stages, and those of the names given, the latter with their whole docstring.
+    """List the components of the named stages, and the named components with their whole docstrings.
 
     Raises:
-        InputError: something is neither a stage nor a component.
+        InputError: a name is neither a stage nor a component.
         MissingExtra: torch is absent.
     """
     rows = components()
@@ -130,7 +129,7 @@ def component_rows(names: Sequence[str]) -> list[Row]:
 
 
 def parameters(component: Any) -> str:
-    """``low=0.2, high=0.28``: what a recipe may set, that is, what has a default, and what it must set, by keyword."""
+    """Format the options of a component: optional ones with defaults, ``low=0.2, high=0.28``, required ones by name."""
     shown = []
     for item in inspect.signature(component).parameters.values():
         if item.default is not item.empty:
@@ -142,7 +141,7 @@ def parameters(component: Any) -> str:
 
 
 def _without_papers(text: str) -> str:
-    """A summary without citations in brackets, as the paper has a column of its own."""
+    """Remove citations in brackets from a summary, as papers have a separate column."""
     return re.sub(r"\s*\([^()]*arXiv[^()]*\)", "", text)
 
 

@@ -42,7 +42,7 @@ def measure_width(rows: list[Row]) -> int:
 
 
 def _heads(rows: list[Row]) -> list[str]:
-    """The columns that name a row: the first one, up to that called "name" where there is one."""
+    """Return the columns that name a row: up to the column "name", or the first column alone."""
     columns = list(rows[0])
     return columns[: columns.index("name") + 1 if "name" in columns else 1]
 

@@ -36,11 +36,11 @@ from .new_pieces import write_pieces
 @dataclass(frozen=True)
 class NewOptions:
     kind: tyro.conf.Positional[Literal["env", "teacher", "reward", "recipe", "agent"]]
-    """What the package is to hold."""
+    """Kind of object in the package."""
     name: tyro.conf.Positional[str]
     """Its name: letters, digits, - and _, beginning with a letter."""
     path: Path = Path()
-    """The folder in which the package's folder is made."""
+    """Parent folder of the new package's folder."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

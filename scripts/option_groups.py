@@ -1,8 +1,8 @@
 """The options of ``palaestra train`` in groups, so that ``--help`` can be read.
 
 A dataclass for the command line is made from the configuration of a learner: its fields, with their types and the words
-of its docstring. The options that most runs set come first, and alone are what ``--help`` shows; the others follow in
-groups. Records keep a group of their own.
+of its docstring. The options that most runs set come first, and ``--help`` shows only these; the others follow in
+groups. Each record has a separate group.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("vf-coef", "value-coef"), "--value-weight"),
     **dict.fromkeys(("clip-range", "clip-coef"), "--clip"),
 }
-"""Names of options in TRL, verl, OpenRLHF, Stable-Baselines3 and CleanRL, and what they are called here."""
+"""Names of options in TRL, verl, OpenRLHF, Stable-Baselines3 and CleanRL -> their names here."""
 
 
 def refuse_other_names(arguments: Iterable[str], known: Collection[str]) -> None:
@@ -190,7 +190,7 @@ def make_form(config: Any, extra: Mapping[str, tuple[Any, Any, str]], short: boo
 
 
 def read_form(form: Any, config: Any) -> Any:
-    """Make the configuration of a parsed form; fields that it does not show are those of ``config``."""
+    """Make the configuration from a parsed form; fields that the form does not show are taken from ``config``."""
     values = {name: getattr(form, name) for name in _find_top_fields(config)}
     values |= {
         name: getattr(getattr(form, group), name) for group, names in groups_of(config).items() for name in names
@@ -199,8 +199,8 @@ def read_form(form: Any, config: Any) -> Any:
 
 
 def describe_fields(record: type[Any]) -> dict[str, str]:
-    """Read what the ``Attributes`` of the docstrings of a dataclass and its bases say of each field; "" of fields that
-    they leave out.
+    """Read the description of each field from the ``Attributes`` in the docstrings of a dataclass and its bases; ""
+    for fields without one.
     """
     words = dict.fromkeys((field.name for field in dataclasses.fields(record)), "")
     for cls in reversed(record.__mro__):
@@ -222,7 +222,7 @@ def list_options(config: Any) -> set[str]:
 
 
 def _find_top_fields(config: Any) -> list[str]:
-    """Fields at the top: those of no group that the command line sets by one option."""
+    """Return the fields at the top level: fields without a group that are set by a single option."""
     hints = get_type_hints(type(config), include_extras=True)
     grouped = {name for names in groups_of(config).values() for name in names}
     hidden = {name for name, hint in hints.items() if tyro.conf.Suppress in getattr(hint, "__metadata__", ())}

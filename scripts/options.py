@@ -15,10 +15,10 @@ def parse_options(texts: Iterable[str], what: str) -> dict[str, Any]:
     """Parse each ``name=value``; a value that is JSON (a number, true, null, a list, an object) is read as such.
 
     Args:
-        what: what the options are of, with an article, for the error message: "a teacher".
+        what: owner of the options, with an article, for the error message: "a teacher".
 
     Raises:
-        InputError: not of that form, or a name that is given twice.
+        InputError: a text that is not ``name=value``, or a duplicate name.
     """
     options: dict[str, Any] = {}
     for text in texts:

@@ -45,11 +45,11 @@ class PlayOptions:
     env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Further arguments of the environment: name=value, such as engine=duckdb; a value may be JSON."""
     episodes: int = 1
-    """How many."""
+    """Number of episodes."""
     seed: int | None = None
-    """Of the first episode; the same seed gives the same episodes. By default, another game each time."""
+    """Seed of the first episode; the same seed gives the same episodes. By default, another game each time."""
     split: Literal["train", "test", "all"] = "all"
-    """Which tasks."""
+    """Split of the tasks."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -106,7 +106,7 @@ def read_config(run: Path) -> Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read the objects of a JSON-lines file; [] if there is no file. Errors are those of `iterate_rows`."""
+    """Read the objects of a JSON-lines file; [] without a file. Raises the errors of `iterate_rows`."""
     return [row for _, row in iterate_rows(path)] if path.is_file() else []
 
 
@@ -234,7 +234,7 @@ def format_episode(row: Row) -> Row:
 
 
 def format_value(value: Any) -> str:
-    """Format text as it is and anything else as JSON; half a surrogate pair, which no file can hold, becomes "?"."""
+    """Return text unchanged and anything else as JSON; half a surrogate pair, which no file can hold, becomes "?"."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shown.encode("utf-8", "replace").decode("utf-8")
 

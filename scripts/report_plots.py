@@ -28,7 +28,7 @@ LEVELS = 10  # rows for an axis of many values
 LABEL = 24  # characters of a value beside a map; of a title, twice as many
 LISTED = 12  # an axis with no more values than this has a row for each
 
-# Of the light page; what turns them for the dark one is in the style sheet, and needs a transparent ground.
+# Colours of the light page. The style sheet converts them for the dark page, which needs a transparent background.
 INK, FAINT, ACCENT, GRID = "#22303c", "#b8c4ce", "#1f6f8b", "#e6eaee"
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -98,7 +98,7 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         steps = [row["step"] for row in rows]
-        # Of several environments, a line for each takes the place of those by difficulty.
+        # With several environments, draw one line per environment instead of one per difficulty.
         names = list(dict.fromkeys(name for row in rows for name in row.get("environments", ())))
         for name, colour in zip(names, mpl.color_sequences["tab10"] * math.ceil(len(names) / 10)):
             parts = [(row["step"], row.get("environments", {}).get(name, {}).get("success")) for row in rows]
@@ -168,8 +168,8 @@ def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
 
 
 def sampled_heats(proposals: Sequence[Row]) -> list[str]:
-    """Tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and step
-    (right); what never varies is left out.
+    """Draw the tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and
+    step (right). Constant axes are left out.
     """
     rows = [row for row in proposals if isinstance(row.get("params"), dict)]
     if not rows:
@@ -180,7 +180,7 @@ def sampled_heats(proposals: Sequence[Row]) -> list[str]:
     panels: list[tuple[str, np.ndarray, np.ndarray, list[str]]] = []
     if all(_is_finite(row.get("difficulty")) for row in rows):
         panels.append(("difficulty", np.arange(len(rows)), *_number_levels([row["difficulty"] for row in rows])))
-    # Of several environments, each has its own axes.
+    # With several environments, each has separate axes.
     for name in dict.fromkeys(name for row in rows for name in row["params"]):
         own = np.flatnonzero([name in row["params"] for row in rows])
         panels.append((name, own, *_axis_levels([rows[i] for i in own], name)))
@@ -285,7 +285,7 @@ def _draw_curves(title: str, limits: Range, lines: Sequence[tuple[Any, ...]], fi
     elif limits == "from 0" and low >= 0:
         axes.set_ylim(0, 1.1 * high or 1.0)
     elif high - low < 1e-3 * max(abs(low), abs(high)):
-        # What differs in the last digits only is a constant.
+        # Values that differ only in the last digits are plotted as a constant.
         axes.set_ylim(low - 0.05 * abs(low), high + 0.05 * abs(high))
     axes.set_title(title)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -306,7 +306,7 @@ def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
 
 
 def _ramp(count: int) -> np.ndarray:
-    """Colours of an order, that of the first still legible."""
+    """Return ordered colours; the first is dark enough to be legible."""
     return mpl.colormaps["viridis_r"](np.linspace(0.3, 1.0, max(count, 1)))
 
 

@@ -1,8 +1,8 @@
 """``palaestra serve``: environments over OpenEnv's WebSocket protocol, for its clients, TRL, verifiers and others.
 
-Each connection has an environment of its own. Clients choose seed, difficulty, params, and the split and axes that are
-left open here; they see observations, and in the state what is measured, but never a solution. The server listens on
-this machine alone unless --host says otherwise, where --token keeps others out.
+Each connection has a separate environment. Clients choose seed, difficulty, params, and the split and axes if these are
+not set here. They see observations, and the measurements in the state, but never a solution. The server listens on this
+machine alone unless --host is given; --token then keeps strangers out.
 
 examples:
   palaestra serve palaestra/Sokoban-v0
@@ -31,21 +31,21 @@ class ServeOptions:
     host: str = "127.0.0.1"
     """The address to listen at."""
     port: int = 8000
-    """0 takes a free one."""
+    """Port to listen at; 0 takes a free one."""
     token: str | None = None
-    """What clients must send, as "Authorization: Bearer TOKEN" or ?token=TOKEN."""
+    """Token that clients must send, as "Authorization: Bearer TOKEN" or ?token=TOKEN."""
     split: Literal["train", "test", "all"] | None = None
     """The split of all tasks; by default clients choose."""
     difficulty: float | None = None
-    """Of all tasks; by default clients choose."""
+    """Difficulty of all tasks; by default clients choose."""
     connections: int = 256
     """Connections at a time."""
     message_bytes: int = 2**24
     """The longest message."""
     idle_seconds: float = 600.0
-    """A connection that sends nothing for so long is closed."""
+    """Seconds of silence after which a connection is closed."""
     step_seconds: float = 60.0
-    """For a reset or a step; a longer one ends its connection."""
+    """Time limit of a reset or a step, in seconds; a longer one ends its connection."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

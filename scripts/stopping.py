@@ -43,7 +43,7 @@ def note_signals() -> None:
 
 
 def exit_code(stop: BaseException | None) -> int:
-    """The exit code of a command that was interrupted by ``stop``, or by what it arose from."""
+    """Return the exit code of a command that was interrupted by ``stop`` or by one of its causes."""
     while stop is not None and not isinstance(stop, Stopped):
         stop = stop.__cause__
     return 128 + (signal.SIGINT if stop is None else stop.number)
@@ -79,10 +79,10 @@ def interrupt_on_signals() -> Iterator[None]:
 
 @contextmanager
 def stop_after_step(stop: Callable[[], None], say: Callable[[str], None]) -> Iterator[Callable[[], int]]:
-    """Let the first signal, Ctrl-C's among them, call ``stop``, and a second one interrupt the block at once.
+    """Let the first signal (Ctrl-C or another) call ``stop``, and a second one interrupt the block at once.
 
     Args:
-        stop: makes the block end after its present step.
+        stop: makes the block end after its current step.
         say: shows a sentence to the user.
 
     Yields:
@@ -124,7 +124,7 @@ def _restore(before: dict[int, Any]) -> None:
 
 
 def _leave_lost_terminal(number: int) -> None:
-    """Write into nothing what would go to a terminal that is gone, where writing fails."""
+    """Redirect output to nowhere if the terminal is gone and writing to it fails."""
     if number != getattr(signal, "SIGHUP", None):
         return
     for stream in (sys.stdout, sys.stderr):

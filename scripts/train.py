@@ -162,7 +162,7 @@ def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again:
         saved = RunFolder.reopen(options.resume, kind.config)[1]
         options = _parse(arguments, saved)
         if isinstance(saved, TrainConfig) and options.config.engine != saved.engine:
-            # The options of the earlier engine are not those of this one.
+            # The options of the earlier engine do not apply to the new one.
             options = dataclasses.replace(options, config=dataclasses.replace(options.config, engine_options={}))
         return kind.load_run().resume(options.resume, _build_config(options), **ranks)
     config = _build_config(_choose_defaults(arguments, options))
@@ -256,7 +256,7 @@ def train(learner: Any) -> int:
         learner.close()
     report = write_report(folder)
     if not finished:
-        # Never wrapped: the command is there to be copied.
+        # Do not wrap the line: the command is meant to be copied.
         split = getattr(getattr(learner, "ranks", None), "splits", False)
         again = train_ranks.resume_command(folder, split)
         console.print(f"stopped after step {learner.step}; continue with: {again}", soft_wrap=True)
@@ -300,7 +300,7 @@ class _Watcher:
             before = self._success.get(progress.phase, values["success"])
             self._success[progress.phase] = (1 - share) * before + share * values["success"]
             if progress.phase == "warmup" and not self._bars.console.is_terminal:
-                # Where no bar moves, as in a file.
+                # The output has no moving bar, as in a file.
                 measured = f"loss {values['loss']:.3f}, {values['success']:.0%} of training tasks"
                 self._bars.console.print(f"warm-up step {progress.step}: {measured}")
         parts = [f"success {self._success[progress.phase]:.0%}"] if progress.phase in self._success else []

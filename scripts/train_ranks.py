@@ -27,9 +27,9 @@ _GRACE = 2.0
 _PRELOADED = ["transformers.modeling_utils", "palaestra.agents.grpo.learner", "palaestra.scripts.train"]
 """Modules that the processes share where they are forks of one process."""
 _LOST = 75
-"""Exit code of a process that has said itself that it lost another."""
+"""Exit code of a process that has already reported that it lost another process."""
 _STOPPED = tuple(128 + number for number in (signal.SIGINT, *SIGNALS))
-"""Exit codes of a process that has said itself that Ctrl-C or another signal ended it at once."""
+"""Exit codes of a process that has already reported that Ctrl-C or another signal ended it at once."""
 
 
 OPTIONS: dict[str, tuple[Any, Any, str]] = {
@@ -118,7 +118,7 @@ def check_gpus(device: str, processes: int) -> bool:
     """Return True if a run on a device ("auto" included) has its processes on GPUs, one each.
 
     Args:
-        processes: those that are to be started here, if torchrun has started none.
+        processes: number of processes to start here, if torchrun has started none.
 
     Raises:
         InputError: the device is one particular GPU, or this machine has too few.
@@ -142,9 +142,9 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
     """Lead a run in the process of rank 0, follow in the others.
 
     Args:
-        cuda: the run is on GPUs, one a process.
-        folder: the run's, to name it when a process is lost.
-        run: the leader's part, given its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Read in the
+        cuda: the run is on GPUs, one per process.
+        folder: folder of the run, for the message about a lost process.
+        run: the leader's part, called with its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Used in the
             process of rank 0 only.
 
     Returns:
@@ -265,11 +265,11 @@ def run_in_processes(
     """Call a function of a module in several processes on this machine, set up as torchrun does.
 
     Args:
-        most_restarts: how often all are started again after one of them was lost.
-        cuda: they use GPUs.
+        most_restarts: largest number of restarts of all processes after one was lost.
+        cuda: the processes use GPUs.
 
     Returns:
-        What the process of rank 0 returned.
+        The result of the process of rank 0.
 
     Raises:
         torch.distributed.elastic.multiprocessing.errors.ChildFailedError: a process failed or was killed.
@@ -278,7 +278,7 @@ def run_in_processes(
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    # Torch's own reports of lost processes are tables and warnings. Its loggers have levels of their own.
+    # Torch reports lost processes in tables and warnings. Each of its loggers has a level that must be set separately.
     own = ("torch.distributed.elastic", "torch.multiprocessing")
     logs = [logging.getLogger(name) for name in sorted(logging.root.manager.loggerDict) if name.startswith(own)]
     levels = [log.level for log in logs]
@@ -312,10 +312,10 @@ def run_in_processes(
 
 
 def _start_method(cuda: bool) -> str:
-    """Method by which `multiprocessing` starts the processes: as forks of one that has loaded the libraries, or each by
-    itself."""
-    # GPUs cannot be used in a fork of a process that has looked for them; and the path of the socket over which forks
-    # are asked for, 32 characters longer than that of its folder, must be shorter than 108.
+    """Choose the start method of `multiprocessing`: "forkserver", which forks a process with the libraries loaded, or
+    "spawn", which starts each process afresh."""
+    # GPUs cannot be used in a fork of a process that has looked for them. The path of the fork server's socket, 32
+    # characters longer than its folder's path, must be shorter than 108 characters.
     return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
 
 

@@ -45,7 +45,7 @@ class ViewOptions:
     serve: bool = False
     """Serve the page to this machine until Ctrl-C, made anew when it is loaded and the files have changed."""
     port: int = 0
-    """Of --serve; 0 takes a free one."""
+    """Port for --serve; 0 takes a free one."""
     longest: int = 200_000
     """Characters of one text, beyond which its middle is left out."""
     most: int = 20_000
@@ -99,10 +99,10 @@ def make_page(files: Sequence[EpisodeFile], link: Callable[[Path], str], options
         link: makes the address of a replay or a report.
 
     Returns:
-        the page, and what is in it, in a few words.
+        the page, and a short description of its content.
 
     Raises:
-        InputError: the files hold no episode, or a line that is none.
+        InputError: the files hold no episode, or a line that is no episode.
     """
     made = collect_episodes(files, link, options.longest, options.most)
     if not made.entries:

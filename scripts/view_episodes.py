@@ -1,8 +1,8 @@
 """Episodes for the viewer: found in runs and evaluations, and packed for its page.
 
-Each episode becomes an entry of the list, which is short, and its record. Records are packed in chunks (JSON, gzip,
-base64), of which the page unpacks only what is looked at; and nothing that a model wrote can end the element that it
-stands in. Texts longer than a bound are cut in the middle, which the page says.
+Each episode becomes a short entry of the list and a record. Records are packed in chunks (JSON, gzip, base64), and the
+page unpacks only the chunks that are viewed; no text of a model can close the HTML element that contains it. Texts
+longer than a bound are cut in the middle, with a note on the page.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class EpisodeCollection:
     """Episodes that a page shows.
 
     Attributes:
-        files: name, path, agent and report (a link) of each.
+        files: name, path, agent and report (a link) of each file.
         envs: names of the environments.
-        entries: of the list, as `make_entry` makes them.
+        entries: entries of the list, as `make_entry` makes them.
         chunks: packed records, in the order of the entries.
         sizes: number of episodes in each chunk.
-        notes: sentences about what is not here.
+        notes: sentences about missing episodes.
     """
 
     files: list[dict[str, Any]] = field(default_factory=list)
@@ -131,7 +131,7 @@ def collect_episodes(
     Args:
         link: makes the address of another page that belongs to an episode or a file.
         longest: characters of one text, beyond which it is cut.
-        most: episodes; those after them are left out, and counted.
+        most: largest number of episodes; further episodes are counted but left out.
 
     Raises:
         InputError: a line is no episode.
@@ -224,7 +224,7 @@ def make_entry(
 
 
 def find_replay(file: EpisodeFile, row: Mapping[str, Any], link: Callable[[Path], str]) -> str | None:
-    """Return the link to an episode's replay; None where there is none, or it is gone."""
+    """Return the link to an episode's replay; None without a replay, or if its file is gone."""
     named = row.get("replay")
     if not isinstance(named, str) or not named.endswith(".html"):
         return None
@@ -264,7 +264,7 @@ def shorten_texts(value: Any, longest: int) -> tuple[Any, int]:
 def iterate_page_data(made: EpisodeCollection) -> Iterator[str]:
     """Make the elements of the page that hold the data."""
     head = {"files": made.files, "envs": made.envs, "notes": made.notes, "chunks": made.sizes}
-    # The one place where names stand in the page as they are.
+    # The only place of the page with unpacked names; the escape keeps them from closing the element.
     yield f'<script type="application/json" id="head">{json.dumps(head).replace("<", chr(92) + "u003c")}</script>\n'
     yield f'<script type="text/plain" id="entries">{pack(json.dumps(made.entries))}</script>\n'
     for number, chunk in enumerate(made.chunks):

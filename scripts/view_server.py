@@ -1,7 +1,7 @@
 """A server for one page and the pages that it links to, for this machine alone.
 
-It listens on the loopback address, answers only requests that name it by that address (so that no other site can read
-it through a name of its own), and serves no file but those that were linked.
+It listens on the loopback address and serves linked files only. It answers only requests whose host is that address, so
+that no other site can read it through a domain that resolves to it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Teachers made of teachers: a uniform floor, a warm-up, phases one after another, a pace.
 
-Each is a `Teacher` itself, over the task space of its parts, which must have been made for the same one. A part keeps
-its own book-keeping: it proposes and receives outcomes under its own ids, so that any teacher can be a part, and its
-state is saved inside that of the combination.
+A combinator is a `Teacher` over the task space of its parts, which must share one space. Any teacher can be a part: it
+proposes and receives outcomes under its own ids, and its state is saved inside the combinator's state.
 
     Mix(make("sec", space), floor=0.1)
     Warmup(make("alp-gmm", space), proposals=500)
@@ -32,13 +31,13 @@ from .spaces import Cube
 class CombinedTeacher(Teacher):
     """Base of combinators: a teacher made of parts.
 
-    The record of a proposal is [index of the part, the part's proposal id]; that of a task given to `update` is [None,
-    the parts' own records].
+    The record of a proposal is [index of the part, the part's proposal id]. The record of a task given to `update` is
+    [None, the parts' records].
 
     Args:
-        parts: teachers over one task space, whose return ranges are the same.
-        settings: hyperparameters besides those of the parts.
-        seed: of the combinator's own draws.
+        parts: teachers over one task space, with equal return ranges.
+        settings: hyperparameters of the combinator itself.
+        seed: seed of the combinator's draws.
 
     Raises:
         InputError: no part, or parts over different spaces or return ranges.
@@ -107,7 +106,7 @@ class CombinedTeacher(Teacher):
         return draws
 
     def sample(self) -> Any:
-        # A proposal of the part would stay in flight for ever, as `update` reports outcomes without an id.
+        # Do not propose: `update` reports outcomes without an id, so the part's proposal would never be answered.
         return self.parts[int(self._turns(1)[0])].sample()
 
     def _record(self, task: Any) -> Any:
@@ -167,7 +166,7 @@ class Mix(CombinedTeacher):
         return draws if self.floor in (0.0, 1.0) else [replace(d, prob=self._chance(d, chances)) for d in draws]
 
     def _chance(self, draw: Draw, chances: Sequence[np.ndarray | None]) -> float:
-        """The chance of a draw under both parts, NaN where that of the part it does not come from is unknown."""
+        """Compute the probability of a draw under the mixture; NaN if the other part's probability is unknown."""
         part, other = draw.record[0], 1 - draw.record[0]
         if isinstance(self.domain, Arms):
             masses = chances[other]
@@ -316,7 +315,7 @@ class Every(CombinedTeacher):
 
 
 def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
-    """The uniform teacher over another's task space. Raises InputError where that is neither a cube nor a list."""
+    """Make a uniform teacher over a teacher's task space. Raises InputError if it is neither a cube nor a list."""
     domain = getattr(teacher, "domain", None)
     if not isinstance(domain, Arms | Cube):
         raise InputError(f"there is no uniform teacher over {type(teacher).__name__}'s tasks; pass one with uniform=.")

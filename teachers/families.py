@@ -23,15 +23,15 @@ class FamilyTeacher(Teacher):
     """Chooses a family, then a task in it.
 
     The record of a proposal is [id of the chooser's proposal or None, number of the family, id of its teacher's
-    proposal]; that of a task given to `update` has the teachers' own records in a list of one. ``prob`` is the family's
-    probability times that of the task within it.
+    proposal]. In the record of a task given to `update`, each teacher's record stands in a list of one instead of an
+    id. ``prob`` is the probability of the family times the probability of the task within it.
 
     Args:
         space: the families.
-        parts: a teacher for each, in order.
+        parts: one teacher per family, in order.
         chooser: a teacher over ``Discrete(number of families)``; None draws families by ``space.shares``, so that a
-            batch of k has k times its share of each, rounded up or down.
-        seed: of the draws by shares.
+            batch of k holds k times each family's share, rounded up or down.
+        seed: seed of the draws by shares.
 
     Raises:
         InputError: not one teacher for each family, or return ranges that differ.
@@ -76,7 +76,7 @@ class FamilyTeacher(Teacher):
         return self._ids.joinable()
 
     def _expect(self, outcomes: int) -> None:
-        """Families get their shares; below a chooser, whose choice nobody knows yet, equal ones."""
+        """Split the outcomes among the families by share; equally below a chooser, whose choices are not known yet."""
         for name, part in zip(self.names, self.parts):
             share = self.space.shares[name] if self.chooser is None else 1 / len(self.parts)
             part.expect(max(1, round(outcomes * share)))
@@ -106,7 +106,7 @@ class FamilyTeacher(Teacher):
         return draws
 
     def sample(self) -> Any:
-        # A proposal of a part would stay in flight for ever, as `update` reports outcomes without an id.
+        # Do not propose: `update` reports outcomes without an id, so the part's proposal would never be answered.
         if self.chooser is not None:
             return self.parts[self.chooser.sample()].sample()
         return self.parts[self._choose(1)[0][0]].sample()
@@ -149,7 +149,7 @@ class FamilyTeacher(Teacher):
 
 
 def _report(teacher: Teacher, evidence: Sequence[Evidence]) -> None:
-    """Report outcomes to a teacher: of its own proposals by their ids, of other tasks (a record in a list) directly."""
+    """Report outcomes to a teacher: by id for its proposals, directly for other tasks (a record in a list)."""
     proposed = [replace(item.outcome, id=item.record) for item in evidence if not isinstance(item.record, list)]
     direct = [replace(item, record=item.record[0]) for item in evidence if isinstance(item.record, list)]
     if proposed:

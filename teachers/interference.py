@@ -1,8 +1,8 @@
-"""Interference between tasks: what an update on one of them does to the others (SELF, arXiv 2510.02230).
+"""Interference between tasks: the effect of an update on one task on success on the others (SELF, arXiv 2510.02230).
 
-I(j <- i) is the change of log P(success on task j) by one update on task i alone. Where it is negative, practice on i
-takes from j: the reason why that paper trains on prompts which the greedy answer fails, and on no others.
-`measure_interference` takes any student; ``palaestra audit RUN`` measures it of a language model in training.
+I(j <- i) is the change of log P(success on task j) by one update on task i alone. If it is negative, practice on i
+lowers success on j. The paper therefore trains only on prompts that the greedy answer fails.
+`measure_interference` takes any student; ``palaestra audit RUN`` measures a language model in training.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Interference:
 def measure_interference(student: AuditedStudent) -> Interference:
     """Update the student on each task alone, from the same state each time, and measure all tasks.
 
-    The student is left in the state in which it came.
+    The student's initial state is restored.
     """
     before, state = np.array(student.log_success(), dtype=np.float64), student.get_state()
     changes = np.empty((len(before), len(before)))

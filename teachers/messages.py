@@ -22,11 +22,11 @@ class Proposal:
 
     Attributes:
         id: unique within the teacher; the outcome names it.
-        task: what the environment is given: a params dict, an array inside the Box, or an int inside the Discrete.
+        task: input of the environment: a params dict, an array inside the Box, or an int inside the Discrete.
         n: number of rollouts; None leaves it to the learner.
-        prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN where
-            it has none (a point that clipping moved onto the border).
-        origin: why it was proposed, one of `ORIGINS`.
+        prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN for a
+            point without a density, such as one that clipping moved onto the border.
+        origin: reason of the proposal, one of `ORIGINS`.
         train: False asks for evaluation only: the learner must not train on the episodes.
         meta: further requests to the learner by name, JSON-able: keys of `requests.REQUESTS`.
 
@@ -66,12 +66,12 @@ class Outcome:
     Attributes:
         id: the proposal's id.
         task: the proposal's task (for logs; the id is what counts).
-        returns: one finite return per valid episode. Empty means that no episode was valid; nothing is learned then.
-        successes: one flag per return, or None where the environment does not report success.
+        returns: one finite return per valid episode. An empty sequence (no valid episode) teaches nothing.
+        successes: one flag per return, or None if the environment does not report success.
         cost: environment steps or tokens spent, or None.
         extras: further measurements by name, one number per return (see `Teacher.needs`).
-        done: what the learner made of the requests in the proposal's ``meta``, by their names: "used" of a rewritten
-            prompt that was shown, another word of one that was refused. Empty where it does not say.
+        done: request name -> the learner's reply to a request in the proposal's ``meta``: "used" for a rewritten prompt
+            that was shown, another word for a refused one. Empty if the learner does not report it.
 
     Raises:
         InputError: a return, cost or extra is not finite, or lengths differ.

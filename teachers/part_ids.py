@@ -19,7 +19,7 @@ class PartIds:
         self._own: dict[tuple[int, int], int] = {}  # number of the part and its id -> own id
 
     def translate(self, part: int, meta: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the requests of a part's proposal with own ids; those that are forgotten are left out."""
+        """Translate the ids in a part's requests to the combinator's ids; forgotten ids are left out."""
         if "joins" not in meta:
             return meta
         return {**meta, "joins": [self._own[part, id] for id in meta["joins"] if (part, id) in self._own]}
@@ -28,9 +28,9 @@ class PartIds:
         """Remember a batch.
 
         Args:
-            turns: number of the part that made each proposal.
-            proposals: the parts' own.
-            first: own id of the first; the others follow.
+            turns: index of the part that made each proposal.
+            proposals: proposals of the parts.
+            first: the combinator's id of the first proposal; later ids count up from it.
         """
         if not any("joins" in part.asks for part in self._parts):
             return

@@ -34,7 +34,7 @@ class Arms(ABC):
 
     Attributes:
         n: number of arms.
-        features: float64[n, d] in [0, 1], what is known of each beforehand.
+        features: float64[n, d] in [0, 1], prior features of each arm.
         signature: JSON-able description.
     """
 
@@ -113,7 +113,7 @@ class Grid(Arms):
         self.cube = cube
         self._places = [self._cells(axis, int(count)) for axis, count in enumerate(per_axis)]
         self.bins = tuple(int(b) if p is None else len(p) for b, p in zip(per_axis, self._places))
-        # Where the cells of an axis of values end: half-way to the next value.
+        # Upper ends of the cells on an axis of discrete values: half-way to the next value.
         self._ends = [
             None if p is None else np.array([(a[-1] + b[0]) / 2 for a, b in itertools.pairwise(p)])
             for p in self._places
@@ -166,12 +166,13 @@ class Grid(Arms):
 class FamilyArms(Arms):
     """The arms of several families, one family after another.
 
-    Where each family is one arm, the arms are assumed to be in order of difficulty, as those of a Discrete are. Else
-    the features are the family's place in the list and the features of each, 0.5 where they belong to another family.
+    If each family is one arm, the families are assumed to be in order of difficulty, like the values of a Discrete.
+    Otherwise the features are the family's position in the list and every family's features, which are 0.5 for arms of
+    other families.
 
     Args:
         space: the families.
-        arms: the arms of each, in order.
+        arms: the arms of each family, in order.
     """
 
     def __init__(self, space: FamilySpaceLike, arms: Sequence[Arms]):
@@ -225,14 +226,14 @@ class FiniteTasks(Arms):
     """A list of tasks, such as the prompts of a data set.
 
     Args:
-        tasks: what the environment is given for each, JSON-able and different from one another.
-        features: float[n, d] in [0, 1], known beforehand (an embedding, a length ...); None gives its place in the
+        tasks: inputs of the environment, JSON-able and distinct.
+        features: float[n, d] in [0, 1], prior features (an embedding, a length ...); None takes the position in the
             list.
-        difficulty: float[n] in [0, 1], assumed difficulty of each; None gives the mean of the features.
-        chances: float[n], rate at which guessing is right in each, where that is known.
+        difficulty: float[n] in [0, 1], assumed difficulty of each task; None takes the mean of the features.
+        chances: float[n], success rate of guessing in each task, if known.
 
     Raises:
-        InputError: no task, one twice, one that is not JSON-able, or numbers of a wrong shape or outside [0, 1].
+        InputError: no task, a duplicate, a task that is not JSON-able, or numbers of a wrong shape or outside [0, 1].
     """
 
     def __init__(
@@ -296,13 +297,13 @@ def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
 
 
 def fixed_ladders(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
-    """n instances of an environment, each once with every value of the last axis, for teachers of answer formats.
+    """Draw n instances of an environment, each with every value of the last axis, for teachers of answer formats.
 
-    The other parameters are uniform over the space. The features are the place of an instance in the list, and that of
-    the value on the axis, so that the n instances are the questions of a ladder.
+    The other parameters are uniform over the space. The features are the position of the instance in the list and the
+    position of the value on the axis, so that the n instances are the questions of a ladder.
 
     Raises:
-        InputError: the last axis is none of up to `MAX_RUNGS` values.
+        InputError: the last axis is continuous or has more than `MAX_RUNGS` values.
     """
     check_count("n", n, low=1)
     cube, axis = as_cube(space), list(space.names)[-1]
@@ -366,8 +367,8 @@ def _check_array(name: str, values: Any, shape: tuple[int | None, ...]) -> np.nd
 
 
 def as_arms(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
-    """The arms of a Discrete or of a list of tasks as they are, else the grid that ``bins`` cuts; of several families
-    one arm each, in which tasks are uniform, or the grids that ``bins`` cuts of each."""
+    """Turn a space into arms. A Discrete or a list of tasks keeps its items; another space is cut into a grid by
+    ``bins``. With several families, each family is one arm with uniform tasks, or one grid if ``bins`` is given."""
     if isinstance(space, Arms | gym.spaces.Discrete):
         if bins is not None:
             raise InputError(f"bins={bins!r} has no meaning here: the space already consists of arms; leave bins out.")
@@ -378,8 +379,8 @@ def as_arms(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
 
 
 def as_pool(space: Any, bins: int | Sequence[int] | None = None) -> Arms:
-    """The tasks of a list as they are; else every combination of values of the axes, where these are at most
-    `DEFAULT_CELLS`, or the grid that ``bins`` cuts."""
+    """Turn a space into a pool of tasks. A list of tasks keeps its items. Another space becomes all combinations of
+    its axes' values if there are at most `DEFAULT_CELLS`, or else the grid that ``bins`` cuts."""
     if bins is not None or isinstance(space, Arms | gym.spaces.Discrete):
         return as_arms(space, bins)
     if isinstance(space, FamilySpaceLike):

@@ -54,7 +54,7 @@ class Teacher(ABC):
     kind: str = ""
     """The kind of task space: "box", "arms", "prompts" or "levels"; "any" for a teacher that takes all of them."""
     paper: str = ""
-    """Where the method comes from, an arXiv number or a citation."""
+    """Source of the method, an arXiv number or a citation."""
     state_name: str = ""
     """Name of the class in saved states; empty for the class's own name."""
     climbs_formats: bool = False
@@ -64,7 +64,7 @@ class Teacher(ABC):
     """Names of the `Outcome.extras` without which this teacher cannot learn. An instance may need less or more than its
     class, depending on its options."""
     uses: frozenset[str] = frozenset()
-    """Names of the `Outcome.extras` that it learns from where there are any, and can do without."""
+    """Names of the optional `Outcome.extras` that it learns from."""
     asks: frozenset[str] = frozenset()
     """Keys of `Proposal.meta` that its proposals may have (see `requests.REQUESTS`)."""
 
@@ -94,7 +94,7 @@ class Teacher(ABC):
 
     @property
     def is_copy(self) -> bool:
-        """True for a teacher that was pickled, copied or forked: the one that it was made from learns apart from it."""
+        """True for a teacher that was pickled, copied or forked: it no longer learns together with its original."""
         return self._process != os.getpid()
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -147,10 +147,10 @@ class Teacher(ABC):
             self._learn(evidence)
 
     def expect(self, outcomes: int) -> None:
-        """Set how many outcomes the run is going to bring, before the first of them.
+        """Set the expected number of outcomes of the run, before the first outcome.
 
-        Windows that are a share of the run follow it; most teachers have none. Without it, and where none is said, a
-        run has `OUTCOMES`. A saved teacher goes on with the number that it was saved with.
+        It scales windows that are a share of the run; most teachers have no such window. By default a run has
+        `OUTCOMES`. A restored teacher keeps its saved number.
 
         Raises:
             InputError: ``outcomes`` is below 1, or outcomes have been observed.
@@ -278,7 +278,7 @@ class Teacher(ABC):
         pass
 
     def _plain_record(self, task: Any) -> Any:
-        """The record of a task as it is saved, so that `_learn` receives the same before and after a restart."""
+        """Return the record of a task in its saved form, so that `_learn` receives the same after a restart."""
         record = self._record(task)
         return record.tolist() if isinstance(record, np.ndarray | np.generic) else record
 

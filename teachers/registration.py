@@ -22,7 +22,7 @@ T = TypeVar("T", bound=type[Teacher])
 
 
 def _take_teacher(value: Any) -> Any:
-    """A class that is not registered, as `register` leaves it; another callable (space, *, seed, ...) as it is."""
+    """Prepare an unregistered teacher class as `register` does; return any other callable (space, *, seed, ...)."""
     if not callable(value):
         raise InputError("is no class: it cannot be called with (space, seed=...)")
     if isinstance(value, type) and issubclass(value, Teacher) and "__signature__" not in vars(value):
@@ -117,9 +117,8 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
 
 
 def choose_space(name: str, env: Any) -> Any:
-    """Return the space in which the teacher ``name`` chooses tasks of an environment: for teachers of levels, those
-    that the environment makes and edits itself (``level_functions``), if it does; otherwise its ``param_space``, or
-    None where it has none."""
+    """Return the space in which the teacher ``name`` chooses tasks of an environment. Teachers of levels get the
+    environment's ``level_functions``, if it has any. All others get its ``param_space``, or None without one."""
     from .levels.space import Levels
 
     inner = env.unwrapped
@@ -140,8 +139,8 @@ def range_options(env: Any) -> dict[str, Any]:
 
 
 def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:
-    """n fixed instances of an environment, for the teacher ``name``: one of answer formats gets each in every format
-    (`fixed_ladders`), any other each as it is drawn (`fixed_tasks`)."""
+    """Draw n fixed instances of an environment for the teacher ``name``: in every format for teachers of answer formats
+    (`fixed_ladders`), otherwise in the format drawn (`fixed_tasks`)."""
     teacher = TEACHERS[name]
     climbs = getattr(teacher.teacher if isinstance(teacher, Preset) else teacher, "climbs_formats", False)
     return (fixed_ladders if climbs else fixed_tasks)(space, n, seed)

@@ -25,10 +25,10 @@ class LearnerRequest:
     """One key of `Proposal.meta`.
 
     Attributes:
-        value: what its value is, with range and unit.
+        value: meaning of the value, with range and unit.
         check: ``check(name, value)`` raises InputError for a value out of range.
-        effect: what the learner does about it.
-        label: True where it only describes the proposal in the learner's logs.
+        effect: action of the learner.
+        label: True if it only describes the proposal in the learner's logs.
     """
 
     value: str

@@ -52,12 +52,12 @@ def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[
     """Draw without replacement, one after another, each in proportion to the remaining weights.
 
     Args:
-        log_weights: float64[n]; -inf for a weight of 0, drawn only when nothing else is left, in random order.
+        log_weights: float64[n]; -inf for a weight of 0, which is drawn last, in random order.
         k: number of draws; min(k, n) are returned.
 
     Returns:
-        int[m] distinct indices in the order drawn, and float64[m], the probability of each given those before it in
-        the batch (NaN for a weight of 0).
+        int[m] distinct indices in the order drawn, and float64[m], the probability of each draw given the earlier ones
+        (NaN for a weight of 0).
     """
     peak = log_weights.max()
     weights = np.exp(log_weights - peak) if np.isfinite(peak) else np.zeros(len(log_weights))

@@ -3,9 +3,9 @@
     with serve(make("alp-gmm", space, seed=0)) as teacher:
         envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
 
-A thread of the owner answers requests one after another over a local socket. What workers get is a `TeacherHandle`:
-picklable and without state, so that forked and spawned workers (`AsyncVectorEnv`, Stable-Baselines3's `SubprocVecEnv`)
-and Ray tasks and actors use it alike. A worker that dies loses the proposals it held, and nothing else.
+A thread of the owner answers requests one after another over a local socket. Workers hold a `TeacherHandle`, which is
+picklable and stateless, so that forked and spawned workers (`AsyncVectorEnv`, Stable-Baselines3's `SubprocVecEnv`) and
+Ray tasks and actors all use it. A worker that dies loses only the proposals it held.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def serve(
     """Serve a teacher to workers in other processes until `ServedTeacher.close`, or the end of the ``with`` block.
 
     Args:
-        teacher: with its combinators and budgets around it; only the server uses it until then.
+        teacher: the teacher, including its combinators and budgets; only the server uses it until it is closed.
         host: name or address under which workers on other machines reach this one; None serves this machine only.
         record: keep the order in which workers were served, in `ServedTeacher.order`.
         order: a recorded order to repeat. Each request waits for its turn, so that workers that play the same
-            episodes get the same proposals again, however fast each of them is. After its end, requests are served as
-            they come. Every worker needs a name of its own then (see `ServedTeacher.handle`).
+            episodes get the same proposals again at any speed. After the end of the order, requests are served as they
+            arrive. Every worker then needs a unique name (see `ServedTeacher.handle`).
 
     Raises:
         InputError: ``teacher`` is no teacher.
@@ -85,8 +85,8 @@ class ServedTeacher:
         """Return a picklable handle for one worker.
 
         Args:
-            worker: a name of its own, such as its index. What it held when a state was saved is given to the worker of
-                the same name; workers without a name share theirs.
+            worker: unique name, such as the worker's index. After a restore, a worker gets the proposals that the
+                worker of the same name held when the state was saved; workers without a name share theirs.
         """
         return TeacherHandle(*self._door, str(worker), self._teacher.needs, self._teacher.return_range)
 
@@ -136,9 +136,9 @@ class ServedTeacher:
             self._turn.notify_all()
 
     def close(self) -> None:
-        """Stop serving, and leave no thread, socket or file behind. The teacher is its maker's own again.
+        """Stop serving, and release the thread, socket and files. The owner may use the teacher directly again.
 
-        What workers request from now on is an InputError there.
+        Later requests of workers raise InputError.
         """
         with self._own():
             closed, self._closed = self._closed, True
@@ -169,7 +169,7 @@ class ServedTeacher:
         return self.handle().__reduce__()
 
     def _own(self) -> threading.Condition:
-        """The guard, for the owner. A forked copy of it may be locked for ever."""
+        """Return the lock, for the owner's process only: in a fork its copy may stay locked for ever."""
         if os.getpid() != self._process:
             raise InputError("this process does not own the served teacher; use its handle() here.")
         return self._turn
@@ -200,7 +200,7 @@ class ServedTeacher:
             while not self._closed:
                 connection.send(self._answer(worker, *connection.recv()))
         except (EOFError, OSError, AuthenticationError):
-            pass  # it has hung up or died, or is none of ours
+            pass  # the worker has disconnected or died, or the connection is not from a worker
         finally:
             with self._turn:
                 del self._connections[connection]
@@ -211,7 +211,7 @@ class ServedTeacher:
             connection.close()
 
     def _answer(self, worker: str, request: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        """(True, result) of a request, or (False, error): what a worker did wrong is raised again over there."""
+        """Answer a request with (True, result), or with (False, error), which the worker's handle raises."""
         try:
             with self._turn:
                 if request in READING:
@@ -345,7 +345,7 @@ class TeacherHandle:
                     "running, and its with block open, for as long as workers play."
                 ) from error
             except BaseException:
-                self.close()  # the answer that is still to come must not be taken for that of the next request
+                self.close()  # so that the late answer is not mistaken for the answer to the next request
                 raise
         if not succeeded:
             raise result

@@ -2,8 +2,8 @@
 
 `as_cube` takes a `ParamSpace`, a bounded Gymnasium `Box` or a `Discrete`, and converts both ways between its tasks and
 points. Anything with the five members of `ParamSpaceLike` counts as a ParamSpace, as teachers do not depend on the
-environments; with those of `FamilySpaceLike` it is one of several families. For task spaces seen as a list, see
-`pools`.
+environments; anything with the members of `FamilySpaceLike` is a space of several families. For task spaces seen as a
+list, see `pools`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class FamilySpaceLike(ParamSpaceLike, Protocol):
     """The part of `palaestra.envs.family_space.FamilySpace` that teachers use.
 
     Attributes:
-        families: each family as a space of its own, by name.
-        shares: the present probability of each family.
+        families: name -> space of the family.
+        shares: name -> current probability of the family.
     """
 
     @property
@@ -94,7 +94,7 @@ class ParamCube(Cube):
         if not names:
             raise InputError("the ParamSpace has no axes; a teacher needs at least one to choose from.")
         sizes = [_size(space.space[name]) for name in names]
-        # Where every axis is fixed, one of them stays, so that there is a point to speak of.
+        # If every axis is fixed, keep one, so that points have a coordinate.
         free = [i for i, size in enumerate(sizes) if size != 1] or [0]
         self.space = space
         self.names = tuple(names[i] for i in free)
@@ -130,8 +130,8 @@ class ParamCube(Cube):
 
 
 class FamilyCube(Cube):
-    """Several families in one cube: the first axis is the family, in equal parts, the others are those of each family,
-    0.5 where they belong to another one."""
+    """Several families in one cube. The first axis is the family, in equal parts. The other axes are the axes of every
+    family, and are 0.5 in tasks of other families."""
 
     def __init__(self, space: FamilySpaceLike):
         self.space = space

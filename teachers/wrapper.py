@@ -22,29 +22,29 @@ MAX_SEEDS = 10_000  # a seed that is named again is remembered this long
 class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Reset the environment with ``options={"params": task}`` and report the outcome of the episodes to the teacher.
 
-    The outcome is the sum of rewards and, where the environment gives it, ``info["is_success"]``. A proposal with n
+    The outcome is the sum of rewards and, if the environment gives it, ``info["is_success"]``. A proposal with n
     episodes is played in n resets and reported after the last. An episode is left out of the report if it was abandoned
-    before its end or any of its steps had ``reward_valid: False``, as that is a failure of the machinery and not of the
-    student. A reset whose options name ``params`` or ``difficulty`` is an evaluation: it is played as given, without
-    the teacher. A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]`` holds
-    the `Proposal` after a reset and at the end of its episode, so that a learner can read ``proposal.train`` there;
-    outcomes of proposals with ``train=False`` are reported as well.
+    before its end, or if any of its steps had ``reward_valid: False``, as this is a failure of the machinery and not of
+    the student. A reset whose options name ``params`` or ``difficulty`` is an evaluation: it is played as given,
+    without the teacher. A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]``
+    holds the `Proposal` after a reset and at the end of its episode, so that a learner can read ``proposal.train``;
+    outcomes of proposals with ``train=False`` are reported, too.
 
-    A seed names an episode, as in every Gymnasium environment: the first ``reset(seed=7)`` plays the task that the
-    teacher proposes then, with that seed, and a later one plays the same task again, whatever the teacher has learned
-    in between. Such a repetition is not reported. The latest `MAX_SEEDS` seeds are remembered.
+    A seed names an episode, as in every Gymnasium environment. The first ``reset(seed=7)`` plays the teacher's current
+    proposal with that seed. A later one plays the same task again, even if the teacher has learned in between; such a
+    repetition is not reported. The latest `MAX_SEEDS` seeds are remembered.
 
-    Workers in several processes (`AsyncVectorEnv`, `SubprocVecEnv`, Ray) need a teacher that is served, as each would
-    otherwise learn in a copy of its own, from its own episodes only:
+    Workers in several processes (`AsyncVectorEnv`, `SubprocVecEnv`, Ray) need a served teacher. Otherwise each worker
+    would train a separate copy, from its own episodes only:
 
         with serve(make("alp-gmm", space, seed=0)) as teacher:
             envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
 
     Args:
         env: its `unwrapped.param_space` is the space of a teacher given by name.
-        teacher: a teacher, shared with the caller and not copied; one that is served, or a handle to it; or a
-            registered name, which gives each wrapper a teacher of its own, with the range of returns that the
-            environment declares, and keeps the spec JSON-able.
+        teacher: a teacher, shared with the caller and not copied; a served teacher or a handle to it; or a registered
+            name, which gives each wrapper a separate teacher, with the range of returns that the environment declares,
+            and keeps the spec JSON-able.
         seed, options: for `make`, when the teacher is given by name.
         measure: called with each `WrappedEpisode` at its end; returns the learner's own measurements by name, for
             `Outcome.extras` (see `EpisodeCritic`).
@@ -110,7 +110,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         played = self._played
         if played is None:
             return result
-        # What was seen and done may be large, and is of use to a measurement only.
+        # Observations and actions may be large, and only a measurement needs them.
         keep = self._measure is not None
         played.recording.add(action if keep else None, result, seen=None if keep else ())
         if terminated or truncated:
@@ -169,8 +169,8 @@ class WrappedEpisode:
 
     Attributes:
         proposal: the proposal that it is played for.
-        recording: what the environment returned; without observations and actions where the wrapper has no ``measure``.
-        again: True for the repetition of an episode that its seed names.
+        recording: record of the episode; without observations and actions if the wrapper has no ``measure``.
+        again: True for a repetition by seed.
     """
 
     proposal: Proposal

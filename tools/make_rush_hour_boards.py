@@ -1,8 +1,8 @@
-"""Write envs/puzzles/rush_hour.txt, the boards on which the tasks of palaestra/RushHour-v0 are found.
+"""Write envs/puzzles/rush_hour.txt, the boards from which palaestra/RushHour-v0 makes its tasks.
 
     python -m palaestra.tools.make_rush_hour_boards
 
-takes about half an hour. A line is a board, row by row: letters are cars, car A the one that wants to leave.
+takes about half an hour. A line is a board, row by row: letters are cars; car A must leave.
 """
 
 from __future__ import annotations

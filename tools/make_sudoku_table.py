@@ -3,7 +3,7 @@
     python -m palaestra.tools.make_sudoku_table
 
 takes some minutes. A line is the solution of one puzzle, row by row: digits are clues, letters (a for 1) are not. Small
-letters are cells that naked and hidden singles fill, capital ones those that they leave open.
+letters are cells that naked and hidden singles fill; capital letters are the remaining cells.
 """
 
 from __future__ import annotations

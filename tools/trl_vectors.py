@@ -113,7 +113,7 @@ def move(model: torch.nn.Module, seed: int, scale: float) -> None:
 
 
 def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder: Path, turns: bool) -> dict[str, Any]:
-    """Run the trainer under ``settings`` with the batch in ``parts`` micro-batches, and return what it computed."""
+    """Run the trainer under ``settings`` with the batch in ``parts`` micro-batches, and return its results."""
     from datasets import Dataset
     from transformers import AutoModelForCausalLM
     from trl.trainer.grpo_config import GRPOConfig
@@ -156,7 +156,7 @@ def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder:
             **settings,
         ),
     )
-    # The trainer's types allow wrapped models, of which there is none here.
+    # The trainer's types allow wrapped models; this one is not wrapped.
     model: Any = trainer.model
     model.train()
     trainer.current_gradient_accumulation_steps = parts

@@ -3,9 +3,8 @@
 usage: python -m palaestra.tools.update_suites [NAME=AGENT ...]
 
 Each ``NAME=AGENT`` is a column of the tables: ``random=random``, ``oracle=oracle``, or the folder of a run,
-``tiny=runs/first``. A file, ``smollm2-135m=core.json``, is what `palaestra eval --suite core --json core.json` has
-written: the column of that suite alone. Columns that are there already and are not named stay, if the tasks have not
-changed.
+``tiny=runs/first``. A file, ``smollm2-135m=core.json``, is the output of `palaestra eval --suite core --json core.json`
+and gives the column of that suite alone. Existing columns that are not named stay, if the tasks have not changed.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ from .matches import GAMES, MATCHES, Match
 @dataclass(frozen=True)
 class EnvBenchOptions:
     only: tuple[str, ...] = ()
-    """Which lines; all by default."""
+    """Lines to measure; all by default."""
     peer_python: tuple[Path, ...] = ()
     """Python interpreters of other environments that have a peer installed."""
     rounds: int = 5
-    """How often each side is measured."""
+    """Number of measurements of each side."""
     seconds: float = 1.0
     """Processor time of one measurement."""
     games: bool = True
@@ -109,7 +109,7 @@ def _progress(matches: Sequence[Match]) -> Iterator[Match]:
 def _sides(match: Match, helpers: Sequence[PeerProcess], config: EnvBenchOptions) -> list[Rates]:
     """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
     ours = Rates("palaestra")
-    # Of several Pythons with the same peer, the first one named counts.
+    # If several Pythons have the same peer, the first one named counts.
     first = {peer: helper for helper in reversed(helpers) for peer in helper.versions}
     theirs = [(Rates(task.peer), first[task.peer], task) for task in match.peers if task.peer in first]
     for turn in range(config.rounds):

@@ -18,7 +18,7 @@ GAMES = (
 
 @dataclass(frozen=True)
 class Theirs:
-    """A peer's task: its name there, its configuration, and what the peer guarantees of it."""
+    """A peer's task: its name in the peer, its configuration, and the peer's guarantees about it."""
 
     peer: str
     name: str

@@ -95,7 +95,7 @@ def measure_rates(
 
 
 def main() -> None:
-    # What a peer prints must not get between the answers.
+    # Redirect prints of peers to standard error, so that they do not mix with the answers.
     out, sys.stdout = sys.stdout, sys.stderr
     print(json.dumps(find_installed()), file=out, flush=True)
     for line in sys.stdin:

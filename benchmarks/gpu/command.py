@@ -95,11 +95,11 @@ def measure(
     options: GpuBenchOptions,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Results:
-    """Measure the rows of a plan, and write what is known after each.
+    """Measure the rows of a plan, and write the results after each row.
 
-    A row may take its own time and what the rows before it left, so that all of them end within ``options.minutes``
-    where that is enough for the plan. With more minutes each has more. On a CPU, where nothing is measured, each may
-    take two minutes of what is left.
+    A row may take its share of the time and any time that earlier rows left over, so that the plan ends within
+    ``options.minutes`` if that is enough. With more minutes every row has more. On a CPU, where nothing is measured,
+    each row may take two minutes of the remaining time.
     """
     larger, smaller = PAIRS[device.partition(":")[0]]
     results = Results(options.out, device, list(plan))
@@ -127,7 +127,7 @@ def measure(
 
 
 def measure_row(processes: RowProcesses, name: str, setup: Setup, limit: float, more: bool = False) -> list[Figure]:
-    """Measure one row whatever happens in it: its lines, or one that says what is missing."""
+    """Measure one row and return its lines, or after a failure one line with the reason."""
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         out = Path(folder) / "lines.json"
         request = {"name": name, "out": str(out), **dataclasses.asdict(setup)}

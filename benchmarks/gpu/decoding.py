@@ -1,5 +1,5 @@
-"""Rows of the GPU benchmark on sampling: tokens a second beside ``generate``, whether captured steps agree, and what it
-saves to hold the prompts of groups once."""
+"""Rows of the GPU benchmark on sampling: tokens per second against ``generate``, agreement of captured steps, and the
+saving from sharing a group's prompt."""
 
 from __future__ import annotations
 
@@ -90,11 +90,12 @@ def compare_captured(setup: Setup) -> list[Figure]:
 
 
 def compare_completions(kinds: str, some: Sequence[Any], others: Sequence[Any], most: float) -> list[Figure]:
-    """Tokens in which two sides' completions of the same requests differ, and their log-probabilities before.
+    """Compare two sides' completions of the same requests: count the tokens that differ, and measure the difference of
+    log-probabilities before the first different token.
 
     Args:
         kinds: names of the two sides.
-        most: floor of the mean difference of log-probabilities, nats a token.
+        most: largest accepted mean difference of log-probabilities, nats per token.
     """
     gaps: list[float] = []
     differ = tokens = 0

@@ -9,7 +9,7 @@ from .setup import KERNEL_HALF, KERNEL_SINGLE, Figure, Setup
 
 
 def compare_kernels(setup: Setup) -> list[Figure]:
-    """All of them; a piece that fails leaves its line, and the others are compared."""
+    """Compare all kernels with their references. A kernel that fails gives a line with the error; the others go on."""
     lines = []
     for name, compare in (
         ("attention over the cache", _compare_cache),
@@ -142,7 +142,7 @@ def _compare_optimizer(setup: Setup) -> list[Figure]:
             optimizer.step()
     moved = theirs.detach() - start.float()
     found = ours.detach().cpu().float() - start.float()
-    # A weight near 4 in half precision moves in steps of its own size's last bit.
+    # In half precision a weight near 4 can only move in steps of its last bit, hence the large bound.
     gap = float((found - moved).abs().mean() / moved.abs().mean())
     most = 0.5 if setup.half else KERNEL_SINGLE
     return [Figure("change of weights in two optimiser steps, difference", gap, "of the change", most, most=True)]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 _KEPT = 20_000
-"""Most characters of what a row wrote to its standard error that are kept."""
+"""Largest number of characters kept of a row's standard error."""
 _GONE_WITHIN = 3.0
 """Seconds that are waited for processes that were killed."""
 
@@ -82,7 +82,7 @@ class RowProcesses:
 
     def _start(self) -> tuple[subprocess.Popen[str], IO[str]]:
         errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        # In a session of its own, so that processes that it starts, which may hold the GPU, end with it.
+        # Start a new session, so that the row's child processes, which may hold the GPU, can be killed with it.
         process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -95,7 +95,7 @@ class RowProcesses:
 
 
 def end_group(process: subprocess.Popen[Any]) -> None:
-    """Kill a process and those that it started, and wait until they are gone: others need their memory."""
+    """Kill a process and its children, and wait until they are gone, as the next row needs their memory."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -107,7 +107,7 @@ def end_group(process: subprocess.Popen[Any]) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Let this process and those that it started end soon after its parent, which may be killed at any time."""
+    """End this process and its children soon after its parent, which may be killed at any time."""
 
     def watch() -> None:
         while os.getppid() == parent:

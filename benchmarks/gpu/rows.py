@@ -33,8 +33,8 @@ class GpuRow:
 
 
 def rows_of(kind: str) -> dict[str, GpuRow]:
-    """The rows by name, for a kind of device ("cuda" or "cpu"): what is cheap and needed for the rest of a day with a
-    GPU comes first, then a figure each of training, decoding and steps, then runs, profiles and what is compared."""
+    """Return the rows by name, for a kind of device ("cuda" or "cpu"). Cheap checks that all later work depends on come
+    first, then one figure each of training, decoding and steps, then runs, profiles and comparisons."""
     larger, smaller = (next(iter(SHAPES[shape].batches)) for shape in PAIRS[kind])
     others = [batch for batch in SHAPES[PAIRS[kind][0]].batches if batch != larger]
     return {
@@ -82,7 +82,7 @@ def _run(name: str, resume: bool = False, turns: bool = False) -> Callable[[Setu
 
 
 def measure_device(setup: Setup) -> list[Figure]:
-    """Rates of copies and matrix products, and the time in which the device is first used."""
+    """Measure the rates of copies and matrix products, and the time of the first use of the device."""
     import torch
 
     small = 1.0 if setup.cuda else 1 / 64

@@ -1,7 +1,7 @@
-"""Rows of the GPU benchmark that are runs of ``palaestra train``: evaluation, checkpoints and a resume among them.
+"""Rows of the GPU benchmark that are runs of ``palaestra train``, with evaluation, checkpoints and a resume.
 
-The model has random weights and ends its answers with a constant probability, so that their lengths are geometric; the
-reward is the share of lower-case letters, on which samples of a task hardly ever agree.
+The model has random weights and ends its answers with a constant probability, so that their lengths are geometric. The
+reward is the share of lower-case letters, which hardly ever ties within a group.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class LetterTurns(Game):
 
 
 def measure_run(setup: Setup, name: str, *options: str, resume: bool = False, turns: bool = False) -> list[Figure]:
-    """A short run, whose figures come from its own log.
+    """Make a short run and read its figures from its log.
 
     Args:
-        name: of the run in the table.
-        options: of ``palaestra train``, beside those that all these runs have.
-        resume: go on from the checkpoint for as many steps again as lie between two of them.
+        name: name of the run in the table.
+        options: options of ``palaestra train``, in addition to the common ones.
+        resume: resume from the checkpoint, for the number of steps between two checkpoints.
         turns: play tasks of several turns.
     """
     if "--lora" in options and importlib.util.find_spec("peft") is None:

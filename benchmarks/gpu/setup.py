@@ -1,9 +1,8 @@
-"""Models, sizes and device of the GPU benchmark, and the floors that its figures are held against.
+"""Models, sizes and device of the GPU benchmark, and the floors for its figures.
 
-Floors of decoding are 60 % of what an H200 should reach on a model of Qwen2.5-0.5B's shape, by an estimate from its
-memory bandwidth and arithmetic (products at the larger of 80 % of the bandwidth and 50 % of 990 TFLOP/s, attention at
-70 % of the bandwidth, sampling, gaps between graphs), scaled to other GPUs. None of them has been compared with a GPU
-yet.
+Floors of decoding are 60 % of the estimated speed of an H200 on a model of Qwen2.5-0.5B's shape, scaled to other GPUs.
+The estimate uses memory bandwidth and arithmetic (products at the larger of 80 % of the bandwidth and 50 % of 990
+TFLOP/s, attention at 70 % of the bandwidth, sampling, gaps between graphs). No floor has been compared with a GPU yet.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ class Shape:
     """Sizes of the model and of the work.
 
     Attributes:
-        family: of the model: "qwen2" or "llama".
+        family: family of the model: "qwen2" or "llama".
         model: fields of its configuration.
-        batches: conversations that are decoded at once -> tokens a second that an H200 should reach, 0 where there is
-            no estimate.
+        batches: conversations decoded at once -> estimated tokens per second of an H200, 0 without an estimate.
         prompt, new: tokens of a prompt and of an answer in decoding.
         packed: tokens of the training pass, in rows of ``row``.
-        prompts, samples: of a GRPO step, whose prompts and answers are as long as in decoding.
+        prompts, samples: prompts, and samples per prompt, of a GRPO step, with the lengths of decoding.
         repeats: timed passes; the median is reported.
     """
 
@@ -126,13 +124,13 @@ class Figure:
     """A figure of the table.
 
     Attributes:
-        name: what was measured.
-        value: None where it is missing.
-        unit: of value and floor.
-        floor: least value, or, where ``most`` is set, the largest; None: no demand.
-        most: the value must not exceed ``floor``.
-        note: how it was measured, or what is missing.
-        rounds: the repeated measurements that ``value`` is the median of, in their order.
+        name: measured quantity.
+        value: result; None if it is missing.
+        unit: unit of value and floor.
+        floor: smallest accepted value, or the largest if ``most`` is set; None: no bound.
+        most: True if ``floor`` is an upper bound.
+        note: method of the measurement, or the reason of a missing value.
+        rounds: the repeated measurements, in order; ``value`` is their median.
     """
 
     name: str
@@ -203,8 +201,8 @@ class Setup:
     def make_engine(
         self, model: Any, slots: int, prompt: int | None = None, stops: Sequence[int] = (), **options: Any
     ) -> Any:
-        """The torch engine for conversations that nothing but ``stops`` ends early, with prompts of the shape's length
-        unless told otherwise."""
+        """Make the torch engine for conversations that only ``stops`` can end early; ``prompt`` is by default the
+        shape's prompt length."""
         from ...agents.engines.torch_engine import TorchEngine
 
         sizes = self.sizes
@@ -282,8 +280,8 @@ class Setup:
 
 
 def choose_device(device: str) -> str:
-    """The device with its number, which some of torch's functions ask for: "cuda" is "cuda:0", and "auto" is that or,
-    without a GPU, "cpu".
+    """Return the device with its number, which some functions of torch require: "cuda" is "cuda:0"; "auto" is "cuda:0",
+    or "cpu" without a GPU.
 
     Raises:
         InputError: a GPU is asked for and there is none.

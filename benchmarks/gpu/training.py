@@ -171,7 +171,7 @@ def compare_attention(setup: Setup) -> list[Figure]:
 
 
 def compare_short_memory(setup: Setup) -> list[Figure]:
-    """The gradient of a batch that does not fit at once, against that of small micro-batches."""
+    """Compare the gradient of a batch that does not fit into memory with the gradient of small micro-batches."""
     import torch
 
     from ...agents.grpo.batch.forward import Forward
@@ -193,7 +193,7 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
         setup.begin_peak()
         forward.backward(own, batch, slope)
         gradients.append(torch.cat([w.grad.flatten().float().cpu() for w in own.parameters()]))
-        # The second time there is room for one and a half times what the first took.
+        # Limit the second pass to one and a half times the memory of the first.
         taken, own = torch.cuda.max_memory_allocated(setup.device), None
         torch.cuda.empty_cache()
         torch.cuda.set_per_process_memory_fraction(min(1.0, 1.5 * taken / total), setup.device)

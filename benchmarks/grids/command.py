@@ -34,19 +34,19 @@ SPEED = "speed"
 @dataclass(frozen=True)
 class GridBenchOptions:
     tables: tuple[str, ...] = (SPEED,)
-    """Which: speed, subgoals, noisy-tv, deceptive-maze."""
+    """Tables: speed, subgoals, noisy-tv, deceptive-maze."""
     rounds: int = 5
-    """Of "speed": how often each side is measured."""
+    """Table "speed": number of measurements of each side."""
     steps: int = 4000
-    """Of "speed": steps of one measurement."""
+    """Table "speed": steps of one measurement."""
     seeds: int = 5
-    """Of the students: runs of each player, with seeds 0, 1, ..."""
+    """Tables of students: runs of each player, with seeds 0, 1, ..."""
     out: Path = Path("runs/grids")
-    """Of the students: where the folders of their runs are."""
+    """Tables of students: parent folder of the runs."""
     players: tuple[str, ...] = ()
-    """Of the students: only these players of the tables, such as none and subgoals. (default: all)"""
+    """Tables of students: only these players, such as none and subgoals. (default: all)"""
     longest: int | None = None
-    """Of the students: most environment steps of a run, in place of the table's."""
+    """Tables of students: largest number of environment steps of a run, in place of the table's."""
     markdown: Path | None = None
     """Write the tables here as Markdown."""
     json: Path | None = None

@@ -35,12 +35,12 @@ class LearningTable:
     """Players of one gridworld.
 
     Attributes:
-        name: of the table.
-        env: id.
+        name: name of the table.
+        env: id of the environment.
         axes: axes that are fixed or bounded.
-        steps: most environment steps of a run.
-        players: by name; the first is the one that the others are compared with.
-        whole: go on to the last step although the player has learned.
+        steps: largest number of environment steps of a run.
+        players: name -> player; the first is the baseline of the comparison.
+        whole: continue to the last step even after the player has learned.
     """
 
     name: str
@@ -101,11 +101,11 @@ class GridRunFigures:
     """Figures of a run.
 
     Attributes:
-        learned: the environment step at which its player had learned, or None.
-        steps: environment steps that were taken.
-        success: success on held-out levels after the last of them.
+        learned: the environment step at which the player had learned, or None.
+        steps: number of environment steps taken.
+        success: success on held-out levels after the last step.
         first: the environment step of the first iteration with a success in training, or None.
-        trained: success in training in the last `HELD` iterations with episodes, None where there is none.
+        trained: success in training in the last `HELD` iterations with episodes; None without episodes.
     """
 
     learned: int | None

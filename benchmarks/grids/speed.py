@@ -97,7 +97,7 @@ def _step_rate(env: gym.Env[Any, Any], seed: int, steps: int) -> float:
     with contextlib.redirect_stdout(io.StringIO()):
         env.reset(seed=seed)
     begun = time.process_time()
-    # BabyAI's resets print what they reject.
+    # BabyAI's resets print rejected levels.
     with contextlib.redirect_stdout(io.StringIO()):
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)

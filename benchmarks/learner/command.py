@@ -133,7 +133,7 @@ class Side(Protocol):
 
 
 class Worker:
-    """A side in a process of its own."""
+    """A side of the comparison, running in a separate process."""
 
     def __init__(self, name: str, command: Sequence[str | Path], settings: Settings):
         self.name = name
@@ -170,7 +170,7 @@ class Worker:
         return self._receive()
 
     def close(self) -> None:
-        """Let the process end after what it is doing: its input is closed, which it takes for a request to stop."""
+        """Close the process's input, which it takes as a request to stop after the current work."""
         self._process.communicate()
 
     def _send(self, word: str) -> None:

@@ -1,7 +1,7 @@
 """Curves of the part "real" of the learner benchmark: success in training and on held-out tasks of both sides.
 
-In go the reports of steps as they come; out come rows for the JSON file, a table in Markdown, and a figure. Time is
-the sum of the steps alone, so that neither evaluations nor the other side's turns count.
+Reports of steps go in as they arrive; rows for the JSON file, a table in Markdown and a figure come out. Time is the
+sum of the steps alone, so that neither evaluations nor the other side's turns count.
 """
 
 from __future__ import annotations

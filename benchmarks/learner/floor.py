@@ -220,7 +220,7 @@ def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
     passes, slopes = [], dict[tuple[int, int], Any]()
     for micro in Forward().micro_batches(batch, range(batch.episodes)):
         for x, w in zip(*_inputs(model, len(micro.ids), len(micro.scored)), strict=True):
-            # The head's products are made of as many tokens at once as they are in training.
+            # The head is computed in chunks of tokens, as in training.
             for part in x.split(chunk) if w is head else (x,):
                 slope = slopes.setdefault((len(part), len(w)), w.new_ones((len(part), len(w))))
                 passes.append((part, w, slope))

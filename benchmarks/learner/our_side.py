@@ -95,8 +95,8 @@ def prepare(settings: dict[str, Any]) -> None:
 
 
 def _prepare_real(settings: dict[str, Any]) -> None:
-    """Write prompts of an environment with what names their tasks: of the training split in prompts.json, and in
-    held_out.json those of our own evaluations.
+    """Write prompts of an environment with the names of their tasks: the training split to prompts.json, and the tasks
+    of our evaluations to held_out.json.
     """
     from ...agents.evaluation.episodes import EpisodePlan
     from ...agents.language.language_agent import load_model
@@ -127,9 +127,9 @@ def _prepare_real(settings: dict[str, Any]) -> None:
 
 
 def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """A batch of groups: random tokens of the asked lengths, and rewards that agree in exactly the share ``flat``."""
+    """Make a batch of groups with random tokens of the set lengths; exactly the share ``flat`` has equal rewards."""
     rng = np.random.default_rng([settings["prompts"], number])
-    # Special tokens come first in the vocabulary; those of the tokenizer suffice, however large the model's is.
+    # Ids below 5 are special tokens. Ids below 100 exist in the tokenizer, even if the model's vocabulary is larger.
     low, high = 5, 100
     groups = []
     for index in range(settings["prompts"]):
@@ -210,7 +210,7 @@ class ReadyMade:
 
 @dataclass
 class Pause:
-    """The time between rollout and update that measuring takes, and what is measured there."""
+    """Time that the measurement takes between rollout and update, and its result."""
 
     seconds: float = 0.0
     processed: int = 0
@@ -339,6 +339,6 @@ def _recipe(settings: dict[str, Any]) -> str:
 
     ROLLOUTS.add("ready_made", ReadyMade)
     rollout = c("ready_made", settings=json.dumps(settings))
-    # Nobody sampled the tokens, so ratios start from the policy as it is, as they do for TRL.
+    # The tokens were not sampled, so ratios start from the current policy, as in TRL.
     register_recipe(replace(RECIPES["grpo"], name="grpo_ready_made", rollout=rollout, anchor="policy"))
     return "grpo_ready_made"

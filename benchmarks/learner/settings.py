@@ -1,4 +1,4 @@
-"""Settings of the learner benchmark: the record that both sides receive, and those of each part."""
+"""Settings of the learner benchmark: the record that both sides receive, and the settings of each part."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ class Settings:
 
     Attributes:
         label: distinguishes this setting from the others of its part.
-        prompts, samples: prompts a step, completions of each.
-        prompt_tokens: tokens of a prompt, exactly; at most, where ``env`` is given.
-        new_tokens: most tokens of a completion, and exactly that many where ``mean_tokens`` is 0.
+        prompts, samples: prompts per step, completions per prompt.
+        prompt_tokens: exact number of tokens of a prompt; the largest number if ``env`` is given.
+        new_tokens: largest number of tokens of a completion; the exact number if ``mean_tokens`` is 0.
         mean_tokens: mean of the geometric lengths that the initial weights give.
         flat: share of the prompts whose answers all have the same reward.
-        vocabulary: of the model; 0 is the tokenizer's own.
-        played: whether completions are sampled; otherwise both sides receive the same ready-made ones.
+        vocabulary: size of the model's vocabulary; 0 takes the tokenizer's.
+        played: True if completions are sampled; otherwise both sides receive the same ready-made ones.
         folder: holds model/, prompts.json and rollouts.json.
-        packer: ours.
-        device: of both sides: "cpu", or "cuda" where both have a GPU; memory is the host's all the same.
+        packer: packer of our side.
+        device: device of both sides: "cpu", or "cuda" if both have a GPU; memory is always the host's.
         lr_warmup: steps over which the learning rate rises.
-        model, env, axes, system: folder of a model that is trained on an environment, with a system prompt; the tiny
-            model and the task of letters where empty.
-        held_out: tasks of an evaluation.
+        model, env, axes, system: folder of a model that is trained on an environment, with a system prompt; empty for
+            the tiny model and the task of letters.
+        held_out: number of tasks of an evaluation.
         trl_passes: passes in which TRL trains on a batch.
     """
 
@@ -65,7 +65,7 @@ class Settings:
         )
 
 
-# Where lengths and variance come from the policy, it must stay what it is: hence the small rate of "ragged".
+# Lengths and variance of "ragged" come from the policy, which must hardly change: hence the small learning rate.
 PARTS: dict[str, tuple[Settings, ...]] = {
     "step": (Settings("16 x 8 x 64", 16, 8, 32, 64),),
     "ragged": (Settings("16 x 16, geometric", 16, 16, 128, 192, mean_tokens=24, flat=0.5, lr=1e-6),),

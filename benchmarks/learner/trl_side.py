@@ -72,8 +72,8 @@ def peak_memory() -> float:
 
 
 class Extra:
-    """Resources that a piece of work takes: peak memory beyond what was held when it began (Linux only; 0 elsewhere),
-    and processor time of all threads.
+    """Resources of a piece of work: peak memory above its level at the start (Linux only; 0 elsewhere), and processor
+    time of all threads.
     """
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ def main(settings: dict[str, Any]) -> None:
     def evaluate() -> dict[str, float]:
         held_out = json.loads((folder / "held_out.json").read_text(encoding="utf-8"))
         assert verify is not None
-        # Random numbers of training stay as they are.
+        # Do not disturb the random numbers of training.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings["seed"])
             return measure_success(model, tokenizer, trainer.generation_config, held_out, rows, verify)

@@ -1,4 +1,4 @@
-"""Answers of a run's policy beside those of the model that it began with, to the same held-out tasks."""
+"""Answers of a run's policy and of its initial model to the same held-out tasks, side by side."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class CaseRun:
 
 
 def train_case(words: Sequence[str], folder: Path, threads: int) -> None:
-    """Train in a process of its own, or go on with a run that was interrupted; a finished run is left alone.
+    """Train in a separate process. An interrupted run is resumed; a finished run is not changed.
 
     Raises:
         InputError: the run was interrupted or failed.

@@ -1,4 +1,4 @@
-"""Cases of ``palaestra bench models``: what a small pretrained model is trained on, as words of `palaestra train`."""
+"""Cases of ``palaestra bench models``: training tasks for small pretrained models, as words of `palaestra train`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ USUAL = (
     "--eval-episodes 30 --final-episodes 100 --checkpoint-every 30 --keep-trajectories 4 --patience.no-signal 12 "
     "--track"
 )
-"""Words that all cases share; those of a case come after them and take their place."""
+"""Words that all cases share; a case's words come after them and override them."""
 BASE_MODELS = frozenset({"gemma3-270m"})
 """Models without a chat template, which continue text and hardly ever answer a question before they saw answers."""
 
@@ -21,8 +21,8 @@ class ModelCase:
     """One environment at one setting.
 
     Attributes:
-        name: of the case, also of its folder.
-        about: what is asked, for the table.
+        name: name of the case and of its folder.
+        about: short description of the task, for the table.
         words: further words of `palaestra train`, the environment first.
         seeds: seeds of the table.
         base: further words for a base model.

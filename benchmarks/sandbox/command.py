@@ -54,7 +54,7 @@ class SandboxBenchOptions:
     peer_python: tuple[Path, ...] = ()
     """Python interpreters of other environments that have a peer installed."""
     rounds: int = 5
-    """How often each side is measured."""
+    """Number of measurements of each side."""
     seconds: float = 1.0
     """Time of one measurement."""
     clients: int = 64
@@ -69,9 +69,9 @@ class SideFigures:
 
     Args:
         rates: runs per second of each round.
-        times: seconds of every run, with what it waited for its turn.
-        error: why there is no rate.
-        wrong: whether that is a wrong answer, rather than that this machine lacks the side.
+        times: seconds of every run, including the wait for its turn.
+        error: reason of a missing rate.
+        wrong: True if the error is a wrong answer; False if this machine lacks the side.
     """
 
     side: str
@@ -133,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             ours: dict[str, Callable[[], Sandbox]] = {name: BACKENDS[name] for name in config.backends}
             cold: dict[str, Callable[[], Sandbox]] = {COLD: ColdPython}
             least = {"python -I -S -c": functools.partial(ColdPython, "-I", "-S")}
-            # Of several Pythons with the same peer, the first one named counts.
+            # If several Pythons have the same peer, the first one named counts.
             first = {side: helper for helper in reversed(helpers) for side in helper.versions}
             theirs = {side: functools.partial(PeerSandbox, helper, side) for side, helper in first.items()}
             versions = {side: helper.versions[side] for side, helper in first.items()}
@@ -153,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def one_core() -> Iterator[int]:
-    """Keep this thread, and what it starts from now on, to one core; its number."""
+    """Pin this thread and its later children to one core; yield the number of the core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
     try:
@@ -181,10 +181,10 @@ def measure_alone(
 def one_after_another(
     sandbox: Sandbox, work: Work, seconds: float, clock: Callable[[], float] = time.perf_counter
 ) -> list[float]:
-    """The seconds of each run, for about ``seconds``; at least one.
+    """Run for about ``seconds``, at least once, and return the seconds of each run.
 
     Raises:
-        WrongAnswer: a run did not do what it was asked to.
+        WrongAnswer: a run gave a wrong result.
     """
     times: list[float] = []
     end = clock() + seconds
@@ -215,10 +215,10 @@ def measure_clients(
 
 
 def many_at_a_time(pool: Pool, work: Work, clients: int, seconds: float) -> list[float]:
-    """The seconds from the question to the answer, of each of so many clients that ask again at once.
+    """Let ``clients`` clients ask, each again as soon as it has its answer, and return the seconds to each answer.
 
     Raises:
-        WrongAnswer: a run did not do what it was asked to.
+        WrongAnswer: a run gave a wrong result.
     """
     answered: queue.SimpleQueue[tuple[float, Future[Result]]] = queue.SimpleQueue()
 
@@ -333,7 +333,7 @@ def _print(
         console.print(
             f"{side}{version} keeps programs in by: {CONTAINMENT.get(side, '')}", highlight=False, markup=False
         )
-    # What is missing is missing in every measurement.
+    # A missing side is missing in every measurement, so report each error once.
     for said in dict.fromkeys(
         f"{row['side']}: {row['error']}" for rows in found.values() for row in rows if "error" in row
     ):

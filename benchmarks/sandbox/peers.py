@@ -50,7 +50,7 @@ def find_installed() -> dict[str, str]:
 
 
 def main() -> None:
-    # What a peer prints must not get between the answers.
+    # Redirect prints of peers to standard error, so that they do not mix with the answers.
     out, sys.stdout = sys.stdout, sys.stderr
     print(json.dumps(find_installed()), file=out, flush=True)
     runners: dict[str, Runner] = {}

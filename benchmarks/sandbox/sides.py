@@ -12,7 +12,7 @@ from ..peer_process import PeerProcess
 from . import peers
 
 COLD = "python -c"
-# How each side contains programs.
+# Side -> method by which it contains programs.
 CONTAINMENT = {
     "local": "namespaces, a filter of system calls, limits of everything",
     "docker": "a container, a filter of system calls, limits of everything",

@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def start_evaluators(config: SqlBenchOptions) -> Iterator[PeerProcess | None]:
-    """Run the evaluators of other benchmarks, where there are files of some."""
+    """Run the evaluators of other benchmarks if their files are given; yield None otherwise."""
     if missing := [str(file) for file in config.evaluators if not file.is_file()]:
         raise InputError(f"--evaluators names files of evaluators, and {missing[0]!r} is none.")
     if not config.evaluators:
@@ -192,13 +192,13 @@ def _ask_evaluators(
 
 
 def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str]) -> Iterator[LabelledQuery]:
-    """Yield the queries that are made of a gold query, with labels.
+    """Yield the queries made from a gold query, with labels.
 
     Args:
-        known: what the task keeps.
-        gold: its query.
-        contents: databases for the labels.
-        undecided: receives those without a label, by how they were made.
+        known: the task's stored data.
+        gold: the gold query.
+        contents: number of databases for the labels.
+        undecided: receives the counts of queries without a label, by rewriting.
     """
     try:
         from .rewrites import equivalent_queries, wrong_queries
@@ -261,7 +261,7 @@ def _count(verdicts: Verdicts, query: LabelledQuery, success: bool, gold: str) -
 def measure_speed(engine: str, tasks: int, seed: int) -> dict[str, dict[str, float]]:
     """Measure tasks made and right answers graded per second, by difficulty; "default" draws all sizes alike.
 
-    Seconds are those of this process's processor on SQLite, and of the clock on other engines, which work elsewhere.
+    On SQLite, time is this process's processor time. Other engines run in other processes, so time is wall time.
     """
     clock = time.process_time if engine == "sqlite" else time.perf_counter
     options = {"engine": engine, "split": "all", "disable_env_checker": True}

@@ -1,9 +1,9 @@
-"""Evaluators of other text-to-SQL benchmarks, as they are released, behind one form of question.
+"""Released evaluators of other text-to-SQL benchmarks behind one interface.
 
-It runs as a plain file under a Python that has what they import, so it imports nothing of this package. The first line
-of its output has the names of the evaluators that it found among the files that it was given, as JSON. Then a line of
-input is ``{"evaluator", "query", "gold", "ordered", "folder"}``, and the answer ``{"accepted"}``: whether the query
-passes for right on all databases of the folder.
+It runs as a plain file under a Python with their dependencies, so it imports nothing of this package. The first line of
+its output holds the names of the evaluators found in the given files, as JSON. Then each line of input is
+``{"evaluator", "query", "gold", "ordered", "folder"}``, and the answer is ``{"accepted"}``: true if the evaluator
+accepts the query on all databases of the folder.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 # Query, gold query, whether the order of rows counts, and the folder of the databases.
 Accepts = Callable[[str, str, bool, Path], bool]
 
-# What BIRD's command gives a query.
+# Time limit of a query in BIRD's command.
 _SECONDS = 30.0
 
 
 def test_suites(module: Any) -> Accepts:
-    """That of Spider (test-suite-sql-eval, ``exec_eval.py``) with values and DISTINCT as they stand."""
+    """Wrap Spider's evaluator (test-suite-sql-eval, ``exec_eval.py``), with values and DISTINCT unchanged."""
     return lambda query, gold, ordered, folder: bool(
         module.eval_exec_match(str(next(folder.iterdir())), query, gold, False, True, False)
     )
@@ -60,7 +60,7 @@ EVALUATORS: dict[str, tuple[str, Callable[[Any], Accepts]]] = {
 
 
 def load_evaluators(files: list[str]) -> dict[str, Accepts]:
-    """Import the files and return the evaluators among them."""
+    """Import the files and return the evaluators in them."""
     found = {}
     for place, file in enumerate(files):
         folder = str(Path(file).parent)
@@ -76,7 +76,7 @@ def load_evaluators(files: list[str]) -> dict[str, Accepts]:
 
 
 def main(files: list[str]) -> None:
-    # What evaluators print must not get between the answers; some put a stream of their own in the place of this one.
+    # Redirect prints of evaluators, so that they do not mix with the answers. Some evaluators replace sys.stdout.
     answers, sys.stdout = sys.stdout, sys.stderr
     evaluators = load_evaluators(files)
     print(json.dumps(list(evaluators)), file=answers, flush=True)

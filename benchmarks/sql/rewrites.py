@@ -1,6 +1,6 @@
-"""Queries made of a right one: others with the same result on all databases, and others with one mistake.
+"""Rewritings of a right query: some with the same result on all databases, others with one mistake.
 
-Both are made with sqlglot from the text of the query, by other code than that of the near misses for which the
+Both are made with sqlglot from the text of the query. The code is independent of the near misses for which the
 databases of a task are chosen.
 """
 

@@ -161,16 +161,16 @@ def _rows(table: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
 
 
 def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) -> dict[str, list[str]]:
-    """The teachers of each table, the uniform one first.
+    """Choose the teachers of each table, the uniform teacher first.
 
     Raises:
-        InputError: a name that nothing has, or a teacher that fits none of the tables.
+        InputError: an unknown name, or a teacher that fits none of the tables.
     """
     found: dict[str, list[str]] = {}
     own = frozenset().union(*(table.own for table in tables.values()))
     asked = [each for each in dict.fromkeys((*config.teachers, *config.teacher)) if each != ALL]
     for teacher in asked:
-        # A module that cannot be imported is the command's error, not that of every run.
+        # A module that cannot be imported is reported once by the command, not by every run.
         name, options = named.parse_teacher(teacher)
         if name not in own:
             named.find_factory(name)
@@ -319,14 +319,14 @@ def _report(
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("jinja2", "matplotlib"):
             raise
-        # The figures are in the summary; a page is what the extra adds.
+        # The summary has all figures; only the page needs the extra.
         print(f"no report.html: {MissingExtra('the report', 'train')}", file=sys.stderr)
         return
     print(write_atomically(out / "report.html", render_page(tables, rows, lines, summarise_failures(failures))))
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN: what is not finite becomes null."""
+    """Replace numbers that are not finite by None, as JSON has no NaN."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -97,9 +97,9 @@ class LadderRun:
     """Rungs and success that a run reached.
 
     Attributes:
-        attempts, rungs: the score on the way, from before the first attempt to the end.
-        rates: share solved of each rung above those shown, at the end; of all tasks where there is nothing to climb.
-        shown: share solved of the highest rung shown, at the end.
+        attempts, rungs: curve of the score, from before the first attempt to the end.
+        rates: final success rate on each rung above the shown ones; on all tasks if there is no ladder.
+        shown: final success rate on the highest shown rung.
         mixed: share of the groups with both successes and failures.
     """
 
@@ -117,10 +117,10 @@ def climb(
     shown: int,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> LadderRun:
-    """Train in a new folder, and count the rungs climbed now and then.
+    """Train in a new folder, and count the climbed rungs at intervals.
 
     Args:
-        axis: to climb; "" where there is none, and success on all tasks is the score.
+        axis: the axis to climb; "" takes success on all tasks as the score.
         shown: the highest rung that the warm-up showed.
         watch: called after each step.
     """

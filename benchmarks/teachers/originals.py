@@ -11,7 +11,7 @@ the project's own code took:
     {"observe": [[[0.1, 0.7], [0.0]], [[0.3, 0.2], [1.0]]]}
     {"seconds": 0.0002}
 
-A new teacher takes the place of the one before.
+A new teacher replaces the previous one.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class TeachDeepRL:
 
 
 class SyllabusProgress:
-    """OnlineLearningProgress of Syllabus: progress of the rate of success, without evaluations of its own.
+    """OnlineLearningProgress of Syllabus: progress of the success rate, without separate evaluations.
 
-    The project has no default for the episodes between updates; 1000 is what its CartPole example takes. Its own
-    `sample` draws from this distribution too, but in 0.7 first compares it with an empty list, which NumPy refuses.
+    The project has no default for the episodes between updates; its CartPole example takes 1000. The project's `sample`
+    draws from this distribution too, but in 0.7 it first compares it with an empty list, which NumPy refuses.
     """
 
     def __init__(self, size: int, seed: int, options: dict[str, Any]):
@@ -104,8 +104,8 @@ class SyllabusReplay:
 class ReasoningGymCoach:
     """A curriculum of reasoning-gym with one attribute, whose levels are the arms.
 
-    The package moves the level when it is told to; when to is in the training code that comes with it: up where the
-    last 2,560 scores average above 0.7, down where below 0.3, looked at after each batch.
+    The package moves the level on request. Its training code decides when, after each batch: up if the last 2,560
+    scores average above 0.7, down if below 0.3.
     """
 
     def __init__(self, size: int, seed: int, options: dict[str, Any]):
@@ -158,7 +158,7 @@ def find_installed() -> dict[str, str]:
 
 
 def answer_request(request: dict[str, Any], teacher: Any) -> tuple[dict[str, Any], Any]:
-    """Return the answer, and the teacher that is there from now on."""
+    """Answer a request. Return the answer and the current teacher."""
     if "make" in request:
         make = ORIGINALS[request["make"]][2]
         begun = time.process_time()
@@ -174,7 +174,7 @@ def answer_request(request: dict[str, Any], teacher: Any) -> tuple[dict[str, Any
 def main() -> None:
     # Ctrl-C reaches the whole group of processes; this one ends with its input.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a project prints must not get between the answers, nor into the table; its errors are answers.
+    # Keep prints of a project out of the answers and the table; its errors are reported as answers.
     out, sys.stdout = sys.stdout, sys.stderr
     if not sys.stdin.isatty():
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -75,8 +75,8 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
 
 
 def rank_teachers(table: Table, lines: Sequence[Line]) -> list[str]:
-    """The teachers, best first by their mean rank over the settings, those alike sharing a rank; the oracle on top,
-    for orientation, and random before those that are no better."""
+    """Sort the teachers by mean rank over the settings, best first. Ties share a rank; the oracle comes first, for
+    orientation, and the random teacher before all teachers with the same rank."""
     means = {name: sum(places) / len(places) for name, places in rank_lines(lines, table.lower).items()}
     return sorted(means, key=lambda name: (name != ORACLE, means[name], name != UNIFORM, name))
 
@@ -112,7 +112,7 @@ def _estimate(table: Table, estimate: MeanEstimate | None) -> str:
 def _measured(
     order: Sequence[str], settings: Sequence[str], found: Mapping[tuple[str, str], Line], measures: Sequence[str]
 ) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """For each further number: its name, the settings in which it was taken, and each teacher with its values there."""
+    """Return for each further number its name, the settings with a value, and each teacher's values there."""
     tables = []
     for name in measures:
         of = {place: line.measures[name] for place, line in found.items() if name in line.measures}

@@ -73,10 +73,10 @@ PEERS = (
 
 
 def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
-    """The peers that are installed under some interpreters, with their version; of several, the first one named counts.
+    """Find the peers installed under some interpreters, with their versions; the first interpreter with a peer counts.
 
     Raises:
-        InputError: a path is no interpreter, or none of the peers is there.
+        InputError: a path is no interpreter, or no peer is installed.
     """
     known, found = {peer.name: peer for peer in PEERS}, {}
     for python in pythons:
@@ -105,9 +105,9 @@ class PeerTeacher(Teacher):
     """A teacher in the process of its project, over the unit cube of a space ("box") or its arms; it cannot be saved.
 
     Args:
-        space: Box or ParamSpace; of arms, Discrete or what `as_arms` cuts.
-        peer: what it is.
-        options: the project's own.
+        space: Box or ParamSpace; for arms, Discrete or any space that `as_arms` accepts.
+        peer: the peer's teacher.
+        options: options of the project's teacher.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -118,7 +118,7 @@ class PeerTeacher(Teacher):
         self.kind, self._name, self._seconds = peer.kind, peer.name, 0.0
         self.domain = as_cube(space) if peer.kind == "box" else as_arms(space)
         super().__init__(self.domain.signature, settings={"peer": peer.name, **options}, **common)
-        # Loading a project takes seconds: a process that has loaded it makes one teacher after the other.
+        # Loading a project takes seconds, so its process is reused for one teacher after the other.
         self._project = _start_process(peer.python, peer.name.partition("/")[0])
         size = self.domain.n if isinstance(self.domain, Arms) else self.domain.dimension
         self._ask(make=peer.name, size=size, seed=common.get("seed", 0), options=dict(options))

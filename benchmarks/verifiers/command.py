@@ -102,7 +102,7 @@ class PeerTimeout(TimeoutError):
 
 
 class Peer:
-    """A peer's grader in a process of its own; a row that it does not survive costs a new process."""
+    """A peer's grader in a separate process, which is restarted after a row that kills it."""
 
     def __init__(self, name: str, python: Path, seconds: float):
         self._command = [str(python), "-P", peers.__file__, name]
@@ -136,7 +136,7 @@ class Peer:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._buffer = b""
-            # A session of its own, so that its children end with it.
+            # Start a new session, so that the grader's children can be killed with it.
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -177,7 +177,7 @@ class Peer:
                 pipe.close()  # type: ignore[union-attr]
 
     def _sweep(self) -> None:
-        """Count and remove what the last row left in the folder."""
+        """Count and remove the files that the last row left in the folder."""
         left = list(Path(self._folder.name).iterdir())
         self.wrote += bool(left)
         for path in left:
@@ -267,7 +267,7 @@ def _peers(config: VerifierBenchOptions) -> dict[str, tuple[Path, str]]:
 
 
 def measure_throughputs(seconds: float) -> dict[str, float]:
-    """Checks a second of the verifier "math", one after the other, on pairs that are all different.
+    """Measure checks per second of the verifier "math", one after the other, on distinct pairs.
 
     "numeric": a decimal against a fraction. "polynomial": a product against the polynomial that it expands to, decided
     in this process. "symbolic": an identity of sines and cosines, proved in a worker.

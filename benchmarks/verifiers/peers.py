@@ -38,7 +38,7 @@ def reasoning_gym() -> Callable[[str, str], bool]:
     score = getattr(importlib.import_module("reasoning_gym"), "cascade_score", None)
     if score is not None:
         return lambda answer, reference: score(answer=answer, expected=reference) >= 1.0
-    # What versions up to 0.1.23 have for numbers.
+    # Scorer of numbers in versions up to 0.1.23.
     reward = importlib.import_module("reasoning_gym.utils").compute_decimal_reward
     return lambda answer, reference: reward(answer, reference) >= 1.0
 
@@ -66,16 +66,16 @@ def find_installed() -> dict[str, str]:
 
 
 def serve_grader(name: str) -> None:
-    """Answer {"accepted", "error", "seconds"} to each line; what the grader prints goes to standard error."""
+    """Answer {"accepted", "error", "seconds"} to each line; prints of the grader go to standard error."""
     with contextlib.suppress(ImportError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    # What a grader says must not get between the verdicts.
+    # Redirect prints of the grader to standard error, so that they do not mix with the verdicts.
     out, sys.stdout = sys.stdout, sys.stderr
     grader = GRADERS[name][2]()
     with contextlib.suppress(Exception):
-        # The first call loads what the peer imports late; that is not the first row's time.
+        # The first call triggers the peer's lazy imports, which must not count for the first row.
         grader("1", "1")
     print(json.dumps({"ready": name}), file=out, flush=True)
     for line in sys.stdin:

@@ -18,7 +18,7 @@ from ...rewards.verifiers.mathematics.policies import POLICIES
 from ...rewards.verifiers.references import unreadable
 from ...rewards.verifiers.registry import verify
 
-# Where data sets keep the answer of a record, by what is looked for first.
+# Usual fields of a record's answer, in the order in which they are tried.
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
 WIDTH = 110
 SHOWN = 3  # unreadable references of a file that are printed unasked
@@ -40,7 +40,7 @@ class ReadableReferences:
     unreadable: dict[str, list[tuple[str, str]]]
 
     def share(self, policy: str) -> float:
-        """Readable references over all, 1 where there are none."""
+        """Return the share of readable references; 1 without references."""
         return 1.0 - len(self.unreadable[policy]) / self.references if self.references else 1.0
 
 
@@ -49,10 +49,10 @@ class JudgedAnswers:
     """Labelled answers of one file under one policy.
 
     Args:
-        file: its name.
-        policy: of the verifier "math".
-        counts: rows by label ("right" and "wrong") and by what the verifier said (one of `OUTCOMES`).
-        disagreements: answer, reference and label of each row where it said something else than the label.
+        file: name of the file.
+        policy: policy of the verifier "math".
+        counts: rows by label ("right" and "wrong") and by verdict (one of `OUTCOMES`).
+        disagreements: answer, reference and label of each row whose verdict differs from its label.
     """
 
     file: str
@@ -77,8 +77,8 @@ def load_references(folder: Path, field: str | None) -> Iterator[tuple[str, list
 
 
 def read_reference(record: dict[str, Any], field: str | None = None) -> str:
-    r"""The answer of a record, "" where it has none: a field's text, behind "####" or in the last ``\boxed{}`` if it is
-    a worked solution; of a list of answers the one, or all with commas."""
+    r"""Read the answer of a record, "" without one: the text of a field, or for a worked solution the part after "####"
+    or in the last ``\boxed{}``. A list of answers is joined with commas."""
     for name in (field,) if field else FIELDS:
         value = record.get(name)
         if isinstance(value, list):

@@ -1,7 +1,8 @@
 """Whole episodes in two backends side by side, and the first difference between them.
 
-Every second episode follows the solver, the others act at random, over five difficulties. What is compared after each
-step: observation, reward, both ends, info, milestones and cookies; and at the end the rows on which tasks are judged.
+Every second episode follows the solver, the others act at random, over five difficulties. Compared after each step are
+observation, reward, termination, truncation, info, milestones and cookies; and at the end the database rows on which
+tasks are judged.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ class ComparedEpisode:
 
     Args:
         env_id: the environment.
-        seed: of its reset.
+        seed: seed of its reset.
         player: "solver" or "random".
-        steps: how many were compared.
-        difference: the first one in words; empty where there is none.
+        steps: number of compared steps.
+        difference: the first difference in words; empty if the episodes agree.
     """
 
     env_id: str
@@ -91,7 +92,7 @@ def rows_at_end(env: Any) -> Any:
 
 
 def _difference(pair: Sequence[tuple[Any, ...]]) -> str:
-    """The first part in which two results of `reset` or `step` differ."""
+    """Describe the first part in which two results of `reset` or `step` differ."""
     (*first, info), (*second, other) = pair
     for name, one, two in zip(("observation", "reward", "terminated", "truncated"), first, second):
         if one != two:
@@ -104,7 +105,7 @@ def _difference(pair: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _part(value: Any, other: Any) -> Any:
-    """Of a long text the first line that differs."""
+    """Return the first line of a text that differs from another text; other values unchanged."""
     if not isinstance(value, str) or not isinstance(other, str):
         return value
     lines, others = value.split("\n"), other.split("\n")

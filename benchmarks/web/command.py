@@ -117,7 +117,7 @@ def measure_rates(env_id: str, seconds: float, first: int, backend: str = "inpro
     resetting = stepping = 0.0
     done = [True] * contexts
     try:
-        # What is loaded and started once is no part of a rate.
+        # Load and start everything once before the measurement.
         for env in envs:
             env.reset(seed=first + 1_000_000)
             env.step("scroll down")
@@ -144,7 +144,7 @@ def _measure(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
     table = Table("environment", "browser", "resets / s", "random steps / s")
     figures: dict[str, dict[str, WebRates]] = {}
     for env_id in track(chosen, "measuring", console=Console(stderr=True), transient=True):
-        # The same seeds again, of which sites and pages are kept, as far as they fit.
+        # The same seeds again; their sites and pages are cached, as far as they fit.
         figures[env_id] = {
             "in process, new tasks": measure_rates(env_id, config.seconds, config.seed),
             "in process, repeated": _measure_again(env_id, config.seconds, config.seed),
@@ -190,7 +190,7 @@ def _measure_again(env_id: str, seconds: float, first: int) -> WebRates:
     return WebRates((resets - _REPEATED) / resetting, steps / stepping)
 
 
-# Tasks of which everything is kept.
+# Number of tasks whose sites and pages all fit into the cache.
 _REPEATED = 10
 
 

@@ -33,7 +33,7 @@ def find_installed() -> dict[str, str]:
 
 
 def find_pages() -> str:
-    """The address of MiniWoB++'s pages: $MINIWOB_URL, or those of the package `miniwob`; empty without either."""
+    """Return the address of MiniWoB++'s pages: $MINIWOB_URL, or the pages of the package `miniwob`; "" without both."""
     if address := os.environ.get("MINIWOB_URL"):
         return address
     spec = importlib.util.find_spec("miniwob")
@@ -75,7 +75,7 @@ def measure(request: dict[str, Any]) -> dict[str, float]:
 
 
 def main() -> None:
-    # What a peer prints must not get between the answers.
+    # Redirect prints of peers to standard error, so that they do not mix with the answers.
     out, sys.stdout = sys.stdout, sys.stderr
     print(json.dumps(find_installed()), file=out, flush=True)
     for line in sys.stdin:

@@ -1,12 +1,13 @@
-"""`connect`: an environment behind an OpenEnv server, ours or anybody's, as a Gymnasium environment in text.
+"""`connect`: an environment behind any OpenEnv server as a Gymnasium environment in text.
 
     env = connect("http://127.0.0.1:8000", token="secret")
     observation, info = env.reset(seed=7, options={"difficulty": 0.5})     # options go to the server as they are
     observation, reward, terminated, truncated, info = env.step("42")
     palaestra.evaluate(my_agent, lambda: connect("http://127.0.0.1:8000"), episodes=20)
 
-What a server refuses is the step's ``info["action_error"]``. Where it fails or is lost, the episode ends with
-``info["reward_valid"]`` False, and the next reset connects again; a reset that fails raises `ServerFailure`.
+If the server refuses an action, the reason is the step's ``info["action_error"]``. If the server fails or the
+connection is lost, the episode ends with ``info["reward_valid"]`` False, and the next reset connects again. A reset
+that fails raises `ServerFailure`.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class OpenEnvClient(gym.Env[str, str]):
         self._leave()
 
     def _leave(self) -> None:
-        """End the connection as it is, so that no later answer is taken for that to another message."""
+        """Close the connection at once, so that a late answer is not mistaken for the answer to another message."""
         socket, self._socket = self._socket, None
         if socket is not None:
             with contextlib.suppress(Exception):
@@ -174,7 +175,7 @@ class OpenEnvClient(gym.Env[str, str]):
                 options: dict[str, Any] = {"open_timeout": self._seconds, "close_timeout": 1.0, "proxy": None}
                 options |= {"max_size": _MOST_BYTES, "additional_headers": self._headers}
                 self._socket = open_socket(address, **options).__enter__()
-            # Where a server refuses the connection, its reason waits to be read although the connection is closed.
+            # If the server refused the connection, its reason can still be read after the connection is closed.
             with contextlib.suppress(ConnectionClosed):
                 self._socket.send(json.dumps(message))
             answer = json.loads(self._socket.recv(self._seconds))
@@ -213,16 +214,16 @@ def connect(
     """Connect to an OpenEnv server.
 
     Args:
-        url: of the server, ``http://``, ``https://``, ``ws://`` or ``wss://``, without ``/ws``.
+        url: address of the server, ``http://``, ``https://``, ``ws://`` or ``wss://``, without ``/ws``.
         token: sent as ``Authorization: Bearer TOKEN``.
-        seconds: to wait for an answer.
-        show: writes an observation (a mapping) as text; by default its only text, or all of it as JSON.
-        write: makes the server's action of a text; by default the text is the action's only field (the one that the
-            server's schema calls "action", or its only required one), or a JSON object with all of them.
+        seconds: longest wait for an answer.
+        show: converts an observation (a mapping) to text; by default its only text, or the whole mapping as JSON.
+        write: converts a text to the server's action; by default the text is the action's only field (the field that
+            the server's schema calls "action", or its only required field), or a JSON object with all fields.
 
     Raises:
         MissingExtra: websockets is absent.
-        InputError: no such server answers.
+        InputError: no OpenEnv server answers at the address.
     """
     try:
         import websockets.sync.client  # noqa: F401
@@ -234,7 +235,7 @@ def connect(
 
 
 def show_observation(observation: Mapping[str, Any]) -> str:
-    """Write an observation as text: "text" where there is one, or its only text, or all of it as JSON."""
+    """Convert an observation to text: its entry "text", or else its only text, or else the whole mapping as JSON."""
     if isinstance(observation.get("text"), str):
         return observation["text"]
     rest = {name: value for name, value in observation.items() if name not in ("metadata", "done", "reward")}
@@ -265,7 +266,7 @@ def _writer(schema: Mapping[str, Any]) -> Callable[[str], Mapping[str, Any]]:
 
 
 def _read_reward(value: Any) -> float | None:
-    """A reward as a number, 0 where there is none; None for anything else."""
+    """Convert a reward to a finite number; 0 for a missing reward, None for anything that is no number."""
     if value is not None and not isinstance(value, bool | int | float):
         return None
     try:

@@ -1,9 +1,9 @@
-"""`OpenEnvServer`: environments over OpenEnv's WebSocket protocol, an environment of its own for each connection.
+"""`OpenEnvServer`: environments over OpenEnv's WebSocket protocol, with a separate environment per connection.
 
 A message is a JSON object: ``{"type": "reset", "data": {...}}``, ``{"type": "step", "data": ACTION}``, ``{"type":
 "state"}`` or ``{"type": "close"}``. Answers have the type "observation", "state", or "error" with a message and one of
 OpenEnv's codes; an error leaves the connection open. ``/health``, ``/metadata`` and ``/schema`` answer plain requests.
-Pages of other sites, which a browser sends with an origin, are refused.
+Requests from web pages of other sites (with an ``Origin`` header) are refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`ServedSession`: the episodes of one connection, played in a thread of their own; plain data in and out.
+"""`ServedSession`: the episodes of one connection, played in a separate thread; plain data in and out.
 
-Environments may be bound to the thread that made them, and may hang, so every connection has a thread. What the player
-may see is in the observation; what is measured (reward terms, validity, the task) is in the state; the extras, which
-hold solutions, go nowhere.
+Environments may be bound to the thread that made them, and may hang, so every connection has a thread. The observation
+holds everything that the player may see; the state holds the measurements (reward terms, validity, the task). The
+extras, which hold solutions, are never sent.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class ServedSession:
     """Plays episodes of the environments on offer.
 
     Args:
-        offered: ids, the first of which is played unless a reset names another.
+        offered: ids; the first one is played unless a reset names another.
         kwargs: arguments of the environments, such as ``{"difficulty": 0.3}``; a reset may set the axes and the split
-            that they leave open.
+            if they are not set here.
     """
 
     def __init__(self, offered: Sequence[str], kwargs: Mapping[str, Any]):
@@ -42,11 +42,11 @@ class ServedSession:
         """Begin an episode.
 
         Args:
-            data: any of `RESET_NAMES`: the seed, an id of one's own for the episode, the environment's id, its
-                difficulty and params, and its split and axes, with which it is made anew.
+            data: any of `RESET_NAMES`: the seed, the client's id for the episode, the environment's id, its difficulty
+                and params, and its split and axes, which create a new environment.
 
         Raises:
-            InputError: a name or a value does not fit; a sentence for the client.
+            InputError: a name or a value does not fit; the message is meant for the client.
         """
         if unknown := sorted(set(data) - set(RESET_NAMES)):
             raise InputError(f"a reset takes {', '.join(RESET_NAMES)}, not {', '.join(map(repr, unknown))}.")
@@ -113,7 +113,7 @@ class ServedSession:
         }
 
     def state(self) -> dict[str, Any]:
-        """State of the episode: the task, and what is measured; never its solution."""
+        """Return the state of the episode: the task and the measurements, never the solution."""
         return _plain(self._state)
 
     def fail(self) -> None:

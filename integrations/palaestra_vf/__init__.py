@@ -1,5 +1,5 @@
-"""Environments for verifiers (version 1) and what reads its tasksets, such as prime-rl: a module of its own, since
-verifiers takes a taskset's id for the name of a module.
+"""Environments for verifiers (version 1) and projects that read its tasksets, such as prime-rl. This is a separate
+module because verifiers takes a taskset's id as the name of a module.
 
     vf-eval palaestra_vf --env.taskset.env palaestra/Wordle-v0 --env.taskset.n 50 -m MODEL --no-push
 

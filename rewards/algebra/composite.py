@@ -1,7 +1,7 @@
 """Bases of rewards made of other rewards: `Composite` with several named parts, and `Single` with one.
 
-Each part judges an episode once; its verdict goes in, and one verdict with the combined terms comes out. Rewards of
-turns and of parts of actions are combined as well, where the combination leaves them a meaning.
+Each part judges an episode once. Its verdict goes in, and one verdict with the combined terms comes out. Rewards of
+turns and of parts of actions are combined too, if they still have a meaning in the combination.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..verdict import RewardSpan, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Verdict that a composite makes of those of its parts; the fields are those of `Verdict`."""
+    """Terms, steps and spans of a composite's verdict, as in `Verdict`."""
 
     terms: Mapping[str, float]
     steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -28,12 +28,11 @@ class Parts:
 
     @classmethod
     def of(cls, part: Reward, verdict: Verdict) -> Parts:
-        """The verdict of a part as it is; its reward is one term of the part's name where it has none."""
+        """Copy the verdict of a part. A verdict without terms gets one term, named after the part."""
         return cls(verdict.terms or {part.name: verdict.reward}, verdict.steps, verdict.spans)
 
     def rename(self, name: str) -> Parts:
-        """Put the terms under the name of a part: a single one becomes ``name``, of several each becomes
-        ``name.term``."""
+        """Rename the terms after a part: a single term becomes ``name``, each of several terms ``name.term``."""
         names = dict.fromkeys(self.terms, name) if len(self.terms) == 1 else {t: f"{name}.{t}" for t in self.terms}
         terms = {names[term]: value for term, value in self.terms.items()}
         return Parts(terms, {names[term]: values for term, values in self.steps.items()}, self.spans)
@@ -47,8 +46,8 @@ class Parts:
     def apply(self, name: str, function: Callable[[float], float]) -> Parts:
         """Replace the reward by a function of it.
 
-        A single term is replaced; the rewards of its turns become those by which each turn moves the function of the
-        sum so far, so that clipped turns earn nothing. Several terms stay, and the difference is a term ``name``.
+        A single term is replaced. Each of its turns then earns the change that it makes to the function of the running
+        sum, so that clipped turns earn nothing. Several terms stay, and the difference is a new term ``name``.
         """
         value = sum(self.terms.values())
         if len(self.terms) > 1:
@@ -58,8 +57,8 @@ class Parts:
 
 
 def apply_to_sum(step_rewards: Sequence[float], function: Callable[[float], float]) -> tuple[float, ...]:
-    """Rewards of turns whose sum is the function of the sum of ``step_rewards``: turn k gets f(S_k) - f(S_{k-1}), where
-    S_k is the sum up to k, and the last turn f(0) as well."""
+    """Compute rewards of turns that sum to f(sum of ``step_rewards``). With S_k the sum up to turn k, turn k gets
+    f(S_k) - f(S_{k-1}); the last turn also gets f(0)."""
     reached, before, result = 0.0, function(0.0), []
     offset = before
     for reward in step_rewards:

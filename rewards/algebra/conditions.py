@@ -17,16 +17,16 @@ from .composite import Parts, Single
 class Gate(Single):
     """Another reward where a condition holds, and ``otherwise`` elsewhere.
 
-    The other reward is not asked about an episode for which the condition does not hold, unless it compares siblings
-    and the condition holds for one of them.
+    The child judges only episodes that meet the condition. A child that compares siblings judges the whole group as
+    soon as one episode meets it.
 
     Args:
         child: the reward.
-        condition: a reward whose value must reach ``threshold``; it is not added. None is the episode's success, or
-            nothing more than ``where`` if that is given.
+        condition: a reward whose value must reach ``threshold``; it is not added. None takes the episode's success, or
+            ``where`` alone if that is given.
         threshold: least value of the condition.
         otherwise: the reward where the condition does not hold.
-        where: values of the task's parameters, one of which each must have: ``{"intent": ["report", "compare"]}``.
+        where: allowed values by task parameter: ``{"intent": ["report", "compare"]}``.
     """
 
     def __init__(

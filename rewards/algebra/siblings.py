@@ -20,8 +20,8 @@ class Normalize(Composite):
     """The sum of its parts, each standardised within the group, so that no part counts more by its scale.
 
     A_k = (r_k - mean of the group) / (std of the group + eps), r = sum_k w_k A_k, and with ``whiten`` the sum is
-    standardised once more over all episodes of the batch. A part that is equal throughout a group adds 0 there. The
-    value is already an advantage: the recipe that uses it needs neither baseline nor scale.
+    standardised once more over all episodes of the batch. A part that is constant in a group adds 0 there. The value
+    is already an advantage: a recipe that uses it needs neither baseline nor scale.
 
     Args:
         weights: part name -> positive weight; 1 for those not named.
@@ -66,7 +66,7 @@ class Normalize(Composite):
     def _make_parts(
         self, verdicts: Mapping[str, Verdict], before: np.ndarray, after: np.ndarray, factors: np.ndarray
     ) -> Parts:
-        """Terms of one episode; the rewards of turns are scaled as the part is, and its shift is that of the end."""
+        """Build the terms of one episode. Rewards of turns are scaled like their part; its shift goes to the last."""
         terms = dict(zip(self.children, map(float, after), strict=True))
         steps = {}
         for name, old, new, factor in zip(self.children, before, after, factors, strict=True):
@@ -87,8 +87,8 @@ class Trust(Single):
 
     Args:
         child: the reward, such as a judge's.
-        by: a reward that decides which episodes are good; None is success.
-        threshold: least value of ``by`` of a good episode.
+        by: a reward that decides which episodes are good; None takes success.
+        threshold: least value of ``by`` for a good episode.
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
@@ -120,7 +120,7 @@ class Trust(Single):
 
 
 def _find_factors(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Slope of each column of ``after`` [G, K] over that of ``before``; 0 where the column is constant."""
+    """Compute the slope of each column of ``after`` [G, K] over ``before`` [G, K]; 0 for constant columns."""
     if not len(before):
         return np.zeros(0)
     high, low = before.argmax(axis=0), before.argmin(axis=0)
@@ -154,8 +154,8 @@ def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray
 def whiten_rows(tables: list[np.ndarray], eps: float, ddof: int) -> list[np.ndarray]:
     """Rescale tables [G, K] so that the sums of their rows have mean 0 and standard deviation 1 over all tables.
 
-    The mean of the sums is taken off in equal parts from the K columns (GDPO, arXiv 2601.05242). Tables that together
-    have no more than ``ddof`` rows stay as they are.
+    The mean of the sums is subtracted in equal parts from the K columns (GDPO, arXiv 2601.05242). Tables with at most
+    ``ddof`` rows in all are not changed.
     """
     sums = np.concatenate([table.sum(axis=1) for table in tables if len(table)])
     if len(sums) <= ddof:

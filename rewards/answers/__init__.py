@@ -1,7 +1,7 @@
 """Extraction of the answer from a reply, in every format and style.
 
-``extract`` returns the answer as it is written; ``readings`` returns several readings of it, of which the first that
-has the required form counts. Environments, ``verify(extract=...)`` and rewards all use these two.
+``extract`` returns the answer verbatim. ``readings`` returns several readings of it; the first one in the required form
+counts. Environments, ``verify(extract=...)`` and rewards all use these two.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -
 
     The first of these that exists: the last fenced block that defines ``function`` (an example of its use may follow),
     the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the
-    content of ``<answer></answer>``, all of the text, of Python without sentences around it. A last block that is not
-    closed ends with the text.
+    content of ``<answer></answer>``, the whole text (for Python, without the sentences around the program). An unclosed
+    last block extends to the end of the text.
     """
     answer = _BEHIND_TAG.sub(r"\1\n", _BEFORE_TAG.sub(r"\1\n", answer.replace("\r\n", "\n")))
     blocks = _blocks(answer.split("\n"))

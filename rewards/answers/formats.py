@@ -21,7 +21,7 @@ _TEMPLATES = {"boxed": "\\boxed{%s}", "tag": "<answer>%s</answer>"}
 _BOX = "\\boxed{"
 _OPEN, _CLOSE = "<answer>", "</answer>"
 _MOST_BOXES, _WIDEST_GAP = 64, 80
-# What may stand between boxes that are one answer: "and", commas, dollar signs, line ends, "y = ", "(b)", "- ".
+# Separators allowed between boxes of one answer: "and", commas, dollar signs, line ends, "y = ", "(b)", "- ".
 _BETWEEN = re.compile(
     r"(?:\s|[$,;&]|\\[()\[\],;]|\\(?:quad|qquad)|\\text\{ ?(?:and|or) ?\}|\b(?:and|or)\b|[-*+] "
     r"|[A-Za-z](?:_\{?[0-9]\}?)? ?=|\([a-z0-9]\))*"
@@ -36,17 +36,16 @@ def check_format(answer_format: str) -> str:
 
 
 def enclosed_contents(text: str, answer_format: str = "any") -> tuple[list[str], int] | None:
-    """Return the contents of the last box or the last tag of ``text``, each stripped, and where it ends; None where
-    there is neither.
+    """Return the stripped contents of the last box or tag of ``text`` and its end position; None without box and tag.
 
-    Boxes, or tags, form one answer where only a comma, a word such as "and", or the name of a value separates them:
+    Neighbouring boxes, or tags, form one answer if only a comma, a word such as "and", or a value's name is between:
     ``x = \\boxed{1}$ and $y = \\boxed{2}`` gives ["1", "2"].
 
     Args:
         text: what the agent wrote.
         answer_format: "boxed" looks for boxes alone, "tag" for tags alone, "any" for whichever ends later.
     """
-    # Most answers are short and plain; this spares them both scans.
+    # Most answers hold neither marker and skip both scans.
     box = _last_box(text) if answer_format != "tag" and _BOX in text else None
     tag = _last_tag(text) if answer_format != "boxed" and _CLOSE in text else None
     best = max((found for found in (box, tag) if found is not None), default=None)

@@ -58,7 +58,7 @@ def _balances(text: str) -> bool:
     return depth == 0
 
 
-# What may stand before an answer in place of a label.
+# Arrows and headings that can replace a label before an answer.
 _POINTER = re.compile(r"(?:[=-]>|[\u21d2\u2192\u2234>]|#{1,6})\s+")
 
 
@@ -84,7 +84,7 @@ _LONGEST_CLOSING = 400
 
 
 def text_behind_label(line: str) -> str | None:
-    """Return the text after a label such as "Answer:" at the start of ``line``; None where there is no label.
+    """Return the text after a label such as "Answer:" at the start of ``line``; None without a label.
 
     A heading such as "### Final Answer" or "**Answer**" counts as a label that ends the line and gives "".
     """

@@ -43,7 +43,7 @@ _NUMBER = re.compile(
 )
 _HEADING = re.compile(r"#+ ?|(?:final |correct )?answer ", re.IGNORECASE)
 _ADDED = re.compile(r" (?:in total|in all|altogether|overall)$", re.IGNORECASE)
-# What a sentence may go on to say behind a number and its unit.
+# Continuation of a sentence after a number and its unit ("... in the box", "... each day").
 _REST = re.compile(
     r"\s+(?:after|at|before|between|by|during|each|for|from|in|left|now|on|than|to|today|when|while|with)\b"
     r"(?:(?!\b(?:or|not|if|unless|maybe|perhaps|about|most|least|best|worst|more|less|fewer)\b)[^0-9])*",
@@ -89,22 +89,22 @@ def parse_number(text: str) -> Fraction | None:
 
 
 def read_number(text: str, units: frozenset[str] | None = frozenset(), stated: bool = False) -> Fraction | None:
-    """Read the one number that ``text`` is; None for anything else. See `plain_number`."""
+    """Parse a text that is one number; return None for any other text. See `plain_number`."""
     plain = plain_number(text, units, stated)
     return None if plain is None else parse_number(plain)
 
 
 def plain_number(text: str, units: frozenset[str] | None = frozenset(), stated: bool = False) -> str | None:
-    r"""Write the one number that ``text`` is in plain signs, as `parse_number` reads them; None for anything else.
+    r"""Convert a text that is one number to the notation of `parse_number`; return None for any other text.
 
-    Accepted are integers, decimals and fractions, ``\frac{3}{4}`` among them; thousands set apart by commas or blanks;
-    a power of ten behind (``4.2e1``, ``4.2 \times 10^1``); digits, signs and blanks of other widths; marks, brackets or
-    a label around it, a full stop or exclamation mark behind it; a currency sign; and a unit behind it.
+    Accepted are integers, decimals and fractions, ``\frac{3}{4}`` among them; thousands separated by commas or blanks;
+    a power of ten (``4.2e1``, ``4.2 \times 10^1``); digits, signs and blanks of other widths; marks, brackets or a
+    label around the number; a full stop or exclamation mark after it; a currency sign; and a unit after it.
 
     Args:
-        text: an answer without a sentence around it; longer than 1,000 characters it is no number.
-        units: words that may follow the number, as `find_units` returns them; None allows up to three words. Those that
-            change a number ("thousand", "or more") are never units.
+        text: an answer without a sentence around it; texts over 1,000 characters are no number.
+        units: words that may follow the number, as `find_units` returns them; None allows up to three words. Words
+            that change a number ("thousand", "or more") are never units.
         stated: the number may end a sentence or an equation, as for `strip_statement`.
     """
     if len(text) > MAX_LENGTH:
@@ -162,8 +162,8 @@ def plain_notation(text: str, marks: bool = True) -> str:
 
 
 def find_units(question: str) -> frozenset[str]:
-    """Return the words that may follow the number that answers ``question``: those of its last sentence with a question
-    mark, or without one of its last sentence, and dollars."""
+    """Return the words accepted as a unit of a numeric answer: the words of the last sentence of ``question`` that ends
+    in a question mark (of the last sentence if none does), and dollars."""
     asked = last_sentence(question[: question.rfind("?") + 1] or question).lower()
     words = {singular(word) for word in _WORD.findall(asked) if not {word, singular(word)} & NOT_UNITS}
     if words & {"percent", "percentage", "%"}:

@@ -67,7 +67,7 @@ _BOUNDED = re.compile(
     r"around|nearly|almost|roughly|approximately|approx\.?|circa|some|under|over|below|above|between|not)$|\d\s+(?:to|through|until)$|(?:!|/|<|>|\\n?eq?|\\ne|\u2260)$",
     re.IGNORECASE,
 )
-# Words of the whole sentence before a value that offer others beside it, doubt it, or suppose the contrary.
+# Words before a value, anywhere in its sentence, that offer alternatives, express doubt or suppose the contrary.
 _ALTERNATIVE = re.compile(
     r"\b(?:either|or|one of|any of|whichever|alternatively|not (?:sure|certain)|unsure|uncertain|no idea)\b|\u6216"
     r"|\b(?:if|unless|whether|suppos\w+|assum\w+)\b.*(?:\bnot\b|n['\u2019]t\b|\b(?:wrong|incorrect)\b)"
@@ -76,7 +76,7 @@ _ALTERNATIVE = re.compile(
 )
 _CONSEQUENCE = re.compile(r"\b(?:so|therefore|thus|hence|consequently)\b|=>|\u21d2|\u2234", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:](?=\s)|\b(?:but|rather|instead|so|then|therefore|thus|hence|and)\b", re.IGNORECASE)
-# What may follow a value without changing it: a reason, or what it is not.
+# Tails that leave a value unchanged: a reason ("because ..."), or a rejected alternative ("not 5").
 _TAIL = re.compile(
     r"(?:,|;|\s[-\u2013\u2014])?\s+(?:because|since)\b.*|,?\s+(?:and |but )?(?:not|rather than|instead of)\b.*",
     re.IGNORECASE | re.DOTALL,
@@ -85,7 +85,7 @@ _TAIL = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:not|wrong|incorrect|false|impossible|or|excluded|ruled out|unlikely|too)\b|n['\u2019]t\b|\?", re.IGNORECASE
 )
-# A marked value of which the sentence goes on to say something else: '"Home" is a novel'.
+# A marked value that is the subject of another statement: '"Home" is a novel'.
 _SUBJECT_OF = re.compile(
     r"\W*(?:is|are|was|were|has|have|had)\b(?!\W+(?:(?:the|my|our|an?)\W+)?(?:only\W+)?"
     r"(?:correct|right|best|final|true|answer|result|solution|choice|one|option|it)\b)",
@@ -119,7 +119,7 @@ _STATES = re.compile(
     r"(?:.*[,:;]\s+|.*\b(?:so|no|therefore|thus|hence|then|wait|actually|rather|but|and)\b\s+)?[*_#\s]*(?:the |my )?"
     r"(?:(?:final|correct|right|true|actual|corrected) )?(?:answer|solution|result)\**"
     r"(?:\s*[:=]\s*|\s+(?:is|should be|must be):?\s+)\**\s*"
-    # What follows is no value: "The answer is correct because ...".
+    # These words do not begin a value: "The answer is correct because ...".
     r"(?!(?:correct|right|wrong|given|found|obtained|based|in|as|the|(?-i:an?)|that|above|below|boxed|shown|not|therefore|"
     r"because|thus)\b)",
     re.IGNORECASE | re.DOTALL,
@@ -134,8 +134,8 @@ _LEADS = (
     re.compile(r".*(?<![<>!:=/~])=(?![=/])\s*", re.DOTALL),
 )
 
-# The numbers of a sentence, of which the only one is what it states: "So Tom has 42 apples at the end." It is none
-# where it names a place in a text or in an order.
+# Numbers in a sentence. The only number of a sentence is its answer ("So Tom has 42 apples at the end."), unless it
+# names a place in a text or in an order.
 _NUMERAL = re.compile(r"[-+]?[$\u20ac\u00a3]?(?<![\w.,/^*])[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(?![\w/^*])")
 # A letter set off before a number names an option: "(B) 139".
 _LETTERED = re.compile(r"(?:^|\W)(?:\([A-Za-z]\)|[A-Z][).:])(?=\W|$)")
@@ -219,11 +219,11 @@ def values(line: str) -> Iterator[str]:
 
 
 def strip_statement(answer: str, equated: bool = True, number: bool = False) -> str:
-    """Remove the sentence around ``answer``, its left side where ``equated`` and it is an equation, and marks around
-    it. Sentences that deny an answer stay as they are.
+    """Remove the sentence and the marks around ``answer``; with ``equated``, also the left side of an equation.
+    Sentences that deny an answer are not changed.
 
     Args:
-        number: the answer is a number, of which ``2x`` is no name, as `is_denied` has it.
+        number: the answer is a number, so that ``2x`` before it is not read as its name (see `is_denied`).
     """
     text = bare(answer)
     for pattern in (_STATEMENT, _LEADS[-1]) if equated else (_STATEMENT,):
@@ -264,8 +264,8 @@ def states_answer(line: str) -> bool:
 
 
 def stated_value(text: str) -> str | None:
-    """Return what the last sentence of ``text`` states that names its answer ("So the final answer is 4."), without
-    marks; None where there is none."""
+    """Return the value in the last sentence that names an answer ("So the final answer is 4."), without marks; None
+    if no sentence does."""
     for line in reversed(text.split("\n")[-40:]):
         for sentence in reversed(_SENTENCES.split(line[-_LONGEST:].strip())):
             sentence = sentence.strip("*_# ")

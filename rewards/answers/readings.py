@@ -1,9 +1,9 @@
 """Readings of a reply: the one extraction of answers for all environments, verifiers and rewards.
 
-The last answer counts, so that an agent may correct itself but cannot list several. Thoughts and closing remarks are
-dropped, and the last box, tag, block or line of the rest is the answer. As its style is unknown, `readings` yields
-several readings of that one place, the plainest first; the caller takes the first that has the form of the task's
-answers, whether it is right or wrong.
+The last answer counts, so that an agent can correct itself but cannot list several. Thoughts and closing remarks are
+dropped; the last remaining box, tag, block or line is the answer. Its style is unknown, so `readings` yields several
+readings of that one place, the plainest first. The caller takes the first reading in the form of the task's answers,
+right or wrong.
 
 All scans are linear in the length of the text, and none raises.
 """
@@ -34,15 +34,15 @@ _CLOSERS = {"```": "```", "~~~": "~~~", "$$": "$$", "\\]": "\\["}
 
 
 def extract(text: str, answer_format: str = "any", thoughts: Sequence[str] = THOUGHTS) -> str | None:
-    """Extract the answer from ``text`` as it is written there, stripped of white space; None where there is none.
+    """Extract the answer from ``text`` verbatim, stripped of white space; None if there is no answer.
 
     Args:
         text: a reply.
         answer_format: "boxed": the content of the last ``\\boxed{...}`` with balanced braces. "tag": the content of the
             last ``<answer>...</answer>``. "last_line": the last line that is not blank. "any": whichever of box and tag
             ends later, or else the last line that is not a closing remark. "whole": all of the text.
-        thoughts: names of the tags around a thought; all text up to the last closing tag is dropped. Where a thought is
-            not closed there is no answer.
+        thoughts: names of the tags around a thought; all text up to the last closing tag is dropped. A text with an
+            unclosed thought has no answer.
     """
     visible = without_thoughts(text, thoughts)
     return None if visible is None else next(_places(visible, answer_format, "line"), None)
@@ -55,7 +55,7 @@ def readings(
     thoughts: Sequence[str] = THOUGHTS,
     marks: bool = False,
 ) -> Iterator[str]:
-    """Yield the readings of the answer in ``text``, the plainest first, none twice; nothing where there is no answer.
+    """Yield the readings of the answer in ``text`` without duplicates, the plainest first; nothing without an answer.
 
     Args:
         text: a reply.
@@ -92,7 +92,7 @@ def _places(visible: str, answer_format: str, form: Form) -> Iterator[str]:
                 yield corrected
             if form in _SEVERAL and len(found) > 1:
                 yield ", ".join(found)
-            # Two values are no answer where one is asked, nor is the last of those that stand together.
+            # If the question asks for one value, several different values are no answer: the last one does not count.
             if found[-1] and len(set(found)) == 1:
                 yield found[-1]
             return
@@ -160,11 +160,11 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
             yield below.partition("\n")[0]
         break
     if form in _SEVERAL:
-        # What follows "Here is the grid:" and its block may explain it.
+        # Text after the block that follows "Here is the grid:" can be an explanation of it.
         heads = [index for index in range(len(lines) - 1) if lines[index].rstrip(" *").endswith(":")]
         yield from ["\n".join(lines[heads[-1] + 1 :]).strip().split("\n\n")[0]] if heads else []
     if form in ("move", "moves"):
-        # What follows a decision may explain it.
+        # Lines after a decision can be an explanation of it.
         yield from itertools.islice(filter(phrases.states_move, reversed(lines[-_MOST_LINES:])), 1)
     if block := last_block("\n".join(lines)):
         if form in _SEVERAL or "\n" not in block:
@@ -175,7 +175,7 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
 
 
 def _answer_first(lines: list[str]) -> str:
-    """Return the first line where it is an answer that the others explain; "" where those may offer another one."""
+    """Return the first line if it is an answer and the other lines only explain it; "" if they offer another answer."""
     text = "\n".join(lines).strip()
     first, _, rest = text.partition("\n")
     first = first.strip()
@@ -216,7 +216,7 @@ def readings_up_to(
     found: list[str] = []
     longest = 0
     for reading in readings(text, answer_format, form, thoughts, marks):
-        # Of a reply with a program only the program counts.
+        # If a reply holds a program, only the program counts.
         length = len(program_in(reading)) if form == "program" and len(reading) > limit else len(reading)
         if length <= limit:
             found.append(reading)

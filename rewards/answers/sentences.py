@@ -39,7 +39,7 @@ _ASKING = _words("how what which who when where find calculate determine compute
 
 
 def last_sentence(text: str) -> str:
-    """Return the last sentence of ``text``, the whole of it where there is only one."""
+    """Return the last sentence of ``text``."""
     text = text.strip()
     start = 0
     for end in _END.finditer(text):

@@ -1,7 +1,7 @@
-"""Removal of what is not meant for the reader: thoughts, and the tokens with which chat templates set turns apart.
+"""Removal of hidden text from replies: thoughts, and the turn delimiters of chat templates.
 
-Reasoning models write ``<think>...</think>`` before they answer; where the prompt opens the thought, only the closing
-tag is in the reply. gpt-oss writes channels, of which the last is for the reader.
+Reasoning models write ``<think>...</think>`` before they answer. If the prompt opens the thought, the reply holds only
+the closing tag. gpt-oss writes channels; the last one is for the reader.
 """
 
 from __future__ import annotations

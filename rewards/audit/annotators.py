@@ -71,12 +71,12 @@ def credit_annotator_eval(
 ) -> CreditAnnotatorEval:
     """Ask an annotator about every subgoal at every step of episodes whose achieved subgoals are known.
 
-    Unlike the reward "subgoals", this asks again about a subgoal that was achieved, as labels of single transitions
-    are what is measured.
+    Unlike the reward "subgoals", this asks again about subgoals already achieved, because it measures the labels of
+    single transitions.
 
     Args:
         annotator: called with a subgoal, an episode and the index of a step, such as
-            `palaestra.rewards.judges.SubgoalJudge`; None where it cannot tell.
+            `palaestra.rewards.judges.SubgoalJudge`; it returns None if it cannot tell.
         episodes: with the extra "achieved".
         subgoals: names as in that extra; or for each name the words for the annotator.
 

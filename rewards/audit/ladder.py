@@ -35,10 +35,10 @@ class RungReport:
     """The behaviour of a policy on one rung.
 
     Attributes:
-        name: of the rung.
+        name: name of the rung.
         episodes: number of episodes.
         tamper_rate: share of the episodes in which the policy gained reward by other means than the task.
-        cover_up_rate: share in which it also removed the traces.
+        cover_up_rate: share of the episodes in which it also removed the traces.
         recorded, true: mean recorded and true reward.
         success_rate: share of honest successes.
     """

@@ -65,15 +65,15 @@ Grader = Callable[[Row], "bool | None"]
 
 @dataclass(frozen=True)
 class SheetResult:
-    """The errors and times of a grader on the rows.
+    """Errors and times of a grader on the rows of a sheet.
 
     Args:
         seconds: wall time of each row, in the order of the rows.
         deadline: seconds that a row may take, or None.
-        false_positives: wrong answers that it accepted.
-        false_negatives: right answers that it refused.
-        undecided: rows on which it gave no verdict.
-        errors: rows on which it raised, with the error.
+        false_positives: wrong answers that the grader accepted.
+        false_negatives: right answers that the grader refused.
+        undecided: rows without a verdict.
+        errors: rows on which the grader raised, with the error.
         over_deadline: rows that took more than 1.1 times the deadline.
         right: number of rows labelled right.
     """
@@ -92,7 +92,7 @@ class SheetResult:
         return len(self.seconds)
 
     def __add__(self, other: SheetResult) -> SheetResult:
-        """Join two results: the rows of this one, then those of the other."""
+        """Concatenate two results."""
         return SheetResult(
             self.seconds + other.seconds,
             self.deadline,

@@ -15,12 +15,12 @@ from .program_values import ProgramValue, not_finite, run_program
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """A critic's word on a reply.
+    """Judgement of a critic on a reply.
 
     Attributes:
-        program: the program; None where it is rejected.
+        program: the program; None if it is rejected.
         text: the reason of a rejection, for the author; "" for an accepted program.
-        values: what an accepted program returned of the recorded episodes.
+        values: values of an accepted program on the recorded episodes.
     """
 
     program: RewardProgram | None
@@ -29,11 +29,11 @@ class Critique:
 
 
 def criticise(reply: str, episodes: Sequence[Episode], supplies: Collection[str], runner: str = "sandbox") -> Critique:
-    """Check the program in a reply: its grammar, that the environment supplies what it reads, and, by two runs on each
-    recorded episode, that it returns the documented type and range, the same both times, and agrees with success.
+    """Check the program in a reply: its grammar and its inputs, which the environment must supply. Two runs on each
+    recorded episode must return the documented type and range, agree with each other, and agree with success.
 
     Raises:
-        RuntimeError: the sandbox failed, so that nothing can be said.
+        RuntimeError: the sandbox failed, so the program could not be checked.
     """
     try:
         program = read_program(program_in(reply, "reward"))

@@ -83,14 +83,14 @@ def load_factor_program(file: str | Path) -> str:
 def compute_factors(
     program: str, steps: Sequence[tuple[Any, Any]], runner: str = "sandbox", names: Sequence[str] = ()
 ) -> list[StepFactors] | None:
-    """Compute the factors of steps by a program; all go to the runner at once.
+    """Compute the factors of steps by a program, in one call of the runner.
 
     Args:
         steps: (observation, action) of each.
-        names: that every step must have; by default those of the first step that has any.
+        names: factor names that every step must have; by default the names of the first step with any.
 
     Returns:
-        None where the machinery failed, which says nothing about the program.
+        factors of each step; None if the runner failed, which says nothing about the program.
     """
     if not steps:
         return []
@@ -113,7 +113,7 @@ def step_data(observation: Any, action: Any) -> dict[str, Any]:
 
 
 def _read_answer(answer: Any) -> StepFactors:
-    """Read what a runner gave for one step; it has passed through the program's own process."""
+    """Parse a runner's output for one step. The output is untrusted, as it comes from the program's process."""
     try:
         numbers, error = answer
         if error:
@@ -135,11 +135,11 @@ class FactorCritique:
 
 
 def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandbox") -> FactorCritique:
-    """Check the program in a reply (LaRe's self-verification): its grammar, and by two runs on every recorded step,
-    that it returns numbers of the same names for each, the same both times, and not the same for all.
+    """Check the program in a reply (LaRe's self-verification): its grammar and its factors. Two runs on every recorded
+    step must return the same factor names for all steps, equal numbers in both runs, and not one constant value.
 
     Raises:
-        RuntimeError: the sandbox failed, so that nothing can be said.
+        RuntimeError: the sandbox failed, so the program could not be checked.
     """
     try:
         program = read_factor_program(program_in(reply, "factors"))
@@ -167,8 +167,8 @@ def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandb
 
 @GIVEN.register("minigrid")
 def minigrid_factors(observation: Any, action: Any) -> Factors:
-    """Describe what an action does to the cell ahead in MiniGrid's view: takes, drops, opens, shuts, reaches a goal,
-    bumps; and whether something is carried."""
+    """Describe the effect of an action on the cell ahead in MiniGrid's view (takes, drops, opens, shuts, reaches a
+    goal, bumps), and whether an object is carried."""
     image = observation["image"]
     thing, _, state = (int(number) for number in image[3, 5])
     carried = int(image[3, 6][0])

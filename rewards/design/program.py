@@ -28,7 +28,7 @@ EPISODE_KEYS = {
     "turns": 'list of dicts, one a turn: "observation" (text that the agent saw), "action" (text that it wrote), '
     '"reward" (float), "error" (text; why the environment could not use the action, else None), "feedback" (text)',
 }
-"""What every program reads of an episode, whatever the environment."""
+"""Entries of an episode that every program can read, in any environment."""
 _TURN_KEYS = frozenset({"observation", "action", "reward", "error", "feedback"})
 
 _BUILTINS = {

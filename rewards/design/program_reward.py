@@ -22,15 +22,15 @@ _log = logging.getLogger(__name__)
 
 @register("program")
 class ProgramReward(PooledReward):
-    """Reward of a whole episode by a Python program: the sign of its sparse reward, and a tenth of its dense one's.
+    """Reward of a whole episode by a Python program: the sign of its sparse reward, plus a tenth of its dense sign.
 
     The program is a file that defines ``reward(episode)``, which returns ``(sparse, dense)``: sparse -1, 0 or 1, dense
-    a number or a dictionary of named numbers. `describe_episode` says what it can read; ``palaestra design`` lets a
-    model write one. It runs in the sandbox, all episodes of a step in one call.
+    a number or a dictionary of named numbers. `describe_episode` lists its inputs; ``palaestra design`` lets a model
+    write one. It runs in the sandbox, all episodes of a step in one call.
 
-    A success has the sparse reward 1 and a failure at most 0 whatever the program says of them (the paper believes
-    the program). Where a program fails, it adds 0; the log and the row of ``trajectories.jsonl`` say why. A resumed run
-    goes on with the program that it began with.
+    A success has the sparse reward 1 and a failure at most 0, whatever the program returns (the paper trusts the
+    program). A program that fails adds 0; the log and the row of ``trajectories.jsonl`` give the reason. A resumed run
+    keeps the program of its start.
 
     Args:
         file: the program.
@@ -38,7 +38,7 @@ class ProgramReward(PooledReward):
         runner: a name in `palaestra.rewards.design.RUNNERS`.
 
     Raises:
-        InputError: the file cannot be read or holds no reward program; when called, an episode lacks what it reads.
+        InputError: the file cannot be read or holds no reward program; when called, an episode lacks an input.
     """
 
     paper = "Auto MC-Reward, arXiv 2312.09238"
@@ -98,7 +98,7 @@ class ProgramReward(PooledReward):
                 _log.warning("the reward program %s adds 0 to %s episodes: %s", self.file, count, error)
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
-        """Say what the program returned, or why it returned nothing."""
+        """Return the program's output, or the reason why it has none."""
         return verdict.extras
 
     def describe(self) -> str:

@@ -1,7 +1,7 @@
-"""Values of reward programs: an episode goes in as plain data, and what the program returned of it comes out.
+"""Values of reward programs: an episode goes in as plain data, the program's return value comes out.
 
-A program never runs in this process. A runner runs it; packages that have a place for untrusted programs register one
-in `RUNNERS`, as `palaestra.envs` does with its sandbox.
+A program never runs in this process but in a runner. Packages that can isolate untrusted programs register a runner in
+`RUNNERS`, as `palaestra.envs` does with its sandbox.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class ProgramValue:
 
     Args:
         sparse: -1, 0 or 1.
-        dense: its dense terms; any floats, NaN and infinity among them.
-        error: why there is no value, for the author of the program; ``sparse`` is then 0 and ``dense`` empty.
+        dense: the dense terms by name; any floats, NaN and infinity among them.
+        error: reason of a missing value, for the author of the program; ``sparse`` is then 0 and ``dense`` empty.
     """
 
     sparse: int = 0
@@ -44,8 +44,8 @@ class ProgramValue:
 
 
 def describe_episode(supplies: Collection[str], example: Episode | None = None) -> str:
-    """Describe the argument of a program for its author, one line a key: those of every episode, and what the
-    environment supplies, as the table of measures documents it, with the beginnings of an example's values."""
+    """Describe the argument of a program for its author, one line per key. Keys of every episode come first, then the
+    measures that the environment supplies, with the first characters of their values in ``example``."""
     lines = [f'episode["{name}"]: {text}' for name, text in EPISODE_KEYS.items()]
     for name in sorted(set(supplies) - {"feedback"}):
         measure = MEASURES[name]
@@ -95,7 +95,7 @@ def _episode_data(episode: Episode, needs: Collection[str]) -> dict[str, Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert arrays and sequences to lists, keys to text, and what is no plain data to text."""
+    """Convert arrays and sequences to lists, and keys and all other objects to text."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -108,7 +108,7 @@ def to_plain(value: Any) -> Any:
 
 
 def _read_answer(answer: Any) -> ProgramValue:
-    """Read what a runner gave for one episode; it has passed through the program's own process."""
+    """Parse a runner's output for one episode. The output is untrusted, as it comes from the program's process."""
     try:
         sparse, dense, error = answer
         if error:

@@ -23,10 +23,10 @@ class ReplyCache:
     """A file that maps questions to replies.
 
     Args:
-        path: the file; made, with its folder, where it does not exist.
+        path: the file; it is created, with its folder, if it does not exist.
 
     Raises:
-        InputError: the file is not such a cache, or cannot be written; also on later use.
+        InputError: the file is not a reply cache or cannot be written; also on later use.
     """
 
     def __init__(self, path: str | Path):

@@ -13,11 +13,11 @@ PRINCIPLE = "The text shows that the agent has made progress in its task, or has
 
 
 class CaptionJudge:
-    """Annotates captions by a judge's scores; what the judge failed on is left out, and asked again later.
+    """Annotator of captions by a judge's scores; captions on which the judge failed are left out and retried later.
 
     Args:
         judge: see `as_judge`; "agent" is any agent, once `palaestra.agents.agent_judge` is imported.
-        principle: what a caption is scored by, in words.
+        principle: scoring standard for captions, in words.
         task: the task that the captions are about.
     """
 

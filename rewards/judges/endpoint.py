@@ -66,10 +66,10 @@ class _SharedClient:
 
 
 def check_address(url: str | None) -> str | None:
-    """Return the address of an endpoint as it is; None stands for ``OPENAI_BASE_URL``, which is checked likewise.
+    """Check the address of an endpoint and return it unchanged; None checks ``OPENAI_BASE_URL`` instead.
 
     Raises:
-        InputError: it does not begin with http:// or https://.
+        InputError: the address does not begin with http:// or https://.
     """
     given = url if url is not None else os.environ.get("OPENAI_BASE_URL")
     if given and not str(given).startswith(("http://", "https://")):
@@ -176,8 +176,8 @@ class EndpointJudge(Judge):
             return [call() for call in calls]
         from concurrent.futures import ThreadPoolExecutor
 
-        # Threads of their own for each call, so that nested gathers cannot wait for one another; the gate in `_ask`
-        # bounds what is in flight.
+        # Each gather has a separate thread pool, so that nested gathers cannot wait for one another. The gate in
+        # `_ask` limits the requests in flight.
         with ThreadPoolExecutor(min(len(calls), self.concurrency)) as pool:
             return list(pool.map(lambda call: call(), calls))
 
@@ -321,7 +321,7 @@ def _content(body: bytes) -> str:
 
 
 def read_retry_after(value: str | None) -> float | None:
-    """Read the seconds of a ``Retry-After`` header, which may be a date; None where there is none."""
+    """Parse a ``Retry-After`` header, a number of seconds or a date, into seconds; None without a readable header."""
     if value is None or len(value) > 40:
         return None
     try:

@@ -38,9 +38,9 @@ class Votes(Judge):
     Failed passes are left out; the judgement is not valid when fewer than half of them answered.
 
     Args:
-        of: the judge; give it a temperature above 0, or all passes are alike.
+        of: the judge; it needs a temperature above 0, or all passes are alike.
         votes: number of passes.
-        seed: of the first pass; the others follow.
+        seed: seed of the first pass; later passes count up from it.
     """
 
     name = "votes"

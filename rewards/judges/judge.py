@@ -55,7 +55,7 @@ class Judgement:
 
     @property
     def first(self) -> float | str:
-        """The first score, or why there is none."""
+        """The first score; the error message if the judge failed."""
         return self.scores[0] if self.valid else self.error or "the judge failed"
 
 
@@ -111,10 +111,10 @@ def make(name: str, /, **options: Any) -> Judge:
 
 
 def as_judge(judge: Judge | str | Mapping[str, Any]) -> Judge:
-    """Return a judge: itself, by its registered name, or from data: ``{"judge": "endpoint", "model": "..."}``.
+    """Resolve a judge: a `Judge` object, a registered name, or data such as ``{"judge": "endpoint", "model": "..."}``.
 
     Raises:
-        InputError: it is none of these.
+        InputError: ``judge`` has another form.
     """
     if isinstance(judge, Judge):
         return judge

@@ -63,7 +63,7 @@ class JudgeReward(PooledReward):
 class RubricReward(GroupReward):
     """A rubric's score: criteria with signed points, by a judge and, for facts, by verifiers.
 
-    The value is that of RuscaRL by default: points of the met criteria over the sum of the positive points, at most 1.
+    By default the value follows RuscaRL: points of the met criteria over the sum of the positive points, at most 1.
     Factual criteria with a verifier are checked on ``episode.answer``; all others are graded by the judge.
 
     Args:
@@ -168,7 +168,7 @@ def _check_rubric(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tu
 
 
 def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | str:
-    """Collect one score per criterion, from the verifiers and the judge; where either failed, what it said."""
+    """Collect one score per criterion from the verifiers and the judge; return the error message if either failed."""
     if not judged.valid:
         return judged.error or "the judge failed"
     scores, graded = [], iter(judged.scores)
@@ -193,9 +193,8 @@ def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgeme
 class PairwiseReward(GroupReward):
     """The mean preference of a judge for a response over each of its siblings, both seats taken in turn.
 
-    Every pair is judged in both orders, so that a judge's preference for one position cancels and gives all episodes
-    0.5. A pair whose judgement failed is left out; an episode all of whose pairs failed is not valid. The value of a
-    single episode is 0.5.
+    Every pair is judged in both orders: a judge that only prefers one position gives all episodes 0.5. Pairs whose
+    judgement failed are left out; an episode without any judged pair is invalid. The value of a single episode is 0.5.
 
     Args:
         judge: a `Judge`, a registered name, or {"judge": name, ...options}.

@@ -30,7 +30,7 @@ def play_matches(
         reference: an answer known to be good, or None.
 
     Returns:
-        one result for each pair, or what the judge said where it failed.
+        one result for each pair, or the error message of a failed judgement.
     """
 
     def call(one: int, two: int) -> Callable[[], Judgement]:

@@ -162,7 +162,7 @@ def _question(
     # The listed fields never depend on a response, only on whether there is a reference.
     fields = ", ".join(sorted(data))
     system += _DATA.format(fields=fields, form=form, entry=entry, low=f"{low:g}")
-    # Both escapes stand for the same character in JSON, so that the judge reads the text as it was written.
+    # JSON decodes both escapes to the original characters, so the judge reads the text unchanged.
     text = _TOKEN_BRACKET.sub(r"\\u005b", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
     messages = [{"role": "system", "content": _clean(system)}, {"role": "user", "content": _clean(text)}]
     return JudgeQuestion(messages, ids, low, high)

@@ -62,8 +62,8 @@ _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:[.,][0-9]+)*(?![\w])")
 
 
 def has_result(text: str, statement: str) -> bool:
-    """Return whether a text contains the result of a statement: its last number as a number of its own, whatever is
-    calculated around it, or, without a number, its words."""
+    """Return True if a text contains the result of a statement: the statement's last number as a complete number, or
+    the statement's words if it has no number."""
     wanted = _NUMBER.findall(statement)
     if wanted:
         return wanted[-1].replace(",", "") in {number.replace(",", "") for number in _NUMBER.findall(text)}
@@ -90,10 +90,10 @@ HACKING_DEFENCE = (
 
 
 def as_criterion(value: Criterion | str | Mapping[str, Any]) -> Criterion:
-    """Return a criterion: itself, or made of its text (one point) or of its fields as data.
+    """Resolve a criterion: a `Criterion` object, its text (worth one point), or its fields as data.
 
     Raises:
-        InputError: it is none of these.
+        InputError: ``value`` has another form.
     """
     if isinstance(value, Criterion):
         return value

@@ -96,8 +96,8 @@ class RuleJudge(Judge):
 
     Principles: "short", "long", "polite", "rude", "cites evidence", "cites no evidence", "flatters", "does not
     flatter", "praises itself", "does not praise itself", "matches the reference" (equal up to case and white space),
-    "differs from the reference", "keywords: a, b" (share of these that occur) and "no keywords: a, b". Every score is
-    a function of its own response alone.
+    "differs from the reference", "keywords: a, b" (share of these that occur) and "no keywords: a, b". Every score
+    depends only on the response that it scores.
 
     Raises:
         InputError: on `score`, for any other principle.

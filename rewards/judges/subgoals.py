@@ -1,6 +1,6 @@
-"""Subgoals judged step by step: which of them each step of an episode achieves, by the word of a judge.
+"""Subgoal labels from a judge: for each step of an episode, the subgoals that it achieves.
 
-A transition goes to the judge as text: the state before as the prompt; the action and what followed as the response.
+A transition goes to the judge as text: the previous state as the prompt, the action and the next state as the response.
 `SubgoalJudge` makes any registered judge the argument ``achieved`` of the reward "subgoals"; `label_steps` labels many
 episodes at a time, for a learner.
 """
@@ -17,7 +17,7 @@ from .judge import Judge, as_judge
 
 QUESTION = "Did this step achieve the subgoal: {subgoal}?"
 DECOMPOSITION = "Name at most {most} subgoals on the way to solving this task, one a line, and nothing else.\n{task}"
-"""What an author of subgoals is asked (CALM, arXiv 2409.12798, section 3, in our own words)."""
+"""Prompt for an author of subgoals (CALM, arXiv 2409.12798, section 3, in our own words)."""
 
 Transition = tuple[str, Episode, int]
 """A subgoal, an episode, and the index of one of its steps."""
@@ -63,11 +63,11 @@ def label_steps(
 
     Args:
         episodes: any number; the same step of all of them is judged in one call.
-        subgoals: those of each episode.
-        judge: True for each transition that achieves its subgoal; None where that could not be determined.
+        subgoals: the subgoals of each episode.
+        judge: returns True for each transition that achieves its subgoal; None if it could not be determined.
 
     Returns:
-        for each step of each episode the subgoals achieved; None from the first step on that could not be judged.
+        for each step of each episode the subgoals achieved; None from the first step that could not be judged.
     """
     labels: list[list[list[str] | None]] = [[] for _ in episodes]
     left = [list(dict.fromkeys(names)) for names in subgoals]

@@ -78,8 +78,8 @@ def round_robin(count: int, play: Round) -> list[Key]:
 def swiss(count: int, play: Round) -> list[Key]:
     """Play ``ceil(log2 N)`` rounds between neighbours in the table; the opponents' points break ties (Buchholz).
 
-    Two players meet again only where that cannot be avoided. With an odd number, the last player of the table that has
-    not yet had a bye gets one, for half a point; it counts as a match against an opponent of its own strength.
+    Two players meet again only if no other pairing is left. With an odd number of players, the last player in the
+    table without a bye so far gets one, for half a point; it counts as a match against an equally strong opponent.
     """
     points = [0.0] * count
     met: list[list[int]] = [[] for _ in range(count)]
@@ -131,7 +131,7 @@ def seeded_elimination(count: int, play: Round) -> list[Key]:
     """Seed all players by a match against player 0, then play a knockout; ``(N - 1) + (N - 1)`` matches.
 
     In the knockout the first seed plays the last. Losers of one round are ordered by their mean score over all matches.
-    Where N is no power of two the best seeds have a bye in the first round.
+    If N is no power of two, the best seeds have a bye in the first round.
     """
     scores = _Scores(count, play)
     scores([(0, player) for player in range(1, count)])
@@ -162,7 +162,7 @@ TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
 
 
 def _pair_ends(players: Sequence[int]) -> list[Match]:
-    """Pair first with last, second with last but one; of an odd number, the one in the middle has a bye."""
+    """Pair the first player with the last, the second with the last but one; a middle player has a bye."""
     return [(players[index], players[-1 - index]) for index in range(len(players) // 2)]
 
 

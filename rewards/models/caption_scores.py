@@ -17,8 +17,8 @@ from .loading import load_with_torch
 from .saved_tensors import pack_tensors, unpack_tensors
 
 Annotator = Callable[[Sequence[str]], Mapping[str, float]]
-"""Captions -> labels of those that it could judge; the others stay queued. It may have ``compare``, as
-`palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
+"""Function from captions to labels of the captions that it could judge; the others stay queued. It may have a method
+``compare``, as `palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
 
 RETRIEVAL, CLASSIFICATION, RANKING = "retrieval", "classification", "ranking"
 _DIM, _BUCKETS, _BATCH = 16, 2048, 32
@@ -50,7 +50,7 @@ class CaptionScores:
             self.queue.pop(caption, None)
 
     def value(self, caption: str) -> float:
-        """Return the score of a caption; 0 while nothing is known of it."""
+        """Return the score of a caption; 0 before it is labelled."""
         return self.labels.get(caption, 0.0)
 
     def annotate(self, annotator: Annotator, most: int | None = None) -> None:

@@ -67,8 +67,8 @@ class ImplicitPRM:
             rewards are 0 before training.
         objective: "ce" (PRIME) or "pairwise" (iStar).
         beta: scale of the rewards; both papers take 0.05.
-        learning_rate: of AdamW; both papers take 1e-6 for large models.
-        parameters: the trained weights; None takes those of ``model``. Required where ``model`` is a function.
+        learning_rate: step size of AdamW; both papers take 1e-6 for large models.
+        parameters: the trained weights; None takes the weights of ``model``. Required if ``model`` is a function.
         clip: largest norm of the gradient.
         chunk: episodes in one forward pass.
 

@@ -85,9 +85,9 @@ class LatentRewards:
     def factors_of(
         self, steps: Sequence[tuple[Any, Any]], beside: Sequence[tuple[Any, Any]] = ()
     ) -> list[np.ndarray | None] | None:
-        """Factors [d] of steps (observation, action); None for one on which the program failed, and None for all where
-        the machinery failed. Where it has to run for one of them, it computes those of ``beside`` in the same call, as
-        they are wanted soon."""
+        """Compute the factors [d] of steps (observation, action). None for a step on which the program failed; None in
+        place of the list if the runner failed. If the program has to run at all, it also computes and caches the steps
+        in ``beside``, which are needed soon."""
         keys = [_digest(*step) for step in steps]
         new = {key: step for key, step in zip(keys, steps, strict=True) if key not in self._known}
         if new and self.function is None:

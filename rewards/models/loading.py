@@ -20,7 +20,7 @@ MODULES = {
 
 
 def load_with_torch(name: str) -> Any:
-    """Import the module of a name in `MODULES` and return what the name refers to.
+    """Import the module that defines a name in `MODULES` and return the object of that name.
 
     Raises:
         MissingExtra: torch is not installed.

@@ -45,7 +45,7 @@ class NgramEncoder(nn.Module):
 
 
 def features(text: str, buckets: int) -> list[int]:
-    """Hash each n-gram of ``text`` into a bucket. The empty n-gram is always among them, so no list is empty."""
+    """Hash each n-gram of ``text`` into a bucket. The empty n-gram is always included, so no list is empty."""
     text = text[-MAX_CHARACTERS:].lower()
     words = _WORD.findall(text)
     grams = ["", *(f"w{word}" for word in words), *(f"b{one} {two}" for one, two in itertools.pairwise(words))]

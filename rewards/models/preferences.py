@@ -27,10 +27,10 @@ DIMENSIONS = ("factual accuracy", "logical rigour", "coherence")
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Two responses to one prompt, of which the first is better.
+    """Preference pair: a better and a worse response to one prompt.
 
     Args:
-        prompt: what was asked.
+        prompt: the prompt of both responses.
         chosen, rejected: the better and the worse response.
         margin: least difference of the scores, for the margin loss.
         smoothing: probability in [0, 1] that the label is wrong; 1 means that it is flipped.
@@ -50,7 +50,7 @@ class Preference:
 
 
 def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int | None = None) -> list[Preference]:
-    """Pair all valid episodes of one task of which one is better; ties and equal texts make no pair.
+    """Pair each valid episode with every worse one of the same task; ties and equal texts make no pair.
 
     Args:
         episodes: of any tasks, in any order; episodes with the same ``task_id`` are compared.
@@ -190,9 +190,9 @@ def correct_pairs(
     Args:
         pairs: the pairs.
         strength: `preference_strength` of each.
-        flip: share of the pairs, the weakest, whose label is flipped; only those of negative strength.
+        flip: share of the pairs, the weakest, whose label is flipped; only pairs of negative strength are flipped.
         soft: share of the pairs, the next weakest, whose label is smoothed.
-        smoothing: of the softened labels.
+        smoothing: smoothing of the softened labels.
     """
     if len(strength) != len(pairs):
         raise InputError(f"{len(pairs)} pairs need as many strengths, not {len(strength)}.")

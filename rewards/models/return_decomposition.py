@@ -23,7 +23,7 @@ Decomposable = tuple[np.ndarray, float]
 
 
 def fit_linear(episodes: Sequence[Decomposable]) -> np.ndarray:
-    """Weights [d] that minimise the loss of ``f(phi) = w . phi``; of several, those of the smallest norm."""
+    """Return the weights [d] of smallest norm that minimise the loss of ``f(phi) = w . phi``."""
     sums = np.stack([rows.sum(0) / len(rows) for rows, _ in episodes])
     returns = np.array([total / len(rows) for rows, total in episodes])
     return np.linalg.lstsq(sums, returns, rcond=1e-8)[0]

@@ -155,7 +155,7 @@ class RewardModel(nn.Module):
         return sum(0.5 if lead == 0 else float(lead > 0) for lead in self.differences(pairs)) / len(pairs)
 
     def save(self, path: str | Path) -> None:
-        """Write all weights, those of a custom encoder too, to one safetensors file; the file is replaced at once."""
+        """Write all weights, including a custom encoder's, to one safetensors file, which is replaced atomically."""
         from_file = _safetensors()
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""ExpAdaRD: a reward that tells the learner's present policy most about what the teacher does better.
+"""ExpAdaRD: the reward that is most informative about the teacher's policy for the learner's current policy.
 
 Devidze, Kamalaruban and Singla, "Informativeness of Reward Functions in Reinforcement Learning", AAMAS 2024.
 """
@@ -32,7 +32,7 @@ def adaptive_weights(problem: RewardProblem, policy: np.ndarray) -> np.ndarray:
 
 @DESIGNERS.register("expadard")
 class AdaptiveDesign(Designer):
-    """The reward that is most informative for the learner's present policy, designed anew as that changes.
+    """The most informative reward for the learner's current policy, redesigned whenever that policy changes.
 
     A linear programme with the constraints of `ExplicableDesign`, so that an optimal policy stays optimal whatever the
     learner does. Among equally informative rewards it takes the one nearest to the primary reward.

@@ -15,7 +15,7 @@ from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
 _STEP = 1e-4
-"""Of central differences, beside logits of about 1."""
+"""Step of the central differences; logits are of order 1."""
 Linear = Callable[[np.ndarray], np.ndarray]
 
 
@@ -104,20 +104,21 @@ class SoftmaxReturns:
 
 @DESIGNERS.register("barfi")
 class BehaviorAlignment(Designer):
-    """``r(s, a) = phi_1(s, a) + phi_2(s) primary(s, a) + phi_3(s) auxiliary(s, a)``, with the phi under which the
-    policy that maximises r has the highest primary return.
+    """``r(s, a) = phi_1(s, a) + phi_2(s) primary(s, a) + phi_3(s) auxiliary(s, a)``, with phi chosen so that the policy
+    that maximises r has the highest primary return.
 
-    The policy is a softmax of a table; its returns, from all states alike, are computed from the MDP. Inner: gradient
-    ascent (Adam) on the return under r, less ``penalty / 2`` times the squared logits, from where it was before. Outer:
-    ascent (Adam) along `implicit_gradient`. Begins with phi_1 = 0 and phi_2 = phi_3 = 1, the plain sum, and returns the
-    best phi met. The discount of the inner problem, which the paper can learn as well, is that of the MDP.
+    The policy is a softmax table. Its return is computed from the MDP, with a uniform start state. The inner problem
+    maximises the return under r, less ``penalty / 2`` times the squared logits, by gradient ascent (Adam) from its
+    previous solution. The outer problem ascends along `implicit_gradient` (Adam). It begins with phi_1 = 0 and
+    phi_2 = phi_3 = 1, the plain sum, and returns the best phi met. The discount of the inner problem is the MDP's; the
+    paper can learn it too.
 
     Args:
-        steps: of the outer problem.
-        rate: of the outer problem.
-        inner_steps: steps of the inner one in between.
-        inner_rate: of these.
-        penalty: of the squared logits; above 0, so that the inner maximum is a strict one.
+        steps: steps of the outer problem.
+        rate: step size of the outer problem.
+        inner_steps: inner steps per outer step.
+        inner_rate: step size of the inner problem.
+        penalty: weight of the squared logits; above 0, so that the inner maximum is strict.
         method, terms: of `implicit_gradient`.
 
     Raises:
@@ -204,7 +205,7 @@ class BehaviorAlignment(Designer):
 
 
 class _Adam:
-    """Adam (arXiv 1412.6980) without weights of its own."""
+    """Optimiser state of Adam (arXiv 1412.6980); the caller keeps the weights."""
 
     def __init__(self, shape: tuple[int, ...], rate: float):
         self.rate, self.count = rate, 0

@@ -15,12 +15,12 @@ Walk = tuple[Sequence[int], Sequence[int], Sequence[float]]
 
 
 class Designer:
-    """Designs a reward [S, A], which takes the place of the primary one while a learner trains.
+    """Designs a reward [S, A] that replaces the primary reward while a learner trains.
 
-    A subclass has `design`, and `redesign` if the reward follows the learner.
+    A subclass implements `design`, and `redesign` if the reward follows the learner.
 
     Attributes:
-        effect: what it does to the optimal policies, as the end of a sentence.
+        effect: effect on the optimal policies, as the end of a sentence.
         adaptive: the reward changes with the learner.
     """
 
@@ -43,7 +43,7 @@ class Designer:
         return None
 
     def visit(self, state: int) -> float:
-        """Return what is added for reaching a state, and count the visit."""
+        """Return the bonus for reaching a state, and count the visit."""
         return 0.0
 
     def state_dict(self) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
 HORIZONS = (1, 4, 8, 16, 32)
-"""Of the released code."""
+"""Horizons of the released code."""
 _NEAR = 1e-3
-"""Weight of the distance from the primary reward beside the shortfall of one state (the released code's C_2)."""
+"""Weight of the distance from the primary reward, relative to the shortfall of one state (the released code's C_2)."""
 
 
 def solver() -> Any:
@@ -49,8 +49,8 @@ def horizon_values(problem: RewardProblem, rewards: np.ndarray, horizon: int | N
 
 
 def shortfalls(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int]) -> np.ndarray:
-    """[H, S]: by how much the advantage of the teacher's action over the best of those that are not optimal, within h
-    steps, falls short of the gap under the primary reward; 0 where it does not."""
+    """Compute the shortfalls [H, S]: the gap under the primary reward, less the advantage of the teacher's action over
+    the best suboptimal action within h steps; 0 if the advantage reaches the gap."""
     rows = np.arange(problem.mdp.states)
     found = []
     for horizon in horizons:
@@ -70,15 +70,15 @@ def informativeness(problem: RewardProblem, reward: np.ndarray, horizons: Sequen
 class ExplicableDesign(Designer):
     """The most informative reward that is 0 outside the states with a primary reward and ``budget`` more.
 
-    For given states it is a linear programme: maximise `informativeness` so that the teacher's action is better than
-    every other by at least as much as `RewardProblem.demands`. Among equally informative rewards it takes the one
-    nearest to the primary reward. States are added greedily. The released code solves the programme for every
-    candidate; here for those ``screen`` states whose rewards would change the informativeness fastest. One optimal
-    policy is the teacher's; the code averages over several.
+    For given states the design is a linear programme: maximise `informativeness`, subject to the teacher's action being
+    better than every other by at least `RewardProblem.demands`. Among equally informative rewards it takes the nearest
+    one to the primary reward. States are added greedily. The released code solves the programme for every candidate
+    state; this one only for the ``screen`` states whose rewards would change the informativeness fastest. The teacher
+    follows one optimal policy; the released code averages over several.
 
     Args:
-        budget: states beside those with a primary reward.
-        bound: largest absolute reward; None: that of the primary reward.
+        budget: number of states besides the states with a primary reward.
+        bound: largest absolute reward; None takes the bound of the primary reward.
         horizons: the numbers of steps h.
         screen: candidates tried for each state of the budget; None: all.
 
@@ -178,7 +178,7 @@ def _slopes(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int])
         worst = leads.argmin(1)
         short = np.isfinite(leads[rows, worst]) & ~problem.terminal
         short &= leads[rows, worst] < problem.gaps / (1 + 1e-5) - 1e-12
-        # How often each pair of a state and an action is met, from the teacher's action less from the other one.
+        # Visits of each (state, action) after the teacher's action, less the visits after the other action.
         flow = np.zeros_like(reward)
         flow[rows[short], policy[short]] += 1.0
         flow[rows[short], worst[short]] -= 1.0

@@ -17,11 +17,11 @@ from .problem import RewardProblem, check_policy
 
 
 def self_shaping_step(policy: np.ndarray, states: Any, actions: Any, advantages: Any) -> np.ndarray:
-    """[S, A]: sum over steps of ``pi(a|s) * advantage * (1[a] - pi(.|s))``, the direction in which the learned reward
-    moves (SelfRS): up for actions that led to more of the primary reward than the critic expected.
+    """Compute the update [S, A] of the learned reward (SelfRS): the sum over steps of ``pi(a|s) * advantage * (1[a] -
+    pi(.|s))``. It is positive for actions that led to more primary reward than the critic expected.
 
     Args:
-        policy: [S, A] of the learner.
+        policy: [S, A], the learner's.
         states, actions, advantages: [T].
     """
     move = np.zeros_like(policy)
@@ -34,22 +34,22 @@ def self_shaping_step(policy: np.ndarray, states: Any, actions: Any, advantages:
 
 @DESIGNERS.register("explors")
 class ExplorationGuided(Designer):
-    """The primary reward, plus a learned one (SelfRS), plus ``explore / sqrt((explore / most)^2 + visits)`` for the
-    state that is reached (ExploB). It needs no teacher: it learns from the episodes alone.
+    """The primary reward, plus a learned reward (SelfRS), plus the bonus ``explore / sqrt((explore / most)^2 +
+    visits)`` of the state that is reached (ExploB). It learns from the episodes alone, without a teacher.
 
-    To a learner of values an action that was tried has earned the bonus, and one that was not has earned nothing: with
-    values that begin at 0 it repeats what it knows. Let them begin at ``most / (1 - discount)`` or more.
+    In Q-learning, tried actions have earned the bonus and untried actions nothing, so with values initialised at 0 the
+    learner repeats known actions. Initialise the values at ``most / (1 - discount)`` or more.
 
     Args:
-        rate: of the learned reward; 0.01 in the released code.
-        critic: rate of the critic, a value for each state.
-        explore: lambda of the bonus; 0: no bonus. The released code has 1 beside a reward of 1 for the goal, in tens
-            of thousands of episodes; a bonus that could be had for ever at a discount of 0.97 has to be below 0.03 for
-            a goal worth 1.
-        most: the bonus of a first visit.
+        rate: step size of the learned reward; 0.01 in the released code.
+        critic: step size of the critic, a value for each state.
+        explore: lambda of the bonus; 0: no bonus. The released code has 1 with a reward of 1 for the goal, over tens of
+            thousands of episodes. At a discount of 0.97, a bonus that can be collected for ever must be below 0.03 to
+            stay under a goal reward of 1.
+        most: bonus of a first visit.
         bound: largest absolute learned reward; None: no bound. The released code has 0.01 for Q-learning and none for
-            REINFORCE. Without one the learned reward grows with the number of episodes, and a learner of values goes
-            in circles where it is paid.
+            REINFORCE. Without a bound the learned reward grows with the number of episodes, and a value-based learner
+            goes in circles to collect it.
 
     Raises:
         InputError: an argument out of range.

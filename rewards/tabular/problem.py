@@ -55,21 +55,20 @@ class RewardProblem:
 
     @cached_property
     def policy(self) -> np.ndarray:
-        """[S]: an optimal action of each state, the first of several; that of the teacher."""
+        """The teacher's action in each state [S]: the first optimal action."""
         return self.optimal.argmax(1)
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """[S]: the least loss of an action that is not optimal; 0 where all are."""
+        """The smallest loss of a suboptimal action in each state [S]; 0 if all actions are optimal."""
         losses = np.where(self.optimal, np.inf, self.values.max(1, keepdims=True) - self.values)
         least = losses.min(1)
         return np.where(np.isfinite(least), least, 0.0)
 
     @cached_property
     def demands(self) -> np.ndarray:
-        """[S, A]: what the teacher's action has to be better by under a designed reward: the gap for actions that are
-        not optimal, less a tolerance, and 0 for those that are. Then an optimal policy stays optimal, and no other
-        becomes so."""
+        """The margin [S, A] by which a designed reward must prefer the teacher's action: for suboptimal actions the
+        gap, less a tolerance; for optimal actions 0. Optimal policies then stay optimal, and no others become so."""
         return np.where(self.optimal, 0.0, self.gaps[:, None] / (1 + 1e-5))
 
     def moves(self, policy: np.ndarray) -> np.ndarray:
@@ -79,8 +78,8 @@ class RewardProblem:
         return np.einsum("sa,sat->st", policy, self.mdp.transitions)
 
     def occupancy(self, policy: np.ndarray) -> np.ndarray:
-        """[S]: discounted visits of a policy from all states alike, which sum to 1 over the states that are not
-        terminal."""
+        """Compute the discounted state distribution [S] of a policy under a uniform start; it sums to 1 and is 0 at
+        terminal states."""
         start = np.where(self.terminal, 0.0, 1.0)
         visits = np.linalg.solve(np.eye(self.mdp.states) - self.mdp.discount * self.moves(policy).T, start)
         visits[self.terminal] = 0.0
@@ -88,10 +87,10 @@ class RewardProblem:
 
 
 def check_policy(problem: RewardProblem, policy: np.ndarray) -> np.ndarray:
-    """Return a policy [S, A] whose rows are distributions.
+    """Check that the rows of a policy [S, A] are distributions, and return it as an array of floats.
 
     Raises:
-        InputError: it is none.
+        InputError: a row is no distribution, or the shape is wrong.
     """
     policy = np.asarray(policy, float)
     if policy.shape != problem.primary.shape or policy.min() < 0 or not np.allclose(policy.sum(1), 1.0):

@@ -168,7 +168,7 @@ def search_thresholds(
     Args:
         evaluate: true value of a policy trained under these thresholds (a held-out measure, not one of the rewards in
             the sum).
-        start: first point; its names are those of the constraints.
+        start: first point, constraint name -> threshold.
         spread: extent of the first simplex along each threshold, in the threshold's own unit.
         evaluations: largest number of calls of ``evaluate``.
 

@@ -95,7 +95,7 @@ class RLCR(Reward):
         return (-1.0, 1.0) if self.variant == "paper" else (0.0, 1.5)
 
     def read_confidence(self, episode: Episode) -> float | None:
-        """The confidence that the episode states, None where there is none in [0, 1], NaN where it is undetermined."""
+        """Return the episode's stated confidence; None if it is missing or outside [0, 1], NaN if undetermined."""
         if self.confidence is None:
             return confidence_of(episode.response, self.tag)
         value = self.confidence(episode)

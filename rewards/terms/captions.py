@@ -18,9 +18,9 @@ from ..reward import StepReward, register
 class CaptionRewards(StepReward):
     """``extrinsic * reward + intrinsic * score(caption) / count ** exponent`` for each step.
 
-    The count is that of the caption within the episode, this step included. An episode never waits for the annotator:
-    a caption of which nothing is known counts 0 and is queued. It can change the optimal policies: a caption that is
-    liked attracts, whether it lies on the way or not; with exponent 3 it brings 1.2 times its first reward at most.
+    ``count`` counts the caption within the episode, this step included. Episodes never wait for the annotator: a
+    caption without a label scores 0 and is queued. The reward can change the optimal policies, as captions with high
+    scores attract even off the way to the goal. With exponent 3 a caption brings at most 1.2 times its first reward.
 
     Args:
         annotator: labels queued captions, usually in [0, 1]; it is called by `advance`, between two updates. None
@@ -32,13 +32,12 @@ class CaptionRewards(StepReward):
         capacity: largest number of captions that are queued or labelled; later ones count 0.
         mode: "retrieval" looks labels up, "classification" learns whether they are at least 0.5, "ranking" learns
             preferences between captions; the latter two know captions that were never labelled, and need torch.
-        judge: in place of an annotator, a judge: a name, or {"judge": name, ...options}, "endpoint" and "agent" among
-            them.
-        principle: what the judge scores captions by.
+        judge: a judge instead of an annotator: a name such as "endpoint" or "agent", or {"judge": name, ...options}.
+        principle: the judge's scoring standard for captions.
         most: captions or pairs that are annotated between two updates.
-        threshold: of the modes that learn: probability above which a caption counts 1 (0.5), and deviations from the
-            mean below which one counts 0 (-0.5).
-        seed: of what learns.
+        threshold: for mode "classification", the probability above which a caption counts 1 (0.5); for "ranking", the
+            number of deviations from the mean below which a caption counts 0 (-0.5).
+        seed: seed of the learned models.
     """
 
     paper = "ONI, arXiv 2410.23022"

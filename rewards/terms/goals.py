@@ -13,7 +13,7 @@ from ..reward import register
 from .progress import PotentialShaping
 
 COLUMNS = 4096
-"""Of the default embedder, whose vectors have to be comparable from call to call."""
+"""Number of columns of the default embedder; it is fixed, so that vectors are comparable from call to call."""
 
 
 class GoalText:
@@ -49,10 +49,10 @@ class GoalText:
 @register("goal-text")
 class GoalTextShaping(PotentialShaping):
     """Potential-based shaping by the likeness of each observation to a goal in words, along the direction from a
-    baseline to it. The paper adds the likeness itself, for which the optimal policies may change; this leaves them.
+    baseline to the goal. The paper adds the likeness itself, which can change the optimal policies; shaping cannot.
 
     Args:
-        goal: describes the goal, in words like those of the observations: "You carry the key".
+        goal: description of the goal, in the style of the observations: "You carry the key".
         baseline: describes an ordinary state in the same way: "You carry nothing".
         alpha: weight of the direction from baseline to goal, in [0, 1]; 0 gives the cosine with the goal.
         weight: of the potential.

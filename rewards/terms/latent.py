@@ -15,11 +15,12 @@ from ..verdict import Verdict
 class LatentReward(StepReward):
     """The return of each episode, spread over its turns by a learned function of named factors of each turn.
 
-    Factors come from a program that a model wrote (``palaestra design ENV --what factors``), or from a function of
-    ours. The function learns from the episodes judged so far, these included, so that its sums approach their returns.
-    With ``exact`` the rest, return less sum, is added to the last turn: each episode keeps its return, and whatever
-    maximises undiscounted returns still does. Without, as in the paper, rewards can add up to more for a failure than
-    for a success.
+    Factors come from a program that a model wrote (``palaestra design ENV --what factors``), or from a built-in
+    function. The learned function is fitted to the episodes judged so far, including the current ones, so that its
+    sums approach their returns.
+    With ``exact`` the residual, return less sum, is added to the last turn: each episode keeps its return, and optimal
+    policies for undiscounted returns stay optimal. Without it, as in the paper, a failure can sum to more than a
+    success.
 
     Args:
         factors: file of a factor program, or a name in `palaestra.rewards.design.GIVEN`.

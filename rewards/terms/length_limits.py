@@ -1,6 +1,6 @@
 """Length rewards that compare an episode with a limit, a target or a budget of tokens.
 
-`length_relative.py` has those that compare it with its siblings. Lengths are tokens of all actions.
+Rewards that compare it with its siblings are in `length_relative.py`. Lengths are tokens of all actions.
 """
 
 from __future__ import annotations

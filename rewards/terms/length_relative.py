@@ -1,6 +1,6 @@
 """Length rewards that compare an episode with others: its siblings, or the average so far.
 
-`length_limits.py` has those that compare it with a fixed number of tokens. Lengths are tokens of all actions.
+Rewards that compare it with a fixed number of tokens are in `length_limits.py`. Lengths are tokens of all actions.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set
 def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
     """1 - alpha * sigmoid((length - mean) / std) for the lengths of the successes of one group (std with ddof 0).
 
-    Where all lengths are equal, all get 1 - alpha / 2.
+    If all lengths are equal, all get 1 - alpha / 2.
     """
     values = np.asarray(lengths, dtype=float)
     spread = values.std()

@@ -41,7 +41,7 @@ _WORD = re.compile(r"\w+")
 class FollowupLikelihood(Reward):
     """Log-likelihood of satisfied follow-ups of a user after the response, less that of dissatisfied ones.
 
-    It is the mean over the positive follow-ups of their mean token log-probability, less that over the negative ones.
+    The value is the average of the follow-ups' mean token log-probabilities, positive ones less negative ones.
 
     Args:
         log_likelihood: see `LogLikelihood`; None reads the extras "positive_logps" and "negative_logps", one mean token
@@ -118,9 +118,9 @@ class PromptEcho(Reward):
     """Mean log-probability of the instruction's tokens, given the response and a question about it.
 
     A response that repeats the instruction would make it certain. Runs of words copied from the instruction are
-    therefore masked before the model reads the response. Where the log-probabilities come from an extra, a response
-    with such a run is not judged (``valid=False``) unless it was masked with `mask_copies`: the extra "echo_run", the
-    same number as ``run``, says so (a learner's has it), or the argument ``masked``.
+    therefore masked before the model reads the response. If the log-probabilities come from an extra, a response with
+    such a run is not judged (``valid=False``) unless it was masked with `mask_copies`. An extra "echo_run" equal to
+    ``run`` (which the learner sets) or the argument ``masked`` confirms the masking.
 
     Args:
         log_likelihood: see `LogLikelihood`; None reads the extra "echo_logps", one log-probability a token.
@@ -164,7 +164,7 @@ def information_gain(with_thought: Sequence[float], without: Sequence[float]) ->
 
     Args:
         with_thought: log-probabilities under the policy, after context and thought.
-        without: those of the same tokens under a slow copy of the policy, after the context alone.
+        without: log-probabilities of the same tokens under a slow copy of the policy, after the context alone.
 
     Raises:
         InputError: the two have different lengths.

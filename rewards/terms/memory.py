@@ -1,4 +1,4 @@
-"""Rewards for keeping a memory of what was read: what it answers, how short it is, and how it was written."""
+"""Rewards for keeping a memory of texts: the questions it answers, its length, and the commands that wrote it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class MemAlpha(Reward):
     """The whole reward of an agent that reads texts into a memory: terms "answers", "tools", "compression", "content".
 
     "answers" is the share of questions that the memory answers, which the environment reports as its progress at the
-    end; "tools" the share of a step's commands that worked, as a mean over the steps with any; "compression" is
-    beta * max(1 - memory / source, -1); "content" is gamma times the share of a step's texts that were written to the
-    store of their facts, as a mean over the steps with any. Tools and content are those of steps in `Verdict.steps`,
-    the other two belong to the whole episode.
+    end. "tools" is the share of a step's commands that worked, averaged over the steps with commands. "compression" is
+    beta * max(1 - memory / source, -1). "content" is gamma times the share of a step's texts that were written to the
+    right store for their facts, averaged over the steps with texts. `Verdict.steps` holds tools and content; the other
+    two belong to the whole episode.
 
     Args:
         tools, compression, content: weights, at least 0 (the paper: 1, 0.05 and 0.1).

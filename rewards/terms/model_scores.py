@@ -339,7 +339,7 @@ class SignScaled(Reward):
     """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size.
 
     Args:
-        scorer: the dense reward, such as that of a generated program; None reads the extra named by ``key``.
+        scorer: the dense reward, such as a generated program; None reads the extra named by ``key``.
         key: name of that extra.
         scale: factor of the sign of the dense reward, in [0, 0.5], so that it cannot outweigh success.
         failure: the sparse part of a failure, in [-1, 0].

@@ -56,7 +56,7 @@ class _VisitBonus(StepReward):
 
 @register("count-bonus")
 class CountBonus(_VisitBonus):
-    """``weight / visits ** exponent`` for the state of each step; the count includes this visit.
+    """Count bonus ``weight / visits ** exponent`` for the state of each step; the count includes this visit.
 
     Args:
         weight: the bonus of a first visit; 0 or more.
@@ -114,7 +114,7 @@ class RandomDistillation(_VisitBonus):
         self.deviation = check_number("deviation", deviation, low=0.0)
         self.dimension = check_count("dimension", dimension, low=1)
         self.seed = check_count("seed", seed)
-        # Of each state: the number of visits and the sum of the draws' deviations from their mean.
+        # State -> number of visits, and sum of the draws' deviations from their mean.
         self._visits: dict[str, list[Any]] = {}
 
     def visit(self, state: str) -> float:
@@ -223,12 +223,13 @@ class EllipticalNovelty(GroupReward):
 
 
 def token_gradients(probabilities: np.ndarray, tokens: np.ndarray, output_weights: np.ndarray) -> np.ndarray:
-    """[T, D]: gradient of each token's log-probability in the last hidden state, ``W' (e_y - p)``.
+    """Compute the gradient [T, D] of each token's log-probability in the last hidden state, ``W' (e_y - p)``.
 
     Args:
-        probabilities: [T, V], of the next token.
-        tokens: [T], the sampled ones.
-        output_weights: [V, D], of the output layer. The feature of a response is the normalised sum of the T rows.
+        probabilities: [T, V], probabilities of the next token.
+        tokens: [T], the sampled tokens.
+        output_weights: [V, D], weights of the output layer. The feature of a response is the normalised sum of the T
+            rows.
     """
     errors = -np.asarray(probabilities, dtype=np.float64)
     errors[np.arange(len(tokens)), tokens] += 1.0
@@ -236,7 +237,7 @@ def token_gradients(probabilities: np.ndarray, tokens: np.ndarray, output_weight
 
 
 def direction_novelty(similarity: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """``sqrt(max(0, 1 - mean_j s_ij^2))`` over the members j of the reference set other than i; 0 where there are none.
+    """Compute ``sqrt(max(0, 1 - mean_j s_ij^2))`` over the members j != i of the reference set; 0 without members.
 
     Args:
         similarity: [G, G], cosines.

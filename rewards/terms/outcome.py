@@ -190,9 +190,9 @@ class BoundedPower(Reward):
 
     The objective decides, not the environment's success.
 
-    The extra "objective" is the score that an executable verifier measured; or, where there is none, the name of the
-    failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (it did not run or took too long),
-    "invalid" (it ran and broke a rule); or None where the verifier itself failed.
+    The extra "objective" is the score from an executable verifier, or the name of the failure: "no-diff" (no change
+    proposed), "no-change" (the parent again), "error" (the solution did not run or took too long), "invalid" (it ran
+    and broke a rule). It is None if the verifier itself failed.
 
     Args:
         low: objective with reward 0.
@@ -240,8 +240,8 @@ class BoundedPower(Reward):
 def expected_advantage(advantage: float, flip_prob: float) -> float:
     """(1 - 2 f) * advantage: the mean advantage when whole groups are flipped with probability f.
 
-    A flipped group has exactly the negated group-normalised advantages. Flips of single samples change the group's
-    mean and deviation as well, and have no such form.
+    A flipped group has exactly the negated group-normalised advantages. Flips of single samples also change the group's
+    mean and deviation, so this formula does not hold for them.
     """
     return (1.0 - 2.0 * flip_prob) * advantage
 

@@ -34,11 +34,11 @@ class PrefixProbe:
             the extra "prefix_values": the values of prefixes 0..K, the empty one first.
         markers: words that begin a part; case matters.
         min_segment: least length of a part in characters; shorter ones join the next.
-        max_segments: largest number of parts, and so of calls of ``success``; the rest of a longer text belongs to the
-            last part.
+        max_segments: largest number of parts, which bounds the calls of ``success``; the rest of a longer text belongs
+            to the last part.
 
     Raises:
-        InputError: no marker, or a blank one; a length or number below 1.
+        InputError: no markers or a blank marker; a length or number below 1.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class PrefixProbe:
         return values
 
     def spans(self, episode: Episode, gains: Sequence[float] | np.ndarray) -> tuple[RewardSpan, ...]:
-        """The parts of the response with their rewards; none where the rewards are of parts that were cut otherwise."""
+        """Return the parts of the response with their rewards; empty if ``gains`` is for another number of parts."""
         parts, turn = self.split_parts(episode.response), len(episode.steps) - 1
         if len(parts) != len(gains):
             return ()
@@ -130,9 +130,9 @@ class PrefixReward(Reward):
 class ProgressReward(PrefixReward):
     """1 for a success, plus ``weight`` times the progress of the reasoning.
 
-    The progress of a part is the rise of the chance of success of an answer forced after it; their sum is the value of
-    the whole response less that of the empty prefix. With a weight of at most 1/2 no failure outranks a success. The
-    metric that goes with it is `palaestra.rewards.steps.cumulative_regret`.
+    The progress of a part is the rise in the chance of success of an answer forced after it. The progress of all parts
+    sums to the value of the whole response less the value of the empty prefix. With a weight of at most 1/2 no failure
+    outranks a success. The matching metric is `palaestra.rewards.steps.cumulative_regret`.
 
     Args:
         weight: of the progress; 0 or more.

@@ -242,16 +242,16 @@ class ReasoningSQL(Reward):
     "execution": the result is the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
     token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The extra
     "sql_reference" is the verifier's reference; or {"dialect": of sqlglot, "gold": query} from an environment that runs
-    queries in an engine of its own: then the result is right if the episode is a success, and the query runs if the
-    environment reports no error and sqlglot reads it. The query stands between ``<answer>`` tags, or else in the last
-    block of SQL behind the thoughts, or is all that stands there.
+    queries in a separate engine: then the result is right if the episode is a success, and the query runs if the
+    environment reports no error and sqlglot parses it. The query is the text between ``<answer>`` tags, or else the
+    last SQL block after the thoughts, or else all text after the thoughts.
 
-    A query with the right result always outranks one with another; `ranks_success` is not claimed, as the environment's
-    success may differ from the right result.
+    A query with the right result always outranks a query with a wrong one. `ranks_success` is not claimed, as the
+    environment's success may differ from the right result.
 
     Args:
-        execution: weight of the right result; with that of ``syntax``, which it implies, more than all other weights
-            together. The paper's weight is recalled as 3, with which a wrong query can tie a right one.
+        execution: weight of the right result. Together with the weight of ``syntax``, which it implies, it must exceed
+            the sum of all other weights. The paper's weight is recalled as 3, with which a wrong query can tie.
         schema: weight.
         ngram: weight.
         syntax: weight.

@@ -95,16 +95,16 @@ class SubgoalBonus(StepReward):
 class PotentialShaping(StepReward):
     """A term of ``discount * potential(next state) - potential(state)`` for each step.
 
-    The potential of the state that ends an episode counts as 0, as otherwise the optimal policies could change; over an
-    episode the discounted terms sum to minus the potential of its first state.
+    The terminal state has potential 0, as otherwise the optimal policies could change. Over an episode the discounted
+    terms sum to minus the potential of the first state.
 
     Args:
-        potential: maps an observation to its potential; None reads the extra "potentials": those of the states before
-            each step, and, optionally, of the last state.
-        discount: the learner's own, in [0, 1].
-        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, for a learner that does the
+        potential: maps an observation to its potential; None reads the extra "potentials": the potentials of the states
+            before each step and, optionally, of the last state.
+        discount: the learner's discount, in [0, 1].
+        cutoff: the last state of an episode that was cut off: "zero" treats it as terminal, for a learner that does the
             same; "keep" takes its potential from the extra, for a learner that bootstraps from its value estimate. A
-            reward given as soon as a step is taken keeps the potential, as cutoffs are not known then.
+            reward given at each step keeps the potential, as a cutoff is not known then.
 
     Raises:
         InputError: when called, another number of potentials, or "keep" without the last one.
@@ -158,8 +158,8 @@ class WaypointShaping(StepReward):
     path through the waypoints not yet reached, as a share of its length at the start.
 
     Needs the extras "positions" (of the states 0 to K) and "waypoints" (in order, in equal coordinates), which a
-    planner or a model proposes. The potential of the last state counts as 0, as in `PotentialShaping`: the terms of an
-    episode sum to 1, and those of a loop to 0.
+    planner or a model proposes. The potential of the last state counts as 0, as in `PotentialShaping`: the terms sum to
+    1 over an episode and to 0 over a loop.
 
     Args:
         radius: the distance, in units of the positions, at which a waypoint counts as reached.
@@ -188,7 +188,7 @@ class WaypointShaping(StepReward):
 
 
 def progress_times_penalties(completion: Sequence[float], factors: Sequence[float]) -> list[float]:
-    """For each step the rise of the best completion so far, times the step's factor (CaRL, arXiv 2504.17838).
+    """Compute for each step the rise of the best completion so far, times the step's factor (CaRL, arXiv 2504.17838).
 
     Args:
         completion: share of the task completed after each step, in [0, 1]; regaining lost completion adds nothing.

@@ -71,7 +71,7 @@ class CoMAS(Reward):
 
 
 def pair_count_score(text: str, tag: str) -> float:
-    """1 for exactly one ``<tag>`` and one ``</tag>``, 0.5 for several but equally many of each, 0 otherwise."""
+    """Return 1 for exactly one ``<tag>`` and one ``</tag>``, 0.5 for several but equally many of both, 0 otherwise."""
     opened, closed = text.count(f"<{tag}>"), text.count(f"</{tag}>")
     if opened != closed or not opened:
         return 0.0
@@ -113,9 +113,9 @@ class MultiAgentEvolve(Reward):
     A proposer's episode needs the extra "solver_scores" (judge's scores of answers to the question, each in [0, 1]).
 
     Args:
-        role: "proposer", "solver" or "judge"; a judge's reward is that of its form alone.
+        role: "proposer", "solver" or "judge"; a judge is rewarded for the form of its response alone.
         scorer: the judge's score in [0, 1] of the question (proposer) or the answer (solver).
-        key: name of the extra that holds it, without a scorer.
+        key: name of the extra that holds this score if there is no scorer.
         tag: tag around the role's text; None takes "question", "answer" or "score".
         threshold: quality from which a question enters the pool.
 

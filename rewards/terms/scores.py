@@ -43,11 +43,11 @@ class VerifierScore:
 
 
 def as_scorer(scorer: Any) -> Scorer | Reward:
-    """Return a source of scores: a callable or a reward as it is, a judge, or what a name of a reward, judge or
-    verifier stands for, alone or as data, ``{"name": "judge", "principle": "short"}``.
+    """Resolve a source of scores: a callable, a reward, a judge, or a registered reward, judge or verifier by name,
+    alone or with options, ``{"name": "judge", "principle": "short"}``.
 
     Raises:
-        InputError: it is none of these, or a reward that compares siblings.
+        InputError: ``scorer`` has another form, or is a reward that compares siblings.
     """
     if isinstance(scorer, str) or (isinstance(scorer, Mapping) and "name" in scorer):
         options: dict[str, Any] = {"name": scorer} if isinstance(scorer, str) else dict(scorer)
@@ -70,7 +70,7 @@ def as_scorer(scorer: Any) -> Scorer | Reward:
 
 
 class Score:
-    """A source of scores: call it with an episode to get the score, or None where there is none.
+    """Source of scores: call it with an episode to get the score, or None if the episode could not be scored.
 
     Args:
         scorer: see `as_scorer`; None reads ``episode.extras[key]`` instead.
@@ -96,7 +96,7 @@ class Score:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Names of the extras that are read."""
+        """Names of the extras that the score reads."""
         return frozenset({self.key}) if self.scorer is None else getattr(self.scorer, "needs", frozenset())
 
     def __call__(self, episode: Episode) -> float | None:
@@ -112,8 +112,7 @@ class Score:
         return read_score(value, self.key, self.low, self.high)
 
     def failure_of(self, episode: Episode) -> str:
-        """Return what the reward or judge behind it said of an episode that it could not score, of the last few
-        hundred."""
+        """Return the error message for an episode that could not be scored (the last 256 failures are kept)."""
         return next((said for failed, said in list(self._failures) if failed is episode), "")
 
 
@@ -140,10 +139,10 @@ def read_score(value: Any, name: str, low: float = -math.inf, high: float = math
 
 
 def read_scores(values: Any, name: str, low: float = -math.inf, high: float = math.inf) -> list[float] | None:
-    """Return a list of scores, each as in `read_score`; None where one of them is missing.
+    """Return a list of scores, each as in `read_score`; None if a score is missing.
 
     Raises:
-        InputError: it is no sequence of numbers.
+        InputError: ``values`` is no sequence of numbers.
     """
     if values is None:
         return None

@@ -94,8 +94,8 @@ class SemanticSimilarity(_ReferenceSimilarity):
 
 @register("bmas")
 class BestMatchSimilarity(_ReferenceSimilarity):
-    """Bidirectional max-average similarity: half the mean best match of the response's words in the reference, and
-    half that of the reference's words in the response.
+    """Bidirectional max-average similarity: the mean best match of the response's words in the reference, averaged with
+    the mean best match of the reference's words in the response.
 
     Args:
         embedder: maps words to vectors, all words of both texts in one call, so that a contextual encoder can use their
@@ -144,8 +144,8 @@ def euclidean_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def dbscan(points: np.ndarray, radius: float, least: int) -> np.ndarray:
     """DBSCAN: the cluster of each row of ``points`` [N, D], numbered from 0, or -1 for noise.
 
-    A point with ``least`` points within ``radius``, itself included, is a core point; a cluster is the points within
-    reach of connected core points.
+    A point with ``least`` points within ``radius``, itself included, is a core point; a cluster consists of connected
+    core points and all points within ``radius`` of them.
     """
     near = euclidean_distances(points, points) <= radius
     core = near.sum(axis=1) >= least
@@ -187,7 +187,7 @@ def standardised_progress(distance: np.ndarray) -> np.ndarray:
 
     The paper does not name the falling map to (0, 1); the logistic function is ours.
     """
-    # Rounding can give equal numbers a deviation above 0, hence no test of it alone.
+    # Rounding can give equal numbers a deviation above 0, so the range is tested too.
     spread = distance.std() if np.ptp(distance) > 0 else 0.0
     standard = (distance - distance.mean()) / spread if spread > 0 else np.zeros(len(distance))
     # Clipped so that even an outlier of a huge group stays below 1, the reward of a success.

@@ -100,7 +100,7 @@ class ScoredSteps(StepReward):
 def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | None, what: str) -> Verdict:
     """Build the verdict of a reward with one number a turn, or one for each part of a single response.
 
-    The parts are those of `prefixes.PrefixProbe` at its defaults; parts that were cut otherwise count as a whole.
+    Parts are cut by `prefixes.PrefixProbe` with its defaults; values for other cuts give no spans.
     """
     if values is None:
         return reward.verdict(episode, None)
@@ -142,7 +142,7 @@ class MinForm(ScoredSteps):
     Args:
         weight: of the term.
         temperature: of the soft minimum; 0 takes the minimum.
-        scorer: see `ScoredSteps`; scores are usually in [-1, 1] (probability of a good step less that of a bad one).
+        scorer: see `ScoredSteps`; scores are usually in [-1, 1]: P(good step) - P(bad step).
     """
 
     paper = "PURE, arXiv 2504.15275"
@@ -213,7 +213,7 @@ class ThoughtReward(StepReward):
         return self.group([episode])[0]
 
     def group_values(self, episodes: Sequence[Episode]) -> list[np.ndarray | None]:
-        """Rewards of the steps of each of the valid episodes of one task; None where labels are missing."""
+        """Compute the step rewards of the valid episodes of one task; None for an episode without labels."""
         if not episodes:
             return []
         success = np.array([float(episode.success) for episode in episodes])
@@ -253,13 +253,13 @@ def shapley_values(
 ) -> np.ndarray:
     """Shapley values [players] of a coalition function (SCAR, arXiv 2505.20417): exact up to 10 players, then sampled.
 
-    In both cases they sum to the value of all players less that of none, and each coalition is evaluated once.
+    In both cases they sum to v(all players) - v(no player), and each coalition is evaluated once.
 
     Args:
         value: the value of a coalition, a set of indices of players.
         players: number of players.
-        permutations: number of orders to sample where there are more than 10 players.
-        rng: of the sampling.
+        permutations: number of orders to sample for more than 10 players.
+        rng: generator for the sampling.
 
     Raises:
         InputError: more than 10 players without a generator.
@@ -307,17 +307,17 @@ def blank_spans(text: str, spans: Sequence[tuple[int, int]], kept: Collection[in
 class ShapleyCredit(StepReward):
     """The value of an episode, distributed over its turns: ``share`` of it by Shapley value, the rest to the last turn.
 
-    If an empty episode has value 0, the turns sum to the value of the whole, whatever the share.
+    If an empty episode has value 0, the turns sum to the value of the whole episode for every share.
 
     Args:
         worth: (episode, indices of the players kept) -> value of the episode with only these players, such as a reward
-            model's score with the others blanked (`blank_spans`); None where it could not be determined. Without it
-            the extra "coalition_values" is read: 2 ** N numbers, that of players i, j, ... at 2**i + 2**j + ...
+            model's score with the others blanked (`blank_spans`), or None if it could not be determined. Without it
+            the extra "coalition_values" is read: 2 ** N numbers, with players i, j, ... at index 2**i + 2**j + ...
         share: alpha of the paper, in [0, 1].
         players: maps an episode to its number of players; by default its turns are the players. An episode of one turn
-            may have any number (spans of its text, see `equal_spans`); `player_credit` has the credit of each.
+            may have any number (spans of its text, see `equal_spans`); `player_credit` returns their credits.
         permutations: number of orders to sample beyond 10 players.
-        seed: of the sampling, which depends only on the seed, the task and the number of players.
+        seed: seed of the sampling, which depends only on the seed, the task and the number of players.
 
     Raises:
         InputError: when called, an extra whose length is no power of two.
@@ -343,7 +343,7 @@ class ShapleyCredit(StepReward):
         self.needs = frozenset() if worth else frozenset({"coalition_values"})
 
     def player_credit(self, episode: Episode) -> np.ndarray | None:
-        """Credit of each player; None where the value of a coalition could not be determined."""
+        """Compute the credit of each player; None if the value of a coalition could not be determined."""
         if self.worth is None:
             table = read_vector(episode.extra("coalition_values"), "coalition values")
             if table is None:

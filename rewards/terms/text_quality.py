@@ -205,7 +205,7 @@ FEATURES = (
     "empty tags",
     "log length",
 )
-# Of longer texts only the beginning is classified.
+# Longest text in the classifier; only the beginning of a longer text is classified.
 MAX_CHARACTERS = 100_000
 _LOG_ODDS_LIMIT = 10.0
 

@@ -38,7 +38,7 @@ LENGTHS: Mapping[str, Schedule] = {
 def tool_format(text: str, calls: bool) -> bool:
     """True if ``text`` is ``<think>``, then ``<tool_call>`` and an optional ``<response>``, and nothing else.
 
-    Where no ``calls`` are expected it must be ``<think>`` and then ``<response>``.
+    If no ``calls`` are expected, it must be ``<think>`` and then ``<response>``.
     """
     if calls:
         return tags_in_order(text, ("think", "tool_call")) or tags_in_order(text, ("think", "tool_call", "response"))
@@ -62,7 +62,7 @@ def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = 
 
 
 def thought_length(text: str) -> int:
-    """Number of words inside ``<think>...</think>``; 0 without exactly one such pair."""
+    """Count the words inside ``<think>...</think>``; 0 without exactly one such pair."""
     if not has_one_pair(text, "think"):
         return 0
     return len(text[text.find("<think>") + 7 : text.find("</think>")].split())
@@ -175,7 +175,7 @@ class ToolBonus(Timed):
 
 
 def has_thought_and_answer(episode: Episode) -> bool:
-    """True if the actions together hold at least one ``<think>``, all of them closed, and exactly one ``<answer>``."""
+    """Return True if the actions together hold at least one ``<think>``, all closed, and exactly one ``<answer>``."""
     text = "\n".join(step.action for step in episode.steps)
     return "<think>" in text and has_balanced_pairs(text, "think") and has_one_pair(text, "answer")
 

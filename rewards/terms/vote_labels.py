@@ -20,13 +20,13 @@ from .votes import PARTITIONS, WEIGHTS, Ballot, Key, VoteReward, answer_key, equ
 
 
 def step_confidence(steps: Sequence[Any]) -> float:
-    """Mean over the steps of the mean token confidence of each step, so that every step counts alike (SCOPE).
+    """Average the steps' mean token confidences, so that every step counts alike (SCOPE).
 
     Args:
         steps: for each reasoning step (the text between blank lines), the confidences of its tokens in nats: minus the
             mean log-probability of the candidate tokens, larger for a peakier distribution. A flat sequence of numbers
-            is one step. Steps without tokens are left out. The confidence is 0, so that the vote does not count, if no
-            step is left or a number is missing (None, NaN) or infinite.
+            is one step. Steps without tokens are left out. If no step remains, or a number is missing (None, NaN) or
+            infinite, the confidence is 0 and the vote does not count.
     """
     nested = steps if len(steps) and isinstance(steps[0], (Sequence, np.ndarray)) else [steps]
     means = [float(np.mean(np.asarray(step, dtype=np.float64))) for step in nested if len(step)]
@@ -68,7 +68,7 @@ def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Seq
 
 @PARTITIONS.register("pareto")
 class ParetoSubgroups:
-    """Subgroups of g consecutive episodes with a label each; one g is chosen for the whole training step.
+    """Subgroups of g consecutive episodes that share a label; one g is chosen for the whole training step.
 
     The label of a subgroup is the weighted vote of a random share of the whole group. Candidates for g are the powers
     of two up to the size of the largest group, and that size; `pareto_choice` takes the one that best balances mean
@@ -77,7 +77,7 @@ class ParetoSubgroups:
     Args:
         balance: weight of the reward against the diversity, in [0, 1].
         ballots: share of the group that votes on each label, in (0, 1]; with 1 all subgroups have the same label.
-        seed: of the draws, which depend only on the seed, the task, g and the subgroup.
+        seed: seed of the draws, which depend only on the seed, the task, g and the subgroup.
         sizes: candidates for g instead of the powers of two.
     """
 
@@ -107,7 +107,7 @@ class ParetoSubgroups:
         return options[pareto_choice(list(options), rewards, diversity, self.balance)]
 
     def labels(self, ballot: Ballot, size: int) -> list[str | None]:
-        """The label of each episode where subgroups of ``size`` share one."""
+        """Return the label of each episode if subgroups of ``size`` episodes share a label."""
         number = len(ballot.answers)
         share = max(1, round(self.ballots * number))
         task = zlib.crc32(ballot.episodes[0].task_id.encode("utf-8", "surrogatepass"))
@@ -159,9 +159,9 @@ class CoRewarding(BatchReward):
     """1 for the label's answer and 0 otherwise, where the label comes from another view of the task.
 
     Args:
-        view: "cross": the majority answer of the paired group, the one with the same extra "pair"; a group whose
-            partner is not in the batch cannot be judged (``valid=False``). "same": the group's own majority.
-            "teacher": the label of a teacher, an average of past policies that the learner keeps.
+        view: "cross": the majority answer of the group with the same extra "pair"; a group whose partner is not in the
+            batch cannot be judged (``valid=False``). "same": the majority of the same group. "teacher": the label of a
+            teacher, an average of past policies that the learner keeps.
         teacher: for "teacher", maps an episode to the teacher's answer (None for none); without it the extra
             "teacher_answer" is read.
         key: see `VoteReward`; the teacher's answer is normalised as text and compared with the keys.
@@ -225,7 +225,7 @@ def _agreement_reward(answer: str | None, label: str | None) -> float:
 
 
 def _find_partners(groups: Sequence[Sequence[Episode]]) -> list[int | None]:
-    """For each group, the index of the other group with the same extra "pair", or None."""
+    """Return for each group the index of the other group with the same extra "pair", or None."""
     indices: dict[Hashable, list[int]] = {}
     for index, group in enumerate(groups):
         names = {episode.extra("pair") for episode in group}

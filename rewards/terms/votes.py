@@ -28,12 +28,12 @@ Key = Callable[[Episode], str | None]
 
 @dataclass(frozen=True)
 class Ballot:
-    """Answers and weights of one group; each tuple has one entry an episode, in their order.
+    """Answers and weights of one group; the three tuples are parallel, with one entry per episode.
 
     Args:
         episodes: the valid episodes of one task.
-        answers: the key of the answer, or None where there is none; None never votes.
-        weights: weight of the vote; 0 or more, and 0 where there is no answer.
+        answers: the key of the answer; None for an episode without an answer, which does not vote.
+        weights: weight of the vote, at least 0; 0 for an episode without an answer.
     """
 
     episodes: tuple[Episode, ...]
@@ -41,10 +41,10 @@ class Ballot:
     weights: tuple[float, ...]
 
     def winner(self, voters: Sequence[int] | None = None) -> str | None:
-        """The answer with the greatest weight among ``voters`` (all by default), or None if none of them has an answer.
+        """Return the answer with the greatest weight among ``voters`` (default: all); None if no voter has an answer.
 
-        Ties go to the answer with more votes, then to the first in alphabetical order: the order of the episodes never
-        matters.
+        Ties go to the answer with more votes, then to the first in alphabetical order, so the order of the episodes
+        never matters.
         """
         votes: dict[str, list[float]] = {}
         for i in range(len(self.answers)) if voters is None else voters:
@@ -120,7 +120,7 @@ class VoteReward(BatchReward):
         key: maps an episode to its answer as text, or None for no answer; equal texts are equal answers. By default the
             normalised answer; pass a canonical form (a parsed number) where different texts mean the same.
         answer_format: where the default key looks for the answer (`palaestra.rewards.answers.FORMATS`).
-        needs: names of the extras that callables given here read; those of the registered slots are known.
+        needs: names of the extras that the given callables read; registered names declare their extras themselves.
 
     Raises:
         InputError: unknown name of a slot or a format; when called, a weight that is negative or not finite.
@@ -194,7 +194,7 @@ class CollectiveVote(VoteReward):
     """`VoteReward` over the samples of several agents on one task, weighted by their self-consistency.
 
     Needs the extra "agent" of each episode, any hashable name of the agent that produced it. With equally consistent
-    agents it is the plain majority vote. Arguments are those of `VoteReward`.
+    agents it is the plain majority vote. Arguments: see `VoteReward`.
     """
 
     paper = "RLCCF, arXiv 2508.12338"
@@ -218,8 +218,8 @@ def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarra
     """Novelty of each episode [G], in [0, 1] within the majority and within the minority (EVOL-RL, arXiv 2509.15194).
 
     Raw novelty is 1 - (mean similarity to the own class) / 2 - (greatest similarity to any sibling) / 2. It is scaled
-    to [0, 1] over the class; a class of one, or of equal values, gets 1/2 (the released code does not scale the
-    latter).
+    to [0, 1] over the class; a class of one episode, or with equal values, gets 1/2 (the released code does not scale
+    equal values).
 
     Args:
         similarity: [G, G], in [0, 1].
@@ -232,7 +232,7 @@ def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarra
         own = similarity[i, others & (agreement == agreement[i])]
         nearest = similarity[i, others].max(initial=0.0)
         raw[i] = 1.0 - 0.5 * (float(own.mean()) if len(own) else 0.0) - 0.5 * nearest
-    # Rounded so that equal texts get equal rewards although their sums run in another order.
+    # Round, so that equal texts get equal rewards although their similarities are summed in another order.
     raw = np.round(raw, 9)
     scaled = np.full(number, 0.5)
     for label in (False, True):

@@ -1,6 +1,6 @@
-"""A reward for taking the steps of the worked solution: name, arguments and form of each action are scored apart.
+"""A reward for taking the steps of the worked solution: name, arguments and form of each action are scored separately.
 
-Inputs are the actions of an episode and the extra "solution_steps", the solver's actions, such as those of tasks on web
+Inputs are the actions of an episode and the extra "solution_steps", the solver's actions, as supplied by tasks on web
 sites.
 """
 
@@ -45,16 +45,16 @@ class ActionMatch(StepReward):
     """Share of the worked solution that was done step by step, in [0, 1]; parts of a step count in part.
 
     Each action is scored against the first worked step that is not done yet (see `score_action`; 0 with an
-    ``action_error``) and earns by how much it exceeds the best action so far at that step, divided by the number of
-    worked steps; one that equals the step completes it. So nothing is earned by repetition, and a failure earns at most
-    what a success that follows the solution does. (The paper gives rule terms for name, parameters and form, and no
+    ``action_error``). It earns its improvement over the best action so far at that step, divided by the number of
+    worked steps. An action that equals the step completes it. So repetition earns nothing, and a failure earns no more
+    than a success that follows the solution. (The paper gives rule terms for name, parameters and form, and no
     numbers; these are ours.)
 
     Args:
-        form, name, arguments: parts of a step's reward, each at least 0, 1 together.
+        form, name, arguments: parts of a step's reward, each at least 0, with sum 1.
 
     Raises:
-        InputError: the parts are not of that kind.
+        InputError: a negative part, or parts that do not sum to 1.
     """
 
     paper = "CRAFT-GUI, arXiv 2508.11360 (rule reward)"

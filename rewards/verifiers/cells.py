@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 
 @VERIFIERS.register("cells")
 def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Verdict:
-    """Count the cells of ``answer`` that equal those of ``reference``.
+    """Count the cells of ``answer`` that equal the cells of ``reference`` at the same place.
 
     The score is the number of right cells over the number of cells of the reference, or of the answer if it has more.
 

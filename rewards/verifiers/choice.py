@@ -1,6 +1,6 @@
 r"""The verifier "choice": the letter of a multiple-choice question, or the text of its option.
 
-Where several options are right, an answer needs all of their letters.
+If several options are right, an answer must name all of their letters.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ def verify_choice(
 
     Accepted: the letter in either case, alone or within ``( )``, ``[ ]``, ``** **``, ``$ $``, ``\( \)``, ``\text{}``,
     ``\boxed{}`` and their like, with a closing ``)``, ``.`` or ``:`` behind it and one of the labels "answer",
-    "final answer", "correct answer", "option", "choice" before it ("Answer: B"). Where ``options`` are given also
-    "B) text" with exactly that option's text, and the text alone if no other option has the same; texts are compared
-    as by the verifier "text". Refused as malformed: everything else, so sentences, several letters, a letter inside a
-    word, letters of other scripts, and "B) text" without options to compare the text with. An answer that is one
-    letter is that choice, even where another option's text is this letter.
+    "final answer", "correct answer", "option", "choice" before it ("Answer: B"). With ``options``, also "B) text" with
+    exactly the text of option B, and an option's text alone if no other option has the same text; texts are compared
+    as by the verifier "text". Everything else is refused as malformed: sentences, several letters, a letter inside a
+    word, letters of other scripts, and "B) text" without options to compare the text with. A single letter names the
+    choice of that letter, even if another option has this letter as its text.
 
-    Where the reference has several letters ("A, C"), an answer is right that names the same ones, in any order ("C and
-    A", "AC"), and one that names fewer or others is wrong.
+    If the reference has several letters ("A, C"), a right answer names the same letters in any order ("C and A", "AC");
+    an answer with fewer or other letters is wrong.
 
     Args:
         answer: the choice, as above.
         reference: the letter, A to Z, alone or in any form of an answer, such as "(C)" or "C."; or several: "A, C",
             "(A) and (C)", "AC" in the order of the alphabet.
         options: text of each choice by letter, or in order from A.
-        partial: where several letters are right, score a wrong answer by the letters in both sets over those in either
-            (intersection over union, Curr-ReFT, arXiv 2503.07065, section 3.1) instead of 0. It is still no success.
+        partial: if several letters are right, score a wrong answer by the intersection over union of the two sets of
+            letters (Curr-ReFT, arXiv 2503.07065, section 3.1) instead of 0. It is still no success.
 
     Raises:
-        InputError: a reference that names no letter or one that is not among the options, or options that are no text.
+        InputError: a reference without a letter or with a letter that is no option, or options that are no text.
     """
     right, texts = _check_arguments(reference, options)
     longest = max(map(len, texts.values()), default=0)

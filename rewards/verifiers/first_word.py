@@ -16,8 +16,8 @@ _WORD = re.compile(r"[^\W_][\w-]*")
 def verify_first_word(answer: str, reference: str, *, ignore_case: bool = True) -> Verdict:
     """Check that the first word of ``answer`` is ``reference`` (Guru, arXiv 2506.14965).
 
-    A word is a run of letters, digits, underscores and hyphens that begins with a letter or digit. Only the first word
-    counts, so that listing several gains nothing; and it counts as a whole.
+    A word is a run of letters, digits, underscores and hyphens that begins with a letter or digit. Only the whole first
+    word counts, so that listing several words gains nothing.
 
     Args:
         answer: the text; more than 10,000 characters are refused unread.

@@ -57,7 +57,7 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
 def iou(one: Sequence[Any], other: Sequence[Any]) -> Fraction:
     """Compute the intersection over union of two intervals (low, high) or boxes (x_min, y_min, x_max, y_max).
 
-    Where both have size 0 it is 1 if they are the same and 0 otherwise.
+    If both have size 0, the result is 1 for equal arguments and 0 otherwise.
     """
     half = len(one) // 2
     shared = first = second = Fraction(1)

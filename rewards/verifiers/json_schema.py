@@ -107,7 +107,7 @@ def _validator(schema: Any, seconds: float) -> Any:
     descend = bounded.evolve
 
     def evolve(self: Any, **changes: Any) -> Any:
-        # jsonschema would check a part that names its draft with a validator of its own, which has no time limit.
+        # jsonschema would check a part that names its draft with a fresh validator, which has no time limit.
         part = changes.get("schema", self.schema)
         if isinstance(part, Mapping) and "$schema" in part:
             changes["schema"] = {key: value for key, value in part.items() if key != "$schema"}

@@ -52,7 +52,7 @@ class References:
 
     @property
     def readable_share(self) -> float:
-        """Readable references over all; 1 where there are none."""
+        """Share of readable references; 1 for an empty list."""
         return 1.0 - len(self.unreadable) / self.total if self.total else 1.0
 
     def __str__(self) -> str:
@@ -72,8 +72,8 @@ def check_references(kind: str, references: Iterable[Any], *, warn: bool = True,
     Args:
         kind: the verifier.
         references: as `palaestra.rewards.verify` takes them.
-        warn: warn where there are any.
-        **options: of the verifier; where it refuses them, that is the reason for every reference.
+        warn: warn if there are unreadable references.
+        **options: options of the verifier; if it refuses them, every reference is reported for that reason.
 
     Raises:
         InputError: an unknown kind.

@@ -1,9 +1,9 @@
 """Every verifier by name: ``verify("number", "3/4", Fraction(3, 4))``.
 
 A verifier is a pure function ``(answer, reference, **options) -> Verdict``. The answer is untrusted text of any length
-and content, so a verifier is bounded in time and memory, parses text with a grammar and never evaluates it; the one
-kind that executes its answer, "sql", does so on a read-only database under an authorizer. The reference comes from the
-task and is trusted, and an unusable one raises `InputError`. The gold answer scores 1.
+and content, so a verifier is bounded in time and memory, parses text with a grammar and never evaluates it. Only "sql"
+executes its answer, on a read-only database under an authorizer. The reference comes from the task and is trusted; an
+unusable reference raises `InputError`. The gold answer scores 1.
 """
 
 from __future__ import annotations

@@ -60,12 +60,12 @@ def verify_list(
             a verifier that takes a deadline gets the remaining seconds.
 
     Returns:
-        ``valid=False`` where the verdict depends on an element that its verifier could not judge, where two could not
-        be judged (no more are then tried), or where the deadline passed before the verdict.
+        ``valid=False`` if the verdict depends on an element that its verifier could not judge, if two elements could
+        not be judged (the comparison then stops), or if the deadline passed before the verdict.
 
     Raises:
-        InputError: a reference that is no list, an element of it that its verifier refuses, an unknown verifier, or
-            an option that it does not have.
+        InputError: a reference that is no list, a reference element that its verifier refuses, an unknown verifier, or
+            an unknown option.
     """
     most = MAX_ELEMENTS if ordered else MAX_UNORDERED
     if isinstance(reference, (str, Mapping)) or not isinstance(reference, Sequence) or len(reference) > most:
@@ -149,7 +149,7 @@ class _Table:
         self.unreadable = ""
 
     def in_order(self, until_wrong: bool) -> tuple[int, int]:
-        """Count the places that are right, and those that may be."""
+        """Count the right places, and the right places together with the undecided ones."""
         right = 0
         for place in range(min(len(self._given), len(self._reference))):
             fits = self._fit(place, place)
@@ -159,7 +159,7 @@ class _Table:
         return right, right + len(self._undecided)
 
     def in_any_order(self, until_wrong: bool) -> tuple[int, int]:
-        """Count the elements that can be paired, and those that could be if all undecided ones were right."""
+        """Count the elements that can be paired, without and with the undecided pairs."""
         # Columns with the same text first: a list in another order then takes one comparison per row.
         columns = range(len(self._reference))
         rows = [sorted(columns, key=lambda column: self._texts[column] != given) for given in self._given]
@@ -188,10 +188,9 @@ class _Table:
 def split_elements(text: str) -> list[str]:
     """Split a list into its elements, stripped.
 
-    One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around all of it is removed. Separators within brackets or quotes
-    do not count; of the others, line ends separate where there are any, else semicolons, else commas. A line may begin
-    with "- " or "* " and end with the separator ",". Matching quotes around an element are removed. "[]" has no
-    element.
+    One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around the whole list is removed. Elements are separated by line
+    ends, or else by semicolons, or else by commas, outside of brackets and quotes. A line may begin with "- " or "* "
+    and end with ",". Matching quotes around an element are removed. "[]" has no element.
 
     Raises:
         ListError: blank text, brackets that do not pair up, or an empty element.
@@ -200,7 +199,7 @@ def split_elements(text: str) -> list[str]:
     if not body:
         raise ListError("The list is empty.")
     cuts = _find_cuts(body)
-    # Whether the first bracket closes at the very end: then no separator lies at level 0.
+    # If the first bracket closes at the very end, no separator lies at level 0.
     enclosed = body[0] in _PAIRS and cuts.closes == len(body) - 1
     if enclosed:
         body = body[1:-1].strip()

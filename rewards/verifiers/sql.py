@@ -25,7 +25,7 @@ from .json_text import strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 20_000
-# A function such as replace() runs between two checks of the time, in time with the product of its arguments' lengths.
+# A function such as replace() cannot be interrupted, and its time grows with the product of its arguments' lengths.
 MAX_VALUE = 100_000
 # Bytes of Python objects, of all rows together.
 MAX_RESULT = 32_000_000
@@ -134,17 +134,17 @@ def compare_results(
     max_rows: int = 10_000,
     run: Callable[[str, Database, float, int], tuple[ResultRows, float]] | None = None,
 ) -> Verdict:
-    """Check that a query has the expected rows on each of several databases; the rules are those of `verify_sql`.
+    """Check that a query has the expected rows on each of several databases, by the rules of `verify_sql`.
 
     Args:
         query: untrusted text.
-        expected: databases with the rows that a right query has there, as `run_query` returns them; the cheapest first,
-            as a wrong query ends the comparison.
+        expected: (database, rows of a right query), as `run_query` returns them; the cheapest database first, as the
+            comparison ends at the first difference.
         ordered: whether the order of the rows counts.
         seconds: CPU time on all databases together.
         max_rows: most rows of a result.
-        run: from the query, a database, the seconds left and ``max_rows`` to the rows and the seconds taken; by default
-            `run_query`, whose exceptions it may raise.
+        run: function (query, database, remaining seconds, ``max_rows``) -> (rows, seconds taken); it may raise the
+            exceptions of `run_query`, which is the default.
     """
     run, left = run or _run_timed, seconds
     for database, rows in expected:
@@ -182,7 +182,7 @@ def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: 
 
 
 def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> ResultRows:
-    """Run a query on a read-only database and return its rows; the exceptions are those of `read_result`."""
+    """Run a query on a read-only database and return its rows. Raises the exceptions of `read_result`."""
     return round_floats(read_result(query, database, seconds=seconds, max_rows=max_rows)[1])
 
 

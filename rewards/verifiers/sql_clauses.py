@@ -17,12 +17,12 @@ CLAUSES = ("select", "from", "where", "group", "having", "order", "limit", "set"
 
 
 def compare_clauses(predicted: str, gold: str, *, dialect: str = "sqlite") -> dict[str, float]:
-    """Compute, for each clause that one of two queries has, |P ∩ G| / |P ∪ G| of the multisets of its parts.
+    """Compute |P ∩ G| / |P ∪ G| of the multisets of parts, for each clause that occurs in either of two queries.
 
-    The parts are the expressions that are selected, and DISTINCT; tables, and joins with their conditions; the
-    conditions of WHERE and of HAVING between AND; the keys of GROUP BY; those of ORDER BY with place and direction; the
-    numbers of LIMIT and OFFSET; and set operations, whose sides are compared in order. Case, aliases, the qualifiers
-    of columns, and the sides of comparisons, sums and the like do not count.
+    The parts are the selected expressions and DISTINCT; tables, and joins with their conditions; the conditions of
+    WHERE and HAVING, split at AND; the keys of GROUP BY; the keys of ORDER BY with position and direction; the numbers
+    of LIMIT and OFFSET; and set operations, whose sides are compared in order. Case, aliases, qualifiers of columns,
+    and the order of operands in comparisons, sums and the like do not count.
 
     Args:
         predicted: untrusted.

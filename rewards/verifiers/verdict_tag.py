@@ -20,10 +20,10 @@ def verify_verdict(
     window: int = WINDOW,
     tagged: bool = False,
 ) -> Verdict:
-    """Check that the last characters of ``answer`` hold the verdict ``[[reference]]`` and that of no other label.
+    """Check that the last characters of ``answer`` hold the verdict ``[[reference]]`` and no other label's verdict.
 
-    With labels A and B this is the reward of RM-R1 (arXiv 2505.02387), there +1 and −1; with two labels for a right and
-    a wrong solution, that of Libra (arXiv 2507.21645). A tag that the window cuts off does not count.
+    With labels A and B this is the reward of RM-R1 (arXiv 2505.02387), there +1 and −1; with labels for a right and a
+    wrong solution, the reward of Libra (arXiv 2507.21645). A tag that the window cuts off does not count.
 
     Args:
         answer: the judge's text.
@@ -33,7 +33,7 @@ def verify_verdict(
         tagged: require ``<answer>[[A]]</answer>``, as the released code of RM-R1 does.
 
     Raises:
-        InputError: labels that are not as above, a reference that is none of them, or a window below 1.
+        InputError: labels that are not as above, a reference that is not a label, or a window below 1.
     """
     usable = isinstance(labels, Sequence) and not isinstance(labels, str)
     usable = usable and all(isinstance(label, str) and label.strip("[] ") for label in labels)

@@ -1,8 +1,8 @@
 """The process at the other end of a `WorkerPool`: reads jobs from standard input, writes answers to standard output.
 
-It is run by path as ``python -I worker.py`` and imports only the standard library before the first message, which
-gives the place of the package, the function to serve and the limits. A separate thread waits on standard input, so that
-the process ends as soon as its parent does, even during a computation.
+It is run by path as ``python -I worker.py`` and imports only the standard library before the first message, which holds
+the path of the package, the function to serve and the limits. A separate thread waits on standard input, so that the
+process ends with its parent, even during a computation.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class WorkerProcess:
 
     @staticmethod
     def _wait(descriptor: int, event: int, until: float) -> None:
-        # What has come is taken, however late it is read: this process may have stood still, and not the worker.
+        # Data that has arrived is read even after the deadline: this process may have been suspended, not the worker.
         poll = select.poll()
         poll.register(descriptor, event)
         if not poll.poll(1000.0 * max(0.0, until - time.monotonic())):

@@ -100,7 +100,7 @@ class WorkerPool:
             wait: longest wait for a worker, seconds. Callers are served in the order of their calls.
 
         Raises:
-            WorkerFailure: no answer; see its ``reason``. Where a worker died by itself the job was tried twice.
+            WorkerFailure: no answer; see its ``reason``. If a worker died, the job was tried twice.
         """
         request = frame({"job": job, "deadline": deadline})
         left, again = deadline, True
@@ -115,9 +115,10 @@ class WorkerPool:
             except WorkerDied:
                 self._discard(worker)
                 if worker.process.returncode == -signal.SIGPROF:
-                    # The function had set a timer of its own (ITIMER_PROF) for what cannot be interrupted.
+                    # The function had set a CPU timer (ITIMER_PROF) around a call that cannot be interrupted.
                     raise WorkerFailure("cpu") from None
-                # A worker may have been killed while it was idle; a job that kills one does so again.
+                # The worker may have been killed while idle, so try once more. A job that kills workers will kill the
+                # next one too.
                 left -= 0.0 if began is None else time.monotonic() - began
                 if not again or left <= 0.0:
                     raise WorkerFailure("died") from None
@@ -157,7 +158,7 @@ class WorkerPool:
             worker.process.wait()
 
     def forget(self) -> None:
-        """Release all workers without ending them, as a forked child must do with those of its parent."""
+        """Release all workers without ending them; a forked child does so with its parent's workers."""
         for worker in self._all:
             worker.forget()
         self._pid = os.getpid()

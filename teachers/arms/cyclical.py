@@ -41,9 +41,9 @@ def next_size(size: float, rising: bool, start: float, end: float, factor: float
 class CyclicalSubsets(ArmTeacher):
     """Epochs over random subsets of the arms whose size rises and falls.
 
-    With the defaults the subsets hold 0.25, 0.5, 1, 0.5, 0.25, 0.5 ... of the arms (at least one). Arms enter one with
-    probability proportional to their score; the order within an epoch is random. The chance of a proposal has no closed
-    form and is NaN.
+    With the defaults the subsets hold 0.25, 0.5, 1, 0.5, 0.25, 0.5 ... of the arms (at least one). Arms enter a subset
+    with probability proportional to their score; the order within an epoch is random. The probability of a proposal has
+    no closed form and is NaN.
 
     Args:
         space, bins: see `ArmTeacher`.
@@ -52,11 +52,11 @@ class CyclicalSubsets(ArmTeacher):
         strategy: "cycle", "up", "down" or "sharp" (see `next_size`).
         scores: float[n], positive, weight of each arm in the draw; the paper has 1 / loss of a plainly trained model.
             None takes 1 / (0.1 + difficulty).
-        first: "easy" takes the scores as they are, "hard" their inverse.
+        first: "easy" uses the scores as weights, "hard" their inverses.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
-        size: share of the arms in the present epoch; 0 before the first.
+        size: share of the arms in the current epoch; 0 before the first epoch.
 
     Raises:
         InputError: an option out of range.
@@ -103,7 +103,7 @@ class CyclicalSubsets(ArmTeacher):
         self._scores = weights if first == "easy" else 1 / weights
         self._cycle = (start, end, factor, strategy)
         self.size, self._rising = 0.0, True
-        self._queue: deque[int] = deque()  # what is left of the epoch
+        self._queue: deque[int] = deque()  # remaining arms of the epoch
 
     def distribution(self) -> None:
         return None

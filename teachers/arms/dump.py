@@ -24,17 +24,17 @@ from .arm_teacher import ArmTeacher
 class DUMP(ArmTeacher):
     """Distribution-level curriculum by UCB.
 
-    Arm i has L_i, the mean of its last `window` values of |advantage|, and n_i, how often it was seen. Arms are drawn
-    from softmax(UCB / tau) with UCB_i = L_i + sqrt(2 ln(n + 1) / (n_i + 1)) and n = sum n_i.
+    L_i is the mean of arm i's last `window` values of |advantage|, and n_i its number of visits. Arms are drawn from
+    softmax(UCB / tau) with UCB_i = L_i + sqrt(2 ln(n + 1) / (n_i + 1)) and n = sum n_i.
 
-    Where outcomes carry single returns, an arm's returns are collected until `group` of them make a group.
+    If outcomes carry single returns, an arm's returns are collected until `group` of them make a group.
 
     Args:
         space, bins, floor: see `ArmTeacher`.
-        window: values of |advantage| remembered of each arm.
+        window: values of |advantage| remembered per arm.
         tau: temperature > 0; the released code's 0.1.
-        counts: what n_i counts. "rollouts" is the paper's choice; the bonus then vanishes within a few batches.
-            "groups" counts a group of rollouts once.
+        counts: unit of n_i. "rollouts" is the paper's choice; the bonus then vanishes within a few batches. "groups"
+            counts a group of rollouts once.
         group: single returns that make a group.
         seed, return_range, max_in_flight: see `Teacher`.
 

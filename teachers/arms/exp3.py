@@ -1,8 +1,9 @@
 """EXP3.S on learning progress (Graves, Bellemare, Menick, Munos, Kavukcuoglu 2017, arXiv 1704.03003).
 
-An adversarial bandit keeps a log-weight for each arm, adds to it the reward divided by the probability of the draw, and
-gives every arm a small share of the others' weights, so that an arm that becomes useful late is found again. Rewards
-are rescaled by the 20th and 80th percentile of earlier rewards. The reward is a `Payoff`, not the environment's.
+An adversarial bandit keeps a log-weight for each arm and adds to it the reward divided by the probability of the draw.
+Every arm also receives a small share of the other arms' weights, so that an arm that becomes useful late is found
+again. Rewards are rescaled by the 20th and 80th percentile of earlier rewards. The reward is a `Payoff`, not the
+environment's.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Exp3S(ImportanceWeightedArms):
             reinforcement learning use 0.025.
         floor: the paper's epsilon.
         sharing: alpha_t; "harmonic" is the paper's 1 / t, a number in [0, 1] is constant, 0 makes it EXP3.
-        importance: the p that rewards are divided by: "mixed" is the true probability of the draw; "unmixed" leaves the
-            floor out, as some released code does, and is unbounded.
+        importance: the probability p in the importance weight 1 / p: "mixed" is the true probability of the draw;
+            "unmixed" ignores the floor, as some released code does, and makes the weight unbounded.
         rescale: map rewards to [-1, 1] by percentiles; False uses them unchanged.
         reservoir: number of rewards that the percentiles are computed from. The paper gives no number.
         seed, return_range, max_in_flight: see `Teacher`.

@@ -1,8 +1,8 @@
 """Curricula over answer formats: the same question as a choice of four, of ten, a cloze, an open question.
 
-One feature of the arms, the ladder, is the answer format, and the others identify the question. On a grid the features
-are its axes: by default the last axis is the ladder, as in palaestra/Formats-v0, and every cell of the others is a
-question. In a list of tasks they are the columns of its features, and a question need not have all formats.
+One feature of the arms, the ladder, is the answer format; the other features identify the question. On a grid the
+features are the axes: by default the last axis is the ladder, as in palaestra/Formats-v0, and every cell of the other
+axes is a question. In a list of tasks the features are its feature columns, and a question need not have all formats.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ DECIMALS = 9  # features that agree to so many are the same value
 
 
 def cut_ladder(space: Any, bins: int | Sequence[int] | None, axis: int) -> Arms:
-    """The arms of ``space``; where ``bins`` is None, every value of the ladder gets a cell of its own if there are at
-    most `MAX_RUNGS`."""
+    """Cut ``space`` into arms. If ``bins`` is None, every value of the ladder becomes a separate cell, provided that it
+    has at most `MAX_RUNGS` values."""
     if bins is not None or isinstance(space, Arms | FamilySpaceLike | gym.spaces.Discrete):
         return as_arms(space, bins)
     cube = as_cube(space)
@@ -103,31 +103,31 @@ def is_no_guessing(groups: Sequence[tuple[int, float]], guess: float) -> bool:
 
 @register("format-ladder")
 class FormatLadder(ArmTeacher):
-    """Moves each question up its own ladder of answer formats as soon as it is answered often enough (Cog-DRIFT).
+    """Moves each question up its ladder of answer formats once its success rate is high enough (Cog-DRIFT).
 
-    A question starts at the easiest format it has. Once the mean of its last `window` group means is above `threshold`
-    (not: at it), it moves to the next format it has and its window is emptied; it never moves down. Outcomes of another
-    format than its present one change nothing. Questions are drawn uniformly.
+    A question starts at its easiest format. Once the mean of its last `window` group means exceeds `threshold`, it
+    moves to its next format and the window is emptied; it never moves down. Outcomes of any format but the current one
+    are ignored. Questions are drawn uniformly.
 
-    Where outcomes carry single returns, they are collected until `group` of them make a group.
+    If outcomes carry single returns, they are collected until `group` of them make a group.
 
-    Where the space says how often guessing is right in a format, as palaestra/Formats-v0 does, a question also stays
-    until that is no explanation of its latest groups: until exp(-n KL(mean || guess)) <= 1e-5 (Chernoff) for the n
-    returns of some number of them.
+    If the space states the success rate of guessing in a format, as palaestra/Formats-v0 does, a question moves only
+    when guessing cannot explain its latest groups: for some number of latest groups, with n returns in all,
+    exp(-n KL(mean || guess)) <= 1e-5 must hold (Chernoff).
 
     Args:
         space, bins, floor: see `ArmTeacher`.
         axis: the axis (column of the features) that is the ladder, easiest first.
-        threshold: mean return above which a question moves up, in [0, 1); by default 0.5, or 1.5 times the rate of
-            guessing where that is more.
-        window: groups that the mean is taken over.
-        guess: success rate of guessing at the easiest format; by default the one that the space states, else 0.25, as
+        threshold: mean return above which a question moves up, in [0, 1); by default 0.5, or 1.5 times the success rate
+            of guessing if that is more.
+        window: number of groups in the mean.
+        guess: success rate of guessing at the easiest format; by default the rate that the space states, else 0.25, as
             for a choice of four. A threshold at or below it is refused: the ladder would climb without any learning.
         group: single returns that make a group.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
-        position: int64[questions], the present rung of each.
+        position: int64[questions], the current rung of each question.
 
     Raises:
         InputError: an option out of range.

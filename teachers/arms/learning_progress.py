@@ -19,7 +19,7 @@ from ..sampling import proportional
 from ..signals import success_counts
 from .arm_teacher import ArmTeacher
 
-LARGEST_BASELINE = 0.75  # so that what is left above it can still be measured
+LARGEST_BASELINE = 0.75  # leaves enough room above the baseline to measure progress
 
 
 def reweight(p: np.ndarray, theta: float) -> np.ndarray:
@@ -48,19 +48,19 @@ class BidirectionalLP(ArmTeacher):
         fast <- alpha p' + (1 - alpha) fast,   slow <- alpha fast + (1 - alpha) slow,   p' = max(p - b, 0) / (1 - b),
 
     and progress is |f(fast) - f(slow)| with `reweight` f. Arms with progress or success share the probability by
-    `focus`; arms that were tried and never succeeded have `floor` only; arms not tried yet count as much as the best.
-    Arms not in the batch keep their averages. Arms that are not drawn are not evaluated either, so only the floor
-    detects that they have become possible, or were forgotten.
+    `focus`; arms that were tried and never succeeded have `floor` only; untried arms count as much as the best arm.
+    Arms not in the batch keep their averages. Arms that are not drawn are not evaluated, so only the floor detects that
+    they have become possible or were forgotten.
 
-    Where outcomes carry no successes, returns in [0, 1] stand for them.
+    If outcomes carry no successes, their returns in [0, 1] are used instead.
 
     Args:
         space, bins: see `ArmTeacher`.
-        alpha: of both averages, in (0, 1].
+        alpha: step size of both averages, in (0, 1].
         theta: success rate that the reweighting maps to 1/2, in (0, 1).
-        quantile: of the z-scores at which the sigmoid is centred. The paper's curriculum is centred at a high one; None
-            is the mean, as in OMNI's and Syllabus' code, where the largest share is a few times the smallest.
-        steepness: of the sigmoid, > 0.
+        quantile: quantile of the z-scores at which the sigmoid is centred. The paper uses a high quantile; None takes
+            the mean, as in OMNI's and Syllabus' code, where the largest share is a few times the smallest.
+        steepness: slope of the sigmoid, > 0.
         baselines: success rate of a random policy on each arm, at most 0.75 of it; None is 0.
         floor: share of proposals that are uniform.
         seed, return_range, max_in_flight: see `Teacher`.

@@ -97,18 +97,18 @@ class Network:
 class NeuralBandit(Thompson):
     """Neural bandit: the arm with the highest predicted reward plus its uncertainty.
 
-    With g the gradient of the network m at an arm and U = lambda I + sum of g g^T over what was observed,
+    With g the gradient of the network m at an arm and U = lambda I + sum of g g^T over the observations,
     sigma^2 = lambda nu g^T U^-1 g. "ucb" takes the highest m + sigma; within a batch an arm already taken c times
     counts with sigma^2 / (1 + c sigma^2 / (lambda nu)), its variance after c more observations, so that a batch does
     not consist of one arm. "ts" draws from N(m, sigma^2). The first `initial` proposals are uniform.
 
-    The authors train again from the initial weights after every observation, with 1000 steps at rate 1e-3 (here:
-    ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is trained on from where it is, every
-    `refit` observations, for fewer and larger steps, on the last `memory` of them; it costs a hundredth of that and
+    The authors retrain from the initial weights after every observation, with 1000 steps at rate 1e-3 (here:
+    ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is fine-tuned from its current weights every
+    `refit` observations, with fewer and larger steps, on the last `memory` observations. This costs a hundredth and
     follows a student who changes.
 
     Args:
-        space, bins, floor: see `ArmTeacher`. Features are those of the arms.
+        space, bins, floor: see `ArmTeacher`. The network's inputs are the features of the arms.
         payoff, group: see `Payoff`; "return" for a choice of instructions, where the best one is sought.
         rule: "ucb" or "ts".
         hidden: units of the network; 0 is a linear model (LinUCB).
@@ -116,7 +116,7 @@ class NeuralBandit(Thompson):
         regularisation: lambda > 0; weight decay is lambda / t after t observations.
         nu: exploration > 0.
         initial: uniform proposals at the start.
-        gamma: what U keeps of its evidence at each observation, in (0, 1]; below 1, uncertainty returns.
+        gamma: factor on the evidence in U at each observation, in (0, 1]; below 1, uncertainty returns.
         refit, steps, rate, warm, memory: see above.
         seed, return_range, max_in_flight: see `Teacher`.
 

@@ -1,7 +1,7 @@
 """Online data mixing: an EXP3 whose reward is averaged over time (Albalak, Pan, Raffel, Wang 2023, arXiv 2312.02406).
 
 The paper's reward is the training loss of a domain. Here it is a `Payoff` computed from returns, by default the mean
-|advantage|, which is likewise large where there is much to learn.
+|advantage|, which is also large for arms with much left to learn.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class ImportanceWeightedArms(ArmTeacher):
     def _learn(self, evidence: list[Evidence]) -> None: ...
 
     def _importance(self) -> np.ndarray:
-        """Return float64[n], the probabilities that rewards are divided by: those of the draw."""
+        """Return float64[n], the probabilities in the importance weights; by default the draw's probabilities."""
         return self.distribution()
 
     def _draw(self, k: int) -> list[Draw]:

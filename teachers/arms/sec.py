@@ -78,7 +78,7 @@ class SEC(ArmTeacher):
         self.absent = check_choice("absent", absent, ("hold", "decay"))
         settings = {"alpha": self.alpha, "tau": tau, "objective": objective, "absent": absent, "group": self.group}
         super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
-        # A single arm has nothing to be told apart from.
+        # ln(9 (n - 1)) has no value for n = 1, so a single arm takes the temperature of two.
         self.tau = 1 / math.log(9 * max(self.arms.n - 1, 1)) if isinstance(tau, str) else tau
         self.q = np.zeros(self.arms.n)
         self._groups = Groups(self.group)

@@ -260,12 +260,12 @@ class Annealed(StagedTeacher):
 
     At the share s of the horizon, "cosine" mixes weights K - i with weights i + 1 (each divided by their sum), the
     first by (1 + cos(pi s)) / 2; its least probability is 2 / (K (K + 1)). "gaussian" is proportional to
-    exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A batch has the mixture of its beginning.
+    exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A whole batch uses the mixture at its beginning.
 
     Args:
         space, bins: see `ArmTeacher`.
         stages: K, see `stages_of`.
-        horizon: proposals until the mixture has its final form, which it keeps.
+        horizon: number of proposals after which the mixture stays at its final form.
         shape: "cosine" or "gaussian".
         beta: exponent > 0 of the Gaussian's path; below 1 it moves faster at first.
         sigma: width of the Gaussian in stages, > 0.

@@ -70,9 +70,9 @@ class BetaThompson(Thompson):
     Args:
         space, bins, floor: see `ArmTeacher`.
         target: success rate aimed at, in [0, 1].
-        decay: what an arm's posterior keeps of its evidence at each observation of it, in (0, 1]. Chosen here, about
-            ten observations; BOTS lets all arms forget at each training step instead, which would make a
-            loop of single episodes forget everything.
+        decay: factor on the evidence in an arm's posterior at each of its observations, in (0, 1]. Our default
+            remembers about ten observations. BOTS decays all arms at each training step instead, which would forget
+            everything in a loop of single episodes.
         prior: (alpha, beta) of the Beta prior.
         seed, return_range, max_in_flight: see `Teacher`.
 

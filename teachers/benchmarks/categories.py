@@ -38,7 +38,7 @@ TUNED = ("sec tau=0.2",)
 
 
 class VarianceOracle(ArmTeacher):
-    """In proportion to p (1 - p) of what can be learned, by the student's true rates: it looks into the student."""
+    """Oracle that draws learnable arms in proportion to p (1 - p), with the student's true success rates p."""
 
     def __init__(self, space: Any, *, student: CategoryStudent, **common: Unpack[Common]):
         super().__init__(space, **common)

@@ -18,7 +18,7 @@ from .table import OURS, Table, TableResult, choose_clock, keep_registered, make
 WINDOW = 500
 CHECKPOINTS = (1_000, 10_000, 100_000)
 AXES = (2, 6, 12)
-# Filling up to the next checkpoint may take as long as this; what is beyond is not measured.
+# Longest time to reach the next checkpoint, in seconds; later checkpoints are then not measured.
 PATIENCE = 60.0
 
 

@@ -18,10 +18,10 @@ from .table import OURS, Table, TableResult, choose_clock, keep_registered, make
 CHECKPOINTS = 20
 TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
 ROUNDS = 200  # at least, in short runs
-SLICES = 5  # of time, in the maps of what was sampled
+SLICES = 5  # time slices in the maps of sampled tasks
 CELLS = 20  # of those maps, along each axis
 TEACHERS = ("random", "riac", "alp-gmm", "alp-gmm-windowed", "covar-gmm")
-# Half of the square is coin flips for ever: returns there vary, and nothing can be learned from them.
+# Half of the square always returns coin flips: its returns vary, but nothing can be learned there.
 UPPER_HALF = [[[0.0, 0.5], [1.0, 1.0]]]
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -71,8 +71,9 @@ class FrontierOracle(BoxTeacher):
 
 @dataclass(frozen=True)
 class Lesson:
-    """One student taught: ``mastered[i]`` is the share of cubes after (i + 1) / len(mastered) of the episodes,
-    ``tasks`` float32[episodes, 2] the first two coordinates of what was practised, seconds those of the teacher."""
+    """Result of teaching one student. ``mastered[i]`` is the share of mastered cubes after (i + 1) / len(mastered) of
+    the episodes, ``tasks`` float32[episodes, 2] the first two coordinates of the practised tasks, and the seconds are
+    the teacher's."""
 
     student: HypercubeStudent
     mastered: tuple[float, ...]
@@ -106,7 +107,7 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
             observing += clock() - start
             batches.append(tasks[:, :2])
         mastered.append(student.mastered())
-    # An axis of its own stands in where there is only one.
+    # A one-dimensional task is repeated as the second coordinate.
     seen = np.broadcast_to(np.concatenate(batches), (episodes, 2)).astype(np.float32)
     return Lesson(student, tuple(mastered), seen, proposing, observing, settings_of(built))
 

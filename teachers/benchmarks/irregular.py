@@ -20,7 +20,7 @@ from .table import OURS, Table, keep_registered
 
 SPACES = 18
 MOST_CUBES = 1000  # of spaces that can have fewer: 5 and 6 axes of 4 cells each make 1024 and 4096
-MOST_EPISODES = 40_000  # where there is more to learn, it is learned faster
+MOST_EPISODES = 40_000  # larger spaces get a faster student
 ROOM = 2.5  # episodes of a run, in multiples of what an omniscient teacher needs
 GAINS = (1, 2, 5, 10, 25)
 NOISES = ("none", "none", "gaussian", "bernoulli")

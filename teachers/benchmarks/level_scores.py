@@ -59,7 +59,7 @@ def generate_maze(rng: np.random.Generator, walls: int = 20) -> GridMaze:
 
 
 def goal_distances(maze: GridMaze) -> np.ndarray:
-    """float64[cells]: steps to the goal along the shortest way, infinite where there is none."""
+    """Compute float64[cells], the steps to the goal along the shortest path; infinite without a path."""
     steps = np.full(len(maze.successors), np.inf)
     steps[maze.goal], queue = 0, deque([maze.goal])
     while queue:
@@ -99,8 +99,8 @@ class Student:
     """A policy for all mazes: softmax of a preference for each move, with some uniform choice.
 
     Attributes:
-        skill: weight of what the move gains along the shortest way, the part that sees walls.
-        compass: weight of what it gains towards the goal as the crow flies, which walls defeat.
+        skill: weight of a move's progress along the shortest path, which respects walls.
+        compass: weight of a move's progress in Manhattan distance, which ignores walls.
         noise: share of uniform moves.
     """
 
@@ -129,8 +129,8 @@ SWEEP: Mapping[str, Student] = {
 
 
 def fit_critic(mazes: Sequence[GridMaze], students: Sequence[np.ndarray]) -> np.ndarray:
-    """float64[2 SIDE - 1]: the value that a critic gives a cell by its distance to the goal as the crow flies, the mean
-    of exact values over all mazes: what a critic of limited sight learns, right on average and wrong about walls."""
+    """Fit a critic float64[2 SIDE - 1] that knows only the Manhattan distance to the goal: the mean of the exact values
+    over all mazes at each distance. It is right on average and wrong about walls."""
     total, count = np.zeros(2 * SIDE - 1), np.zeros(2 * SIDE - 1)
     for maze, values in zip(mazes, students, strict=True):
         reached = np.flatnonzero(np.isfinite(goal_distances(maze)))

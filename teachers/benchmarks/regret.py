@@ -15,7 +15,7 @@ NOTES = {
     "half-trained": "one that weighs the way around walls as much as the straight line",
     "trained": "one that is nearly optimal",
 }
-# What a row is, in the words of its score.
+# Description of each row: the docstring of its score.
 ROWS = {name: " ".join((score.of.__doc__ or "").split()) for name, score in LEVEL_SCORES.items()}
 ROWS |= {f"{name}/returns": f"{name} without a critic, from returns alone." for name in CRITICS}
 

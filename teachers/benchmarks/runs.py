@@ -1,7 +1,7 @@
-"""Runs of the benchmark: one record each, appended to a file as it is done, so that a stopped benchmark goes on.
+"""Runs of the benchmark: each appends one record to a file when it ends, so that a stopped benchmark can be resumed.
 
-A run is a table, a setting, a teacher and a seed; the seed is the student's and the teacher's, so that runs are paired
-across teachers. Every run is alone in a process with one thread, and comes out the same whatever else runs.
+A run is a table, a setting, a teacher and a seed. Student and teacher share the seed, so that runs are paired across
+teachers. Every run has a process with one thread to itself, so its result does not depend on the other runs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class BenchmarkRun:
-    """One run to be made.
+    """Specification of one run.
 
     Attributes:
-        table: where the table is found, as "module:attribute".
-        folder: where runs keep what they share, for tables that do.
+        table: location of the table, as "module:attribute".
+        folder: folder for data that runs share, for tables with shared data.
     """
 
     table: str
@@ -67,15 +67,15 @@ def plan_runs(
     folder: str = "",
     few: Collection[str] = (),
 ) -> list[BenchmarkRun]:
-    """All runs of some tables with the teachers of each, by table, setting and seed, so that teachers alternate and a
-    busy machine slows them alike. Where runs share something, those that come first of their setting and seed come
-    first of all: they make it, and no process waits for another.
+    """List all runs of some tables and their teachers, ordered by table, setting and seed, so that teachers alternate
+    and a busy machine slows them alike. If runs share data, the first run of each setting and seed moves to the front:
+    it creates the data, and no process waits for another.
 
     Args:
-        tables: name -> where it is.
+        tables: name -> location.
         teachers: name of the table -> its teachers.
-        seeds, length: of each run; by default those of the table and the setting.
-        folder: for what runs of a table share.
+        seeds, length: number of seeds and length of each run; by default the table's and the setting's.
+        folder: folder for data that the runs of a table share.
         few: teachers that by default get only the seeds and settings of the table's ``few``.
     """
     runs = []
@@ -144,7 +144,7 @@ class Records:
                 file.truncate(len(text) - len(cut))
 
     def find_missing(self, runs: Sequence[BenchmarkRun]) -> list[BenchmarkRun]:
-        """Return those of ``runs`` without a record.
+        """Return the runs without a record.
 
         Raises:
             InputError: a record was made with other options.
@@ -175,11 +175,11 @@ class Records:
 def play_all(
     runs: Sequence[BenchmarkRun], jobs: int, peers: Mapping[str, Any] | None = None
 ) -> Iterator[dict[str, Any] | Failure]:
-    """The records of ``runs`` as they are done, and a `Failure` for each that raised; at most ``jobs`` at a time.
+    """Yield the record of each run as it ends, or a `Failure` if it raised; at most ``jobs`` run at a time.
 
     The processes also know ``peers`` (see `table.PEERS`).
 
-    When a process dies (for lack of memory, for example), the runs in progress are lost; each of them is played again
+    When a process dies (for lack of memory, for example), the runs in progress are lost. Each of them is played again
     alone, so that the failure can be attributed to one run.
     """
     left = list(runs)
@@ -193,13 +193,13 @@ def play_all(
 def _play(
     runs: list[BenchmarkRun], jobs: int, peers: Mapping[str, Any]
 ) -> Generator[dict[str, Any] | Failure, None, tuple[list[BenchmarkRun], list[BenchmarkRun]]]:
-    """Play ``runs`` until a process dies; returns those that were being played then, and those not begun."""
+    """Play ``runs`` until a process dies. Return the runs in progress at that moment, and the runs not started."""
     with _pool(jobs, peers) as pool:
         playing: dict[Future[dict[str, Any] | Failure], BenchmarkRun] = {}
         for position in range(len(runs) + 1):
             if position < len(runs):
                 playing[pool.submit(_attempt_run, runs[position])] = runs[position]
-            # Only as many as are played are submitted, so that it is known which were when a process dies.
+            # Submit no more runs than processes, so that the runs in progress are known when a process dies.
             while len(playing) >= (jobs if position + 1 < len(runs) else 1):
                 for future in wait(playing, return_when=FIRST_COMPLETED).done:
                     error = future.exception()
@@ -221,10 +221,10 @@ def _attempt_run(run: BenchmarkRun) -> dict[str, Any] | Failure:
 
 
 def _begin(peers: Mapping[str, Any]) -> None:
-    # Ctrl-C reaches the whole group; a worker is to end without a word.
+    # Ctrl-C reaches the whole process group; a worker must end without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if (parent := multiprocessing.parent_process()) is not None:
-        # A worker whose command was killed would wait for its next run for ever.
+        # Without this thread, a worker would wait for its next run for ever after its parent was killed.
         threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
     PEERS.update(peers)
 

@@ -1,7 +1,7 @@
 """Means over seeds with 95 % intervals, alone and paired with the uniform teacher's runs of the same seeds.
 
-Interquartile means and their stratified bootstrap are those of Agarwal et al. 2021 (arXiv 2108.13264, section 4.3), as
-in their library rliable.
+Interquartile means and their stratified bootstrap follow Agarwal et al. 2021 (arXiv 2108.13264, section 4.3), as in
+their library rliable.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class MeanEstimate:
 
 @dataclass(frozen=True)
 class Line:
-    """One teacher in one setting: ``gain`` is the paired difference to the uniform teacher, None for itself or where
-    they share no seed; ``measures`` are means over seeds, ``columns`` those of them that the table shows beside the
-    score, with intervals."""
+    """One teacher in one setting. ``gain`` is the paired difference to the uniform teacher; None for the uniform
+    teacher, or without common seeds. ``measures`` are means over seeds; ``columns`` are the measures that the table
+    shows next to the score, with intervals."""
 
     setting: str
     teacher: str
@@ -51,8 +51,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Standing:
-    """One teacher over all settings in which it ran: its worst and mean rank (1 is best, those alike share one), and in
-    how many of the ``settings`` it is first, or has the first one's mean within its own interval."""
+    """One teacher over all its settings: its worst and mean rank (1 is best; ties share a rank), and the number of
+    ``settings`` in which it is first or has the first teacher's mean within its interval."""
 
     teacher: str
     worst: float
@@ -62,7 +62,7 @@ class Standing:
 
 
 def rank_lines(lines: Sequence[Line], lower: bool) -> dict[str, list[float]]:
-    """Each teacher's rank in each of its settings, 1 for the best; those alike share the mean of their places.
+    """Rank the teachers in each setting, 1 for the best; ties share the mean of their ranks.
 
     Args:
         lines: of one table.
@@ -93,7 +93,7 @@ def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
 
 
 def estimate_mean(values: Sequence[float]) -> MeanEstimate:
-    """Of the mean of ``values`` (one or more, infinities allowed: then there is no interval)."""
+    """Estimate the mean of ``values`` (one or more) with its interval; infinite values give no interval."""
     n = len(values)
     mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
     if n < 2 or not all(map(math.isfinite, values)):
@@ -103,7 +103,7 @@ def estimate_mean(values: Sequence[float]) -> MeanEstimate:
 
 
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t."""
+    """Return the 97.5 % quantile of Student's t with ``freedom`` degrees of freedom."""
     z = 1.959964
     if freedom <= len(T):
         return T[freedom - 1]
@@ -112,15 +112,15 @@ def t_quantile(freedom: int) -> float:
 
 
 def interquartile_mean(values: Any) -> np.ndarray:
-    """Mean of the middle half along the last axis: a quarter of the values, rounded down, goes from either end."""
+    """Compute the mean of the middle half along the last axis: a quarter, rounded down, is cut from either end."""
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     cut = ordered.shape[-1] // 4
     return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
 
 
 def estimate_interquartile_mean(values: Sequence[float], *others: Sequence[float]) -> MeanEstimate:
-    """Of the interquartile mean of all runs together, with the interval between the 2.5 and 97.5 % quantiles of
-    `RESAMPLES` stratified bootstrap samples: the runs of each setting are drawn anew among themselves.
+    """Estimate the interquartile mean of all runs together. The interval is between the 2.5 and 97.5 % quantiles of
+    `RESAMPLES` stratified bootstrap samples, in which the runs of each setting are resampled separately.
 
     Args:
         values, others: scores of the runs of each setting, one or more each, all finite.
@@ -144,11 +144,11 @@ STATISTICS: dict[str, Callable[[Sequence[float]], MeanEstimate]] = {
 def summarise_records(
     records: Iterable[Mapping[str, Any]], statistic: str = "mean", columns: Sequence[str] = ()
 ) -> list[Line]:
-    """A line for each setting and teacher of one table's records, in the order in which they first occur.
+    """Summarise one table's records into a line per setting and teacher, in the order of their first records.
 
     Args:
         statistic: key of `STATISTICS`.
-        columns: measures to be summed up as the score is.
+        columns: measures to be summarised like the score.
     """
     groups: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
     for record in records:
@@ -207,7 +207,7 @@ def _means(records: Iterable[Mapping[str, Any]], field: str) -> dict[str, float]
 def mean_curve(
     records: Sequence[Mapping[str, Any]], statistic: str = "mean"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """(x, mean, low, high) of the curves of several seeds, on the first one's x; None where there is none."""
+    """Compute (x, mean, low, high) of the curves of several seeds, on the x of the first; None without curves."""
     curves = [record["curve"] for record in records if len(record["curve"][0]) > 1]
     if not curves:
         return None

@@ -28,13 +28,13 @@ class TableResult:
 
     Attributes:
         score: the number that the table compares.
-        curve: (x, y), the score on the way; empty where there is none.
+        curve: (x, y), the score during the run; empty for runs without a curve.
         measures: further numbers by name.
-        heat: what was sampled over time: {"x": label, "y": label, "slices": [[[...] rows] per slice of time]} for maps,
-            or one slice for a map of something over time.
-        calls: {"propose": microseconds per proposal, "observe": per outcome}; empty where it is not measured.
-        hyperparameters: of the teacher that was made.
-        also: the scores of further contestants that the same run gives, by name.
+        heat: density of the sampled tasks: {"x": label, "y": label, "slices": [[[...] rows] per slice of time]} for
+            maps, or a single slice for a map with a time axis.
+        calls: {"propose": microseconds per proposal, "observe": per outcome}; empty if not measured.
+        hyperparameters: hyperparameters of the teacher.
+        also: name -> score of further contestants that the same run measures.
     """
 
     score: float
@@ -52,30 +52,30 @@ class Table:
 
     Attributes:
         name, title: "T1", "Toy student ..."
-        about: two sentences for a newcomer: what is measured, and what a good number is.
+        about: two sentences for a newcomer: the quantity that is measured, and the meaning of a good number.
         settings: name -> JSON-able options of the run.
-        notes: name -> what is special about a setting, in a few words.
-        run: (options of the setting, name of the teacher, seed, length) -> `TableResult`, and with ``keeps`` a fifth
-            argument, the folder in which runs of one benchmark keep what they share.
-        teachers: the default ones.
-        kinds: of teachers that fit the table; none where it does not compare teachers.
-        length: what ``--episodes`` counts here, with the default of each setting under "length" in its options.
-        score: what the score is called.
+        notes: name -> special feature of a setting, in a few words.
+        run: (options of the setting, name of the teacher, seed, length) -> `TableResult`; with ``keeps`` there is a
+            fifth argument, the folder for data that runs of one benchmark share.
+        teachers: default teachers.
+        kinds: kinds of teachers that fit the table; empty if it does not compare teachers.
+        length: unit that ``--episodes`` counts in this table; a setting's default is "length" in its options.
+        score: name of the score.
         percent, curve_percent: whether score and curve are shares.
         lower: whether less is better.
         logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
-        x, curve: what the curve's horizontal and vertical axis are.
-        seeds: by default.
-        few: setting -> the seeds, by default, of the teachers that only the word "all" brings in; they leave other
-            settings out. None: as everybody.
-        keeps: whether runs of one setting and seed share something in a folder; see ``run``.
+        x, curve: labels of the curve's horizontal and vertical axis.
+        seeds: default number of seeds.
+        few: setting -> default seeds of the teachers that run only for "all"; they skip the other settings. None gives
+            them the same seeds as the others.
+        keeps: whether runs of one setting and seed share data in a folder; see ``run``.
         without: teachers that do not fit although their kind does.
-        statistic: how scores of several seeds are summed up; see `statistics.STATISTICS`.
-        columns: the further numbers of a run that are summed up likewise, and shown beside the score.
-        joint: settings whose scores have one unit, which are summed up together.
+        statistic: summary of the scores of several seeds; see `statistics.STATISTICS`.
+        columns: further numbers of a run that are summarised in the same way and shown next to the score.
+        joint: settings whose scores have the same unit and are summarised together.
         own: teachers of this table only; see `Own`. Only their names matter here.
-        rows: a sentence for each row that no registered teacher stands for.
-        row: what a row is.
+        rows: a sentence for each row that is not a registered teacher.
+        row: name of the kind of row.
         further: explanation of the further numbers of a run.
     """
 
@@ -157,7 +157,7 @@ def make_teacher(teacher: str, space: Any, seed: int, own: Own | None = None) ->
 
 
 def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The options that a text stands for, those of its constructor's defaults included, as JSON-able values."""
+    """Parse a teacher's text into JSON-able options, with the defaults of its constructor filled in."""
     name, options = parse_teacher(teacher)
     if name in own:
         return options
@@ -172,7 +172,7 @@ def choose_clock(teacher: Teacher, otherwise: Callable[[], float]) -> Callable[[
 
 
 def keep_registered(*names: str) -> list[str]:
-    """Return those of ``names`` that are registered."""
+    """Return the registered names among ``names``."""
     return [name for name in names if name in TEACHERS]
 
 

@@ -28,21 +28,21 @@ NARROWEST = 1e-6  # width that a collapsed axis counts with in the entropy, whos
 class ADR(Teacher):
     """Automatic domain randomisation: a box of tasks whose walls move by the performance measured at them.
 
-    Which wall a task tests is remembered with the proposal, not read off its coordinates, so that an axis that is still
-    one point feeds one wall at a time. A wall that has moved since the proposal ignores the outcome. For `sample` and
-    `update` the last task sampled is remembered likewise.
+    The proposal remembers the wall that its task tests. The wall is not inferred from the coordinates, so that an axis
+    that is still one point feeds one wall at a time. A wall that has moved since the proposal ignores the outcome.
+    `sample` and `update` remember the wall of the last sampled task in the same way.
 
     Args:
         space: ParamSpace, Box or Discrete.
-        start: the point at which the box begins, as shares of the axes; None is the easiest corner.
+        start: initial point of the box, as shares of the axes; None is the easiest corner.
         boundary_share: probability of testing a wall; 0.5 in the paper (from memory) and in TeachMyAgent's code.
         episodes: episodes that a wall collects before it is judged; 10 in TeachMyAgent.
         step: how far a wall moves, as a share of the axis, one or one per axis. The papers give absolute steps; 0.05 is
             ours.
-        low, high: mean performance at or below which a wall moves in, and at or above which it moves out. 0.3 and 0.66
-            are TeachMyAgent's 0 and 180 between -150 and 350.
-        measure: the performance: "success", the success rate or, where the environment does not report success, returns
-            mapped to [0, 1]; "return", always returns mapped to [0, 1].
+        low, high: thresholds of the mean performance: a wall moves in at or below ``low``, and out at or above
+            ``high``. 0.3 and 0.66 are TeachMyAgent's 0 and 180 between -150 and 350.
+        measure: the performance: "success" is the success rate, or returns mapped to [0, 1] if the environment does not
+            report success; "return" is always returns mapped to [0, 1].
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -1,8 +1,9 @@
 """ALP-GMM: sample where the student's return changes (Portelas, Colas, Hofmann, Oudeyer, CoRL 2019, arXiv 1910.07224).
 
-Absolute learning progress of a task is how far its return differs from that of the nearest task tried before
-(section 4). Every `fit_rate` tasks, Gaussian mixtures are fitted to the last `fit_rate` rows (task, progress); the one
-with the lowest AIC is kept, and tasks are drawn from its components in proportion to their mean progress (algorithm 1).
+The absolute learning progress of a task is the absolute difference between its return and the return of the nearest
+earlier task (section 4). Every `fit_rate` tasks, Gaussian mixtures are fitted to the last `fit_rate` rows (task,
+progress). The mixture with the lowest AIC is kept, and tasks are drawn from its components in proportion to their mean
+progress (algorithm 1).
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class TaskMemory:
         """Store tasks [m, d] and their returns [m], one after the other.
 
         Returns:
-            float64[m]: for each task the return at the nearest task (Euclidean, in the unit cube) among those stored
-            before it; NaN where there was none.
+            float64[m]: for each task the return of the nearest task stored before it (Euclidean distance in the unit
+            cube); NaN for the first task.
         """
         self._make_room(len(points))
         most = max(1, min(BLOCK // (len(self) + len(points)), self._rows.shape[1]))

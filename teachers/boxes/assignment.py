@@ -1,5 +1,5 @@
-"""The cheapest way to give every row a column of its own (Kuhn 1955; shortest augmenting paths, Jonker and Volgenant
-1987)."""
+"""Linear sum assignment: the cheapest matching of rows to distinct columns (Kuhn 1955; shortest augmenting paths,
+Jonker and Volgenant 1987)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class BoxTeacher(Teacher):
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         """Return k >= 1 points, float64[k, dimension] in [0, 1], their densities and their origins.
 
-        Densities are over the cube, NaN where there is none. One density or origin may stand for all points.
+        Densities are over the cube, NaN if unknown. A single density or origin applies to all points.
         """
 
     def _draw(self, k: int) -> list[Draw]:

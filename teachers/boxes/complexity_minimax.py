@@ -23,15 +23,15 @@ from .ladder import LadderTeacher
 
 @register("complexity-minimax")
 class ComplexityMinimax(LadderTeacher):
-    """Levels drawn by a softmax over how far the student's worst case lies above the best possible one.
+    """Levels drawn by a softmax over the gap between the student's worst-case loss and the best possible one.
 
-    Losses are 1 - return, as running means per level; a level that has not been seen has loss 1. A class is drawn from
+    Losses are 1 - return, as running means per level; an unseen level has loss 1. A class is drawn from
     softmax(gap / temperature), then one of its levels from softmax(loss / temperature): a soft form of the paper's two
     maxima, whose adversary holds weighted particles instead of levels.
 
     Args:
         space, axis, levels: see `LadderTeacher`.
-        reference: per class, the loss on it of the best student trained on it alone, in [0, 1] and not falling. The
+        reference: per class, the loss of the best student trained on that class alone, in [0, 1] and not falling. The
             paper computes these first; None takes 0 everywhere, which is plain minimax over classes.
         temperature: of both draws (ours).
         alpha: step of the running means (ours).

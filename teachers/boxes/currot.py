@@ -109,7 +109,7 @@ class CurrOT(BoxTeacher):
         d = self.cube.dimension
         if self._target is None:
             return self._rng.random((self.count, d))
-        # Every point as often as every other, and the rest by chance.
+        # Repeat the whole target equally often, and draw the remainder at random.
         whole, rest = divmod(self.count, len(self._target))
         chosen = np.concatenate(
             [np.tile(np.arange(len(self._target)), whole), self._rng.permutation(len(self._target))]
@@ -137,7 +137,8 @@ class CurrOT(BoxTeacher):
         self.particles = self._move(origin, goals, able, predict)
 
     def _keep_best(self, batch: np.ndarray) -> None:
-        """The buffer before it is good enough: tasks at least as good as its median take the place of worse ones."""
+        """Update a buffer whose median is below `performance`: tasks at least as good as its median replace worse
+        ones."""
         buffer = self._buffer
         if len(buffer):
             middle = len(buffer) // 2
@@ -148,7 +149,8 @@ class CurrOT(BoxTeacher):
         self._reached = bool(self._buffer[len(self._buffer) // 2, -1] >= self.performance)
 
     def _keep_successes(self, successes: np.ndarray, goals: np.ndarray) -> None:
-        """Afterwards: successes replace failures; once there are none, those that match the target best are kept."""
+        """Update a buffer whose median has reached `performance`: successes replace failures. If there are too many
+        rows, keep the tasks that match the target best."""
         if not len(successes):
             return
         order = np.argsort(self._buffer[:, -1], kind="stable")
@@ -175,7 +177,7 @@ class CurrOT(BoxTeacher):
         return origin, able
 
     def _seeds(self) -> np.ndarray:
-        """float64[particles, d]: tasks around those of the buffer, the further away the less these gave."""
+        """Draw float64[particles, d], tasks around buffered tasks, at distances that grow as their returns fall."""
         tasks, returns = self._buffer[:, :-1], self._buffer[:, -1]
         lack = np.clip(self.performance - returns, 0.0, None) / max(self.performance - self._worst, 1e-9)
         spread = LEAST_SEARCH * self.radius + SEARCH * np.minimum(lack, 1.0)

@@ -76,10 +76,10 @@ class GaussianMixture:
         return k * (d + d * (d + 1) // 2) + k - 1
 
     def criterion(self, points: np.ndarray, name: Literal["aic", "bic", "aicc"] = "aic") -> float:
-        """An information criterion on ``points`` [n, D], the lower the better.
+        """Compute an information criterion on ``points`` [n, D]; lower is better.
 
         Args:
-            points: what the mixture was fitted to.
+            points: the points that the mixture was fitted to.
             name: "aic", 2P - 2 log L (Akaike); "bic", P log n - 2 log L (Schwarz); "aicc", AIC + 2P(P+1)/(n-P-1) for
                 few points, infinite where n <= P + 1 (Hurvich and Tsai 1989). P counts all D fitted dimensions.
         """
@@ -272,7 +272,7 @@ def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) 
         np.maximum(distance, 0.0, out=distance)  # rounding
         cumulative = np.cumsum(distance, axis=1)
         threshold = rng.random(count) * cumulative[:, -1]
-        # Where every point is already a centre the threshold is 0 and the first point is taken again.
+        # If every point is already a centre, the threshold is 0 and the first point is taken again.
         chosen[:, step] = np.minimum((cumulative <= threshold[:, None]).sum(1), n - 1)
     return points[np.concatenate([row[:k] for row, k in zip(chosen, sizes)])].reshape(-1, d)
 
@@ -297,7 +297,7 @@ def _assign(points: np.ndarray, centres: np.ndarray, stack: _Stack) -> np.ndarra
     distance += np.square(centres).sum(1, keepdims=True)
     nearest = distance == distance.take(stack.padded, axis=0).min(1).take(stack.model, axis=0)
     if np.count_nonzero(nearest) > len(stack.own) * len(points):
-        # Of equal centres the first takes the point, so that shares stay whole.
+        # Ties between centres go to the first one, so that each point counts once.
         for own in stack.own:
             nearest[own] &= np.cumsum(nearest[own], axis=0) == 1
     return nearest.astype(np.float64)

@@ -25,18 +25,18 @@ from .recent import Recent
 class GOID(BoxTeacher):
     """Tasks whose success rate, judged by their nearest neighbours, is neither low nor high.
 
-    Of `candidates` uniform points the first is proposed whose predicted success lies in the band, or the one that is
-    nearest to it. A share of tasks repeats goals that were in or above the band when they were tried, slightly moved,
-    so that they are not forgotten.
+    The proposal is the first of `candidates` uniform points whose predicted success lies in the band, or else the point
+    nearest to the band. A share of tasks repeats earlier goals, slightly moved, that were in or above the band, so that
+    they are not forgotten.
 
     Args:
         space: ParamSpace, Box or Discrete.
         low, high: the band, both ends included (0.25 and 0.75 in TeachMyAgent; 0.1 and 0.9 in the paper).
         replay_share: share of old goals (0.2 in TeachMyAgent).
-        noise: standard deviation of their movement, as a share of each axis.
-        random_share: share of uniform tasks; ours, as a band that has been passed everywhere must be seen again.
-        neighbours: tasks whose mean success is the prediction (ours).
-        memory: latest tasks among which neighbours are sought, and old goals kept (ours).
+        noise: standard deviation of the movement of old goals, as a share of each axis.
+        random_share: share of uniform tasks (ours; it detects success rates that fall back into the band).
+        neighbours: number of nearest tasks whose mean success is the prediction (ours).
+        memory: number of latest tasks searched for neighbours, and of old goals kept (ours).
         candidates: uniform points tried for one proposal (ours).
         seed, return_range, max_in_flight: see `Teacher`.
 
@@ -107,7 +107,7 @@ class GOID(BoxTeacher):
         mode = self._rng.random(k)
         pool = self._rng.random((k, self.candidates, d))
         rates = self.predict(pool.reshape(-1, d)).reshape(k, -1)
-        # How far outside the band; of those inside, argmin takes the first.
+        # Distance from the band; argmin takes the first point inside.
         outside = np.maximum(self.low - rates, 0.0) + np.maximum(rates - self.high, 0.0)
         outside[mode < self.random_share, 0] = -1.0
         points = pool[np.arange(k), outside.argmin(1)]

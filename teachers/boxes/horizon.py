@@ -20,13 +20,13 @@ from .ladder import LadderTeacher
 
 @register("horizon")
 class Horizon(LadderTeacher):
-    """Levels one after another, from the easiest to the hardest, by a schedule or as they are mastered.
+    """Levels one after another, from the easiest to the hardest, by a schedule or by accuracy.
 
     The paper gives every stage a fixed number of training steps, not of tasks, so the default of `tasks` is ours.
     Promotion by accuracy is our addition.
 
     Args:
-        space, axis, levels, start: see `LadderTeacher`; `axis` is the one that holds the length of the chain.
+        space, axis, levels, start: see `LadderTeacher`; `axis` is the length of the chain.
         promote: "steps" passes on after `tasks` outcomes of the stage; "accuracy" once the mean success rate of its
             last `tasks` outcomes reaches `threshold`.
         tasks: as above.

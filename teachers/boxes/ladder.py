@@ -72,7 +72,7 @@ class Ladder:
         return from_hardness(self.cube, hardness)
 
     def level(self, point: np.ndarray) -> int:
-        """The level in which a point of the cube lies, by its mean hardness along the axes that are sliced."""
+        """Return the level of a point of the cube, by its mean hardness along the sliced axes."""
         hardness = float(from_hardness(self.cube, point)[self._axes].mean())
         return min(int(hardness * self.n + 1e-9), self.n - 1)
 

@@ -1,8 +1,8 @@
 """Base of teachers that fit Gaussian mixtures to the last tasks and sample from components of high utility.
 
 Every `fit_rate` tasks, mixtures with several numbers of components are fitted to the last `fit_rate` rows (task,
-measurements); the one with the lowest information criterion is kept. Tasks are drawn from its components in proportion
-to a utility that the subclass computes for each.
+measurements); the mixture with the lowest information criterion is kept. Tasks are drawn from its components in
+proportion to a utility that the subclass computes per component.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class MixtureTeacher(BoxTeacher):
 
     Args:
         space: ParamSpace, Box or Discrete.
-        fit_rate: tasks between fits, and rows in each fit. Below 1 it is a share of the run (see `expect`), of no fewer
-            than four tasks for each component: 0.0125 makes 250 of 20,000 tasks, and 40 of 2,400.
+        fit_rate: tasks between fits, and rows in each fit. Below 1 it is a share of the run (see `expect`), with at
+            least four tasks per component: 0.0125 gives 250 for a run of 20,000 tasks, and 40 for 2,400.
         random_share: probability of a uniform task instead of one from the mixture.
         components: numbers of components tried.
-        criterion: the mixture with the lowest is kept: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
+        criterion: criterion that selects the mixture: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
         settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -24,9 +24,9 @@ class OracleWindow(BoxTeacher):
     Args:
         space: ParamSpace, Box or Discrete.
         width: sides of the window as shares of the axes, one or one per axis (1/6 in the authors' code).
-        step: how far the window moves, likewise; 0 leaves an axis alone, and a negative number moves towards the
-            easier end of the axis. 1/30 is what the authors chose for their obstacles.
-        tasks: outcomes in a batch (50 there).
+        step: distance of a move, as shares of the axes; 0 keeps an axis fixed, and a negative number moves towards the
+            easier end of the axis. The authors chose 1/30 for their obstacles.
+        tasks: outcomes in a batch (50 in the authors' code).
         threshold: mean return, mapped to [0, 1], above which the window moves: 0.76 is their 230 between -150 and 350.
         seed, return_range, max_in_flight: see `Teacher`.
 

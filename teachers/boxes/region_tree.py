@@ -18,17 +18,17 @@ class RegionTree:
     """A binary tree of boxes that tile [0, 1]^dimension; leaves are split on request.
 
     Args:
-        dimension: of a task.
-        size: tasks that a leaf holds before it must be split; every region remembers its last ``size + 1``.
+        dimension: dimension of a task.
+        size: tasks that a leaf holds before it must be split; every region remembers its last ``size + 1`` tasks.
 
     Attributes:
         n: regions, parents included; region 0 is the whole cube.
         low, high: float64[n, d], the boxes.
-        progress: float64[n], how far the mean returns of the older and the newer half of the last ``size`` tasks
-            differ; 0 for fewer than three.
+        progress: float64[n], absolute difference between the mean returns of the older and the newer half of the last
+            ``size`` tasks; 0 for fewer than three.
         worst: float64[n, d], the task with the lowest return.
-        axis: per region the axis along which it is split, -1 for a leaf. Points with x[axis] <= threshold belong to
-            the first of its children, the others to the second.
+        axis: split axis of each region, -1 for a leaf. Points with x[axis] <= threshold belong to the first child, all
+            others to the second.
     """
 
     def __init__(self, dimension: int, size: int):
@@ -183,26 +183,26 @@ def best_cut(
     min_side: float,
     by_population: bool,
 ) -> tuple[int, float] | None:
-    """The axis and threshold of the best of some random cuts of a leaf.
+    """Draw random cuts of a leaf and return the axis and threshold of the best one.
 
     Args:
-        tree, leaf: what to cut.
+        tree, leaf: the leaf to cut.
         rng: draws an axis and a uniform point of the leaf's side along it, given that enough tasks lie on both sides.
-        attempts: cuts drawn; those that leave a side too short are wasted.
+        attempts: number of cuts drawn; cuts that leave a side too short are wasted.
         fewest: least number of tasks on either side.
         min_side: least length of a side.
         by_population: best is the largest n1 n2 |ALP1 - ALP2|, else the largest |ALP1 - ALP2|.
 
     Returns:
-        None where no cut is allowed.
+        (axis, threshold), or None if no cut is allowed.
     """
     tasks, returns = tree.tasks(leaf)
     low, high = tree.low[leaf], tree.high[leaf]
     if not 1 <= fewest <= len(returns) // 2:
         return None
     ordered = np.sort(tasks, axis=0)
-    # Thresholds in [first, last) leave enough tasks on both sides. Drawing axes and thresholds until that holds equals
-    # drawing the axis by the share of such thresholds, and needs no loop that tasks all alike would keep from ending.
+    # Thresholds in [first, last) leave enough tasks on both sides. Drawing the axis by its share of such thresholds is
+    # equivalent to rejection sampling, but also ends if all tasks are equal.
     first, last = ordered[fewest - 1], ordered[len(returns) - fewest]
     possible = (last - first) / (high - low)
     if not possible.sum() > 0:
@@ -222,8 +222,8 @@ def best_cut(
 
 
 def half_difference(returns: np.ndarray) -> float:
-    """|mean of the older half - mean of the newer half| of ``returns``, oldest first; 0 for fewer than three. Of an odd
-    number the one in the middle counts as older."""
+    """Compute |mean of the older half - mean of the newer half| of ``returns``, oldest first; 0 for fewer than three.
+    The middle one of an odd number belongs to the older half."""
     n = len(returns)
     if n < 3:
         return 0.0

@@ -1,8 +1,8 @@
 """RIAC: a tree of regions, split where learning progress differs, practised where it is high.
 
 Baranes and Oudeyer (R-IAC, IEEE TAMD 2009; SAGG-RIAC, Robotics and Autonomous Systems 2013, arXiv 1301.4862), in the
-form and with the constants of the code of Portelas et al. (arXiv 1910.07224). Progress of a region is how far the mean
-return of the older half of its last tasks differs from that of the newer half.
+form and with the constants of the code of Portelas et al. (arXiv 1910.07224). The progress of a region is the absolute
+difference between the mean returns of the older and the newer half of its last tasks.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ class RIAC(BoxTeacher):
     Every region, parents included, keeps its last `region_size` + 1 tasks. A leaf that holds more than `region_size` is
     split by the best of `attempts` random cuts, or loses its oldest tasks where no cut is allowed. Tasks come uniformly
     from a region drawn by progress; uniformly from the whole space; or near the worst task of a region drawn by
-    progress. Unlike the authors' code, cuts that leave too few tasks on one side are never drawn, rather than redrawn
-    without end, which with tasks all alike would never stop. A cut without any difference in progress is still made, as
-    there: it refines a region whose returns are all alike.
+    progress. Cuts that leave too few tasks on one side are never drawn; the authors' code redraws them, which never
+    ends if all tasks are equal. As in that code, a cut without any difference in progress is still made: it refines a
+    region whose returns are all equal.
 
     Args:
         space: ParamSpace, Box or Discrete.
         region_size: tasks that a leaf holds before it is split.
         attempts: cuts tried.
-        score: what the best cut has most of: "intended", n1 n2 |ALP1 - ALP2| with the numbers of tasks on both sides;
-            "released", |ALP1 - ALP2| alone, to which the authors' code comes down.
+        score: criterion of the best cut: "intended", n1 n2 |ALP1 - ALP2| with the numbers of tasks on both sides;
+            "released", |ALP1 - ALP2| alone, which is the effect of the authors' code.
         min_share: least share of `region_size` on either side of a cut.
         min_side: least side of a region, as a share of the axis.
         discard: share of `region_size` that a leaf forgets where it cannot be split.
         random_share, mutate_share: shares of uniform and of mutated tasks; the rest comes from regions.
         sigma: standard deviation of a mutation as a share of the axis, one for all axes or one per axis.
-        max_regions: regions in all, after which nothing is split any more; bounds the memory (a choice of ours).
+        max_regions: number of regions after which splitting stops; bounds the memory (a choice of ours).
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

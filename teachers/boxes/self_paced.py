@@ -1,4 +1,4 @@
-"""The mathematics of self-paced learning: a Gaussian over tasks that moves from what the student can do to a target.
+"""The mathematics of self-paced learning: a Gaussian over tasks that moves from solvable tasks to a target.
 
 Everything is in closed form. Gaussians have diagonal covariances, values come from a kernel regression whose
 expectation under a Gaussian is known, and the trust region KL(new || old) <= epsilon is a convex set of means and log
@@ -50,8 +50,8 @@ class ReturnRegression:
     Args:
         tasks: float64[n, d], n >= 1.
         values: float64[n].
-        length: of the Gaussian kernel, in units of the axes.
-        ridge: variance of the noise relative to that of the signal.
+        length: length scale of the Gaussian kernel, in units of the axes.
+        ridge: ratio of noise variance to signal variance.
     """
 
     def __init__(self, tasks: np.ndarray, values: np.ndarray, length: float = 0.2, ridge: float = 0.1):
@@ -139,8 +139,8 @@ def move_by_threshold(
 ) -> Gaussian:
     """Minimise KL(p || target) subject to E[value] >= delta in the trust region; maximise E[value] where ``old`` fails.
 
-    The Lagrangian of the first problem is that of `move_by_weight`: its solution is that of the largest weight that
-    keeps E[value] at delta, which is found by bisection.
+    The first problem has the Lagrangian of `move_by_weight`. Its solution is therefore the one for the largest weight
+    that keeps E[value] at delta, which is found by bisection.
     """
     if value(old)[0] < delta:
         return best_within(value, old, epsilon, old, least_std)

@@ -21,7 +21,7 @@ from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
 from .self_paced import Gaussian, ReturnRegression, kl_divergence, move_by_threshold, move_by_weight
 
-REDRAWS = 20  # a coordinate that falls outside is drawn again; what is still outside then goes onto the border
+REDRAWS = 20  # coordinates outside the cube are redrawn this often, then clipped to the border
 MOST_ALPHA, LEAST_KL = 1e5, 1e-10  # bounds of the weight in the authors' code
 
 
@@ -31,23 +31,23 @@ class SPDL(BoxTeacher):
 
     Every `update_rate` outcomes the Gaussian p moves inside KL(p || old) <= max_kl. "alpha" maximises
     E[V] - alpha KL(p || target), with alpha = zeta (mean return) / KL(old || target), 0 for the first `offset` updates.
-    "delta" minimises KL(p || target) subject to E[V] >= delta, and maximises E[V] while it is below; the authors' code
-    does the latter only until delta has been reached once. Values V are a kernel regression of the returns of the last
-    `memory` tasks, or of the values that `value_estimator` gives them. Where the authors weigh samples by importance,
-    the expectation is that of the regression, in closed form; their covariances are full, ours diagonal.
+    "delta" minimises KL(p || target) subject to E[V] >= delta, and maximises E[V] while it is below delta; the authors'
+    code maximises it only until delta has been reached once. V is a kernel regression of the returns of the last
+    `memory` tasks, or of their values by `value_estimator`. The authors estimate E[V] by importance sampling; here it
+    is the expectation of the regression in closed form. Their covariances are full, ours diagonal.
 
     Args:
         space: ParamSpace, Box or Discrete.
         mode: "alpha" or "delta", as above.
-        zeta, offset: of "alpha". TeachMyAgent tries 0.05 to 0.5 and 0 to 10, on raw returns; 1 is ours, for returns
-            mapped to [0, 1], as less leaves the Gaussian narrow around what is easiest.
-        delta: of "delta", a return mapped to [0, 1] (ours: the papers give raw returns).
+        zeta, offset: parameters of "alpha". TeachMyAgent tries 0.05 to 0.5 and 0 to 10, on raw returns. Our default
+            zeta, for returns mapped to [0, 1], is 1; lower values leave the Gaussian narrow around the easiest tasks.
+        delta: threshold of "delta", a return mapped to [0, 1] (ours: the papers give raw returns).
         max_kl: size of a step in nats; TeachMyAgent tries 0.1 and 0.8.
         update_rate: outcomes between steps (ours: the papers count environment steps).
-        initial, target: (mean, std) as shares of the axes, each one number or one per axis. None is, for the first, a
-            mean 0.1 away from the easiest corner with std 0.1, and for the second 0.5 with std 0.25, TeachMyAgent's
+        initial, target: (mean, std) as shares of the axes, each one number or one per axis. None gives ``initial`` a
+            mean 0.1 away from the easiest corner and std 0.1, and ``target`` mean 0.5 and std 0.25, TeachMyAgent's
             target without prior knowledge.
-        least_std: standard deviations stay above it, if the initial and the target do.
+        least_std: lower bound of the standard deviations, if the initial and the target's are above it.
         memory: tasks to which values are fitted.
         value_estimator: takes a list of tasks, returns one expected return each, on the scale of `return_range`; they
             are clipped to it. None uses the returns that were observed.

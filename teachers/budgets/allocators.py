@@ -56,11 +56,12 @@ def check_rates(p_hat: Any, budget: int, low: int, high: int) -> np.ndarray:
 
 
 def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
-    """int64[k] in [low, high] that add up to ``budget``, as nearly proportional to ``weights >= 0`` as that allows.
+    """Allocate int64[k] counts in [low, high] with sum ``budget``, as nearly proportional to ``weights >= 0`` as
+    possible.
 
-    The real-valued solution is clip(c w, low, high) for the one c that spends the budget; it is rounded by largest
-    remainder, earlier prompts first. The rest of the budget that positive weights cannot take goes to the others in
-    equal parts. The caller ensures ``k low <= budget <= k high``.
+    The real-valued solution is clip(c w, low, high) for the c that spends the budget. It is rounded by largest
+    remainder, earlier prompts first. Budget that prompts with positive weight cannot take goes to the others in equal
+    parts. The caller ensures ``k low <= budget <= k high``.
     """
     w = np.asarray(weights, dtype=np.float64)
     positive = w > 0
@@ -82,7 +83,7 @@ def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low:
 
 
 def _clip_to_total(w: np.ndarray, total: float, low: int, high: int) -> np.ndarray:
-    """clip(c w, low, high) with the c at which it adds up to ``total``; the sum is piecewise linear in c."""
+    """Return clip(c w, low, high) for the c that makes its sum ``total``; the sum is piecewise linear in c."""
     w = np.maximum(w / w.max(), 1e-12)  # a ratio past 1e12 is beyond any count
     corners = np.unique(np.concatenate([low / w, high / w]))
 
@@ -116,13 +117,13 @@ def knapsack_value(rollouts: np.ndarray | float, p: np.ndarray | float) -> np.nd
 
 @register_allocator("knapsack")
 def allocate_by_value(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
-    """The counts of the highest total `knapsack_value` (Knapsack RL, arXiv 2509.25849).
+    """Compute the counts with the highest total `knapsack_value` (Knapsack RL, arXiv 2509.25849).
 
     The paper solves a knapsack by dynamic programming. The value of one more rollout is p(1-p)^2 [p^N (1-p) + (1-p)^N
-    p], which falls with N, so that giving each rollout to the prompt that gains most is exact, in O(budget log k).
-    Prompts of rate 0 and 1 gain nothing by that measure: what the others cannot take (they are at ``high``) goes to
-    those of rate 0 in equal parts, as the paper's fallback, and only then to those of rate 1. With ``low=0`` the
-    formula is taken as it stands, value -p(1-p)^2 at N = 0.
+    p], which falls with N. Giving each rollout to the prompt that gains most is therefore exact, in O(budget log k).
+    Prompts of rate 0 and 1 gain nothing. Budget left when all others are at ``high`` goes to prompts of rate 0 in equal
+    parts, as the paper's fallback, and only then to prompts of rate 1. With ``low=0`` the formula is used unchanged,
+    with value -p(1-p)^2 at N = 0.
     """
     counts = np.full(len(p_hat), low, dtype=np.int64)
     spare = budget - len(p_hat) * low
@@ -175,7 +176,7 @@ def allocate_by_difficulty(p_hat: np.ndarray, budget: int, low: int, high: int) 
 
 @register_allocator("zero-one")
 def allocate_to_mixed(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
-    """Everything above ``low`` to the prompts of rate strictly between 0 and 1, in equal parts: what dynamic sampling
-    (DAPO, arXiv 2503.14476) and skipping prompts without signal (GRESO, 2506.02177) come to. Where these cannot take
-    it all, the others share the rest."""
+    """Give the budget above ``low`` to the prompts of rate strictly between 0 and 1, in equal parts. Dynamic sampling
+    (DAPO, arXiv 2503.14476) and skipping prompts without signal (GRESO, 2506.02177) have the same effect. If these
+    prompts are full, the others share the rest."""
     return proportional_counts(((p_hat > 0) & (p_hat < 1)).astype(float), budget, low, high)

@@ -27,19 +27,19 @@ class Budgeted(CombinedTeacher):
     """Sets `Proposal.n` by an allocator; tasks, probabilities, origins and advice are the teacher's own.
 
     A batch of k proposals has k times ``rollouts`` episodes in all. Proposals for evaluation only (``train=False``)
-    keep the n that the teacher gave them and are left out of that count, as nothing is learned from their group.
+    keep the teacher's n and do not count, as nothing is learned from their group.
 
     Args:
         teacher: any teacher.
         allocator: a registered name ("uniform", "knapsack", "cures", "e3", "zero-one"), or a function
             ``(p_hat, budget, low, high, **params) -> int[k]``.
         rollouts: mean number of episodes of a proposal.
-        low, high: bounds on that number, low <= rollouts <= high.
-        prior: successes and failures that a task's estimate starts from, at least 0 each. (0, 0) takes the rates as
-            they are, as the paper of the knapsack does, so that a task never solved has rate 0; one never seen has 1/2.
-        decay: in [0, 1]: what is left of a task's earlier outcomes when a new one comes; 0 keeps the latest alone. The
-            paper takes the last epoch's.
-        memory: tasks whose rate is remembered; the one longest not seen gives way.
+        low, high: bounds on the episodes of a proposal, low <= rollouts <= high.
+        prior: initial (successes, failures) of a task's estimate, at least 0 each. (0, 0) takes the raw rates, as the
+            knapsack paper does: a task never solved has rate 0, an unseen task 1/2.
+        decay: factor in [0, 1] on a task's earlier outcomes at each new outcome; 0 keeps only the latest outcome. The
+            paper takes the outcomes of the last epoch.
+        memory: number of tasks with a remembered rate; the least recently seen task is dropped first.
         params: further arguments of the allocator.
 
     Raises:

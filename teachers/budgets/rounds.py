@@ -21,31 +21,31 @@ from ...checks import check_choice, check_count
 from ...errors import InputError
 
 EXITS = ("positive", "balanced", "mixed")
-COUNTS = ("successes", "draws", "rounds", "filled")  # what is saved
+COUNTS = ("successes", "draws", "rounds", "filled")  # arrays in the saved state
 
 
 class Rounds:
     """Decides after each round which prompts of a batch are sampled further (Reinforce-Ada, arXiv 2510.04996, section
     3).
 
-    A prompt retires once its draws so far hold enough successes and failures: "positive" asks for one success (the
-    paper's Ada-pos), "balanced" for keep/2 of each (Ada-balance), "mixed" for one of each (racing: stop a group at the
-    first draw that makes it useful, then `fill` it up).
+    A prompt retires once its draws hold enough successes and failures: "positive" asks for one success (the paper's
+    Ada-pos), "balanced" for keep/2 of both (Ada-balance), "mixed" for one of both (racing: stop a group at the first
+    draw that makes it useful, then `fill` it up).
 
     Args:
-        prompts: in the batch.
+        prompts: number of prompts in the batch.
         exit: as above.
-        keep: answers that are trained on in the end; an even number. The paper has 4.
+        keep: number of answers per prompt that are trained on; even. The paper has 4.
         size: draws per round of each active prompt; the paper has 8. Racing draws one by one.
-        rounds: at most; the paper has 4, so that no prompt costs more than 32. A round whose answers failed to come
-            counts too, so that a prompt that never answers comes to an end.
+        rounds: largest number of rounds; the paper has 4, so that no prompt costs more than 32 draws. A round without
+            any answer counts too, so that a prompt that never answers also ends.
         fill: a prompt that retired with fewer draws than this gets the rest in one more round.
 
     Attributes:
-        successes, draws: int64[prompts] so far.
-        rounds: int64[prompts], rounds in which each was sampled.
-        filled: bool[prompts], whether its last round to fill it up is over.
-        retired: bool[prompts], whose exit holds.
+        successes, draws: int64[prompts], counts so far.
+        rounds: int64[prompts], rounds in which the prompt was sampled.
+        filled: bool[prompts], True once the filling round is over.
+        retired: bool[prompts], True if the exit condition holds.
 
     Raises:
         InputError: an option out of range.
@@ -118,17 +118,17 @@ def race_rounds(prompts: int, n: int, limit: int) -> Rounds:
 def thin_group(
     returns: Sequence[float] | np.ndarray, keep: int, rng: np.random.Generator, *, threshold: float = 0.7
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a group out to ``keep`` answers, half successes and half failures where there are enough (section 3.3).
+    """Thin a group out to ``keep`` answers, half successes and half failures if there are enough (section 3.3).
 
     Args:
         returns: float[m], all draws of one prompt.
-        keep: at most this many are kept; all where there are fewer.
-        rng: which of the successes, and of the failures.
+        keep: largest number of answers kept.
+        rng: chooses among the successes and among the failures.
         threshold: a return above it counts as a success; 0.7 in the released code.
 
     Returns:
-        int64[min(keep, m)] indices, ascending, and float64 advantages of those, r minus the mean over all draws: the
-        mean over a group chosen to be balanced would not be the prompt's value.
+        int64[min(keep, m)] indices, ascending, and their float64 advantages, r minus the mean over all draws; the mean
+        over the balanced group would not estimate the prompt's value.
     """
     r = np.asarray(returns, dtype=np.float64)
     shuffled = rng.permutation(len(r))

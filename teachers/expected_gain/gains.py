@@ -23,13 +23,13 @@ OLDER[1, 3] = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Of each of n places.
+    """Estimated gains of n places.
 
     Attributes:
-        gain: float64[n], change of the return per outcome there; negative where it falls.
-        variance: float64[n], of the error of that gain.
+        gain: float64[n], change of the return per outcome of the place; negative for falling returns.
+        variance: float64[n], variance of the gain's error.
         level: float64[n], recent mean return.
-        proven: float64[n], size of the gain that is beyond doubt, mostly 0.
+        proven: float64[n], significant part of the gain's absolute value, mostly 0.
     """
 
     gain: np.ndarray
@@ -39,20 +39,20 @@ class Gains:
 
     @property
     def value(self) -> np.ndarray:
-        """float64[n]: the expected squared gain, gain^2 + variance. Places that never change lose it by being tried."""
+        """The expected squared gain float64[n], gain^2 + variance. It falls to 0 with trials of a constant place."""
         value = self.gain**2 + self.variance
         return np.where(value < NOTHING, 0.0, value)
 
 
 def sum_moments(ages: np.ndarray, returns: np.ndarray, places: np.ndarray, n: int, scales: np.ndarray) -> np.ndarray:
-    """float64[scales, 6, n]: per scale and place, sums of w, w a, w r, w a^2, w a r, w r^2 with w = exp(-a / scale)."""
+    """Compute float64[scales, 6, n], sums of w, w a, w r, w a^2, w a r, w r^2 with w = exp(-a / scale)."""
     terms = [np.ones_like(returns), ages, returns, ages * ages, ages * returns, returns * returns]
     decay = [np.exp(-ages / scale) for scale in scales]
     return np.array([[np.bincount(places, w * term, n) for term in terms] for w in decay])
 
 
 def add_return(sums: np.ndarray, place: int, ret: float, keep: np.ndarray) -> None:
-    """Add one return of age 0 to the sums of `sum_moments`, in place; the age of all earlier ones grows by one.
+    """Add one return of age 0 to the sums of `sum_moments`, in place; all earlier returns age by one.
 
     Args:
         sums: float64[scales, 6, n].

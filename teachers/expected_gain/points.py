@@ -21,9 +21,9 @@ MOST = 32  # points kept; the one with the least value makes way
 SCALES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])  # outcomes of a point over which its returns are weighted
 SMALLEST, LARGEST = 0.02, 0.5  # length of a variation along an axis, on a logarithmic scale
 LENGTHS = 6  # classes of lengths, each drawn by the squared share of its variations that were discoveries
-FADE = 0.995  # of what is known about a class, at each variation
+FADE = 0.995  # decay of a class's statistics at each variation
 FAINT = 0.01  # least level of a point as an origin
-MOVED = 0.5  # chance that a variation moves the axis that matters most; others by what they matter, at least one
+MOVED = 0.5  # chance that a variation moves the most relevant axis; others by relevance, at least one
 ALIKE = 0.05  # a variation whose return is that near to its origin's is taken for the same task
 SOLVED = 0.9  # returns from which on a task is no discovery
 MEMORY = 0.5  # least weight of the newest return in a point's level
@@ -37,22 +37,23 @@ LIKELY = 2.0  # standard errors taken off a gain before it counts as the largest
 
 
 class Points:
-    """At most `MOST` points of the unit cube with what is known about each.
+    """Buffer of at most `MOST` points of the unit cube with their statistics.
 
     The value of a point with level l (recent mean return), gain g per visit (`fit_gains`), n visits and a share m of
     recent groups with mixed returns is
 
         v = (max(g, 0)^2 + 4 l (1 - l) G^2 / n) (1 - l) m^2,
 
-    G the largest likely gain lately: points that improve, intermediate ones that were hardly tried, little
-    that is solved, and nothing whose groups do not tell their episodes apart. A single return counts as mixed.
-    Points are repeated in proportion to v, and varied in proportion to l and the squared share of their variations that
-    were discoveries: neither failures, nor solved, nor like their origin. The lengths of variations are drawn alike.
+    with G the largest likely recent gain. It favours improving points and intermediate points with few visits, gives
+    little to solved points, and nothing to points whose groups have equal returns. A single return counts as mixed.
+    Points are repeated in proportion to v. They are varied in proportion to l and the squared share of their variations
+    that were discoveries: neither failed, nor solved, nor like their origin. Lengths of variations are drawn by the
+    same rule.
 
     Attributes:
-        moves: whether some point's gain was ever proven.
-        reliability: in [0, 1], the share of the possible variance of returns that is not chance when a task is repeated
-            (an intraclass correlation): 1 without noise, 0 where every return is 0 or 1 by chance.
+        moves: True if some point's gain was ever proven.
+        reliability: intraclass correlation in [0, 1]: the share of the possible variance of returns that is not chance
+            when a task is repeated; 1 without noise, 0 if every return is 0 or 1 by chance.
     """
 
     def __init__(self, dimension: int):
@@ -98,7 +99,7 @@ class Points:
         """Add the outcome of a task that is the point ``origin`` or a variation of it (-1: neither).
 
         Args:
-            mixed: whether the returns of its group differ, or it is a single one.
+            mixed: True if the returns of its group differ, or if it has a single return.
         """
         at = int(np.argmax(self._ids == origin)) if origin >= 0 else -1
         if at >= 0 and self._ids[at] != origin:
@@ -156,7 +157,7 @@ class Points:
             self._chance *= 1 - NEWEST
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        """Arrays of what is known of each point, by the name under which it is saved."""
+        """Return the arrays of the points' statistics, by their names in the saved state."""
         arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
         return arrays | {"hits": self._hits, "level": self.level, "value": self.value, "mixed": self._mixed}
 

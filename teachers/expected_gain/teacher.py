@@ -2,8 +2,8 @@
 
 Some teachers take the variance of returns as a sign of progress, but it is largest for pure luck. Others take the
 difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher
-estimates for each place whether its returns rise or fall with practice there, the error of that estimate, and how
-much is left to gain. Tasks come out; returns of single episodes or of groups go in; nothing else is needed.
+estimates for each place the trend of its returns under practice, the error of that estimate, and the remaining gain.
+Tasks come out; returns of single episodes or of groups go in; nothing else is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 from .points import Points
 
-EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws go to what is left to learn instead
+EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws are by the remaining gain instead
 WINDOW, REFIT = 0.05, 0.00375  # shares of the run's outcomes
 SHORTEST, SOONEST = 100, 8  # window and refit of short runs, in outcomes
 RESERVE = 0.05  # least share of the draws for cells, and for points
@@ -78,7 +78,7 @@ class _CellPlaces:
 
     def add(self, records: Sequence[Sequence[float]], returns: Sequence[float], mixed: Sequence[bool]) -> None:
         at = np.arange(self.count, self.count + len(returns)) % len(self.returns)
-        # Where a place comes twice, the later stays.
+        # If the batch is longer than the window, later outcomes overwrite earlier ones.
         self.points[at], self.returns[at], self.mixed[at] = records, returns, mixed
         self.count += len(returns)
 
@@ -178,21 +178,20 @@ def _array(values: Any, *shape: int) -> np.ndarray:
 class Palaestra(Teacher):
     """Practises where practice changes the return by more than chance explains.
 
-    One outcome is one observation, the mean return r of its group. The teacher keeps places, and for each place the
-    returns seen there:
+    One outcome is one observation, the mean return r of its group. The teacher keeps places, and for each place its
+    returns:
 
-    * Of a Discrete, `FiniteTasks` or `discretise`, every arm is a place.
+    * Every arm of a Discrete, `FiniteTasks` or `discretise` is a place.
     * A cube is cut into cells at each fit, by a regression tree on the last ``window`` outcomes: cell boundaries fall
-      where the return changes with the task, and axes that do not matter are not cut (`cut_cells`). Besides, single
-      tasks are kept, repeated and varied (`Points`). Where returns are chance, repeats of one task say little, and
-      cells, which pool many tasks, say more; where they are not, the finer places are better: the points get a share of
-      the draws that follows their reliability.
+      where the return changes with the task, and irrelevant axes are not cut (`cut_cells`). In addition, single tasks
+      are kept, repeated and varied (`Points`). If returns are noisy, cells are more informative, as they pool many
+      tasks; otherwise single points are better. The points' share of the draws therefore follows their reliability.
 
-    Of each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
+    For each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
     weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,
-    e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The longest scale whose
-    interval g_h +- 5 e_h still meets those of all shorter scales is used: long memory while all is steady or noisy,
-    short memory once something has changed. The value of a place is its expected squared gain,
+    e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The teacher uses the longest
+    scale whose interval g_h +- 5 e_h still meets the intervals of all shorter scales: long memory for steady or noisy
+    returns, short memory after a change. The value of a place is its expected squared gain,
 
         v = g^2 + e^2,
 
@@ -200,30 +199,30 @@ class Palaestra(Teacher):
     place loses it because its return stays constant, and a forgotten place regains it. Arms with fewer than 3 outcomes
     have the highest v.
 
-    When no place changes as fast as some once did, following v would follow noise. With G the largest gain that was
-    ever significant (|g| - 4 e; forgotten over the run) and g_max the largest now, places are drawn by
+    When all places change more slowly than the fastest did before, following v would follow noise. With G the largest
+    gain that was ever significant (|g| - 4 e; forgotten over the run) and g_max the largest now, places are drawn by
 
         P(place) = q V v (1 - r) / sum(V v (1 - r)) + (1 - q) V (1 - r) / sum(V (1 - r)),
         q = g_max^2 / (g_max^2 + (G / 20)^2),
 
-    V the volume times the squared share of recent groups whose returns differ, as nothing is gained from the others
-    (single returns count as different; 1 for an arm), r the recent mean return: what is solved is left, and with little
-    change anywhere, places are drawn by what is left to gain. In a cube the task is uniform over the cell widened by
-    ``margin`` of its size on every side, so that the neighbourhood of progress is tried. A share ``floor`` of all
-    proposals is uniform over the space.
+    with V the volume times the squared share of recent groups whose returns differ, as groups of equal returns teach
+    nothing (single returns count as different; 1 for an arm), and r the recent mean return. Solved places are avoided,
+    and with little change anywhere, places are drawn by the remaining gain 1 - r. In a cube the task is uniform over
+    the cell widened by ``margin`` of its size on every side, so that the neighbourhood of progress is tried. A share
+    ``floor`` of all proposals is uniform over the space.
 
     Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
 
-    A cube's densities are those of cells and floor; single points have none, NaN.
+    In a cube, proposals from cells and the floor have a density; repeats and variations of points have NaN.
 
     Args:
         space: ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.
         floor: share of proposals that are uniform.
         window: outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.
         refit: outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for
-            them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of their number if that is
-            more.
-        margin: widening of a drawn cell on every side, as a share of its own sides.
+            them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of the number of arms if
+            that is more.
+        margin: widening of a drawn cell on every side, as a share of the cell's sides.
         scales: outcomes of a place over which its returns are weighted, ascending.
         seed, return_range, max_in_flight: see `Teacher`.
 

@@ -58,18 +58,18 @@ def score_distribution(
     floor: float = 0.0,
     order: np.ndarray | None = None,
 ) -> np.ndarray:
-    """P_S, float64[n], proportional to h(S)^(1 / temperature); uniform where all h are 0. ``scores`` stay as they are.
+    """Compute P_S, float64[n], proportional to h(S)^(1 / temperature), or uniform if all h are 0.
 
     Args:
-        scores: float64[n], n >= 1.
+        scores: float64[n], n >= 1; not modified.
         transform: h. "rank": 1 / rank; "proportional": max(S, 0); "power": max(S, 0) + ``floor``; "softmax": exp(S);
             "match": S (1 - S), for scores that are success rates; "match-rank": 1 / rank of that; "constant": 1.
             Without temperature: "max", the highest score only; "eps-greedy", the highest score with probability
             1 - ``epsilon``, otherwise any level.
         temperature: beta > 0.
-        tempering: "power" as above; "divisor" is h / beta, what minimax did before v0.2.0 (its issue 7): the
-            distribution then does not depend on beta.
-        order: int[n], indices by descending score, where they are known already ("rank" only).
+        tempering: "power" as above; "divisor" is h / beta, as in minimax before v0.2.0 (its issue 7): the distribution
+            then does not depend on beta.
+        order: int[n], indices by descending score, if they are known already ("rank" only).
     """
     exponent = 1.0 if tempering == "divisor" else 1.0 / temperature
     if transform in ("max", "eps-greedy"):
@@ -131,9 +131,9 @@ class Entry:
 class LevelBuffer:
     """At most ``capacity`` levels with scores.
 
-    A new level takes a free slot; once there is none, it takes the slot of the level with the smallest replay weight
-    (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if its own score is
-    higher, and is dropped otherwise. Replay weights are not recomputed within a batch of new levels: an inserted level
+    A new level takes a free slot. In a full buffer it replaces the level with the smallest replay weight
+    (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if the new score is
+    higher; otherwise it is dropped. Replay weights are not recomputed within a batch of new levels: an inserted level
     gets the weight that its rank by score had before the batch.
 
     Args:

@@ -1,7 +1,7 @@
-"""Prioritized level replay and its descendants: one teacher, of which the published methods are settings.
+"""Prioritized level replay and its descendants: one teacher; the published methods are settings of it.
 
-A proposal is a level generated anew, one replayed from a buffer by score and staleness, or an edit of one replayed
-lately. Outcomes give levels scores (see `scores`) and places in the buffer (see `buffer`).
+A proposal is a new level from the generator, a level replayed from a buffer by score and staleness, or an edit of a
+recently replayed level. Outcomes determine the levels' scores (see `scores`) and slots in the buffer (see `buffer`).
 """
 
 from __future__ import annotations
@@ -25,37 +25,38 @@ ATTEMPTS = 10  # generated at most, until one is not in the buffer
 
 
 class LevelTeacher(Teacher):
-    """Replays levels by a score of what can still be learned on them; by default robust prioritized level replay.
+    """Replays levels by a score of their learning potential; by default robust prioritized level replay.
 
-    Every proposal decides for itself whether to replay; the replayed ones of a batch are drawn independently from the
-    weights at its start, so that one level may come several times. Until the buffer is filled to ``min_fill`` nothing
-    is replayed; once it holds every level of a finite space nothing is generated. Levels that are evaluated only carry
-    ``train=False``. Most scores use a critic's measurements (see `Outcome.extras`) and fall back on returns without
-    them.
+    Each proposal is a replay or not, independently of the others. The replayed levels of a batch are drawn
+    independently from the weights at its start, so that one level can occur several times. Replay starts once the
+    buffer is filled to ``min_fill``; generation ends once it holds every level of a finite space. Levels that are only
+    evaluated carry ``train=False``. Most scores use a critic's measurements (see `Outcome.extras`) and fall back on
+    returns without them.
 
     Args:
-        space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level is then the same
-            down to its seed).
+        space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level then has the same
+            seed, too).
         score: one of `LEVEL_SCORES`.
         transform, temperature, tempering, staleness, priority: of the replay distribution and the buffer, see
             `LevelBuffer`.
-        capacity: levels kept; never more than a finite space has.
+        capacity: largest number of levels kept; at most the size of a finite space.
         replay_rule: probability of replay: "fixed" is ``replay_prob``; "proportionate" the filled share of the buffer,
             at most ``replay_prob``.
         min_fill: share of the buffer that must be filled before anything is replayed.
         train_on_new: False is the robust rule (PLR-perp): new levels are evaluated only, and the student learns on
             replayed ones.
         smoothing: step size in (0, 1] of a level's score towards its latest.
-        edits: edits that make one new level of a replayed one (ACCEL); 0 makes none. Edited levels are evaluated only.
-        edit_batch: outcomes of replays after which as many edited levels are proposed.
-        parents: the easiest levels of that batch, by mean return minus score, take turns as parents. (dcd's sort goes
-            the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)
+        edits: number of edits that turn a replayed level into a new one (ACCEL); 0 disables editing. Edited levels are
+            only evaluated.
+        edit_batch: number of replay outcomes after which the same number of edited levels is proposed.
+        parents: number of parents: the easiest levels of the edit batch, by mean return minus score, in turn. (dcd
+            sorts the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)
         score_weight: factor on the second term of the score "traced".
         co_learnability: factor on the mean fall of scores between two visits in one batch of outcomes; the product is
             added to the scores of the levels replayed in the batch before (TRACED).
-        resample: (N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then come T
-            outcomes of training, levels not replayed being new and not kept. Counted in outcomes, so that lost ones do
-            not stall it; evaluations that come late are still offered to the buffer.
+        resample: (N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then T training
+            outcomes follow, on replayed levels and on new levels that are not kept. Rounds are counted in outcomes, so
+            that lost proposals do not stall them; late evaluations are still offered to the buffer.
         rollouts: `Proposal.n` of all proposals; None leaves it to the learner.
         seed, return_range, max_in_flight: see `Teacher`.
 

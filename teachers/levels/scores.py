@@ -30,9 +30,9 @@ class Visit:
 
     Attributes:
         returns: float64[n] in [0, 1].
-        value: V, the baseline of the returns where the extras hold no critic's value.
+        value: V, the baseline of the returns if the extras hold no critic's value.
         best: the best return of all visits to the level, this one included.
-        rate: success rate of this visit, or of all visits where this one is a single episode.
+        rate: success rate of this visit, or of all visits if this one is a single episode.
         extras: the learner's measurements, averaged over the returns, in units of [0, 1].
         weight: factor on the second term of scores that have two.
         rng: generator for random scores.
@@ -47,7 +47,7 @@ class Visit:
     rng: np.random.Generator
 
     def measurement(self, name: str, otherwise: float | np.ndarray) -> float:
-        """Return the extra ``name`` or, where there is none, the mean of ``otherwise``."""
+        """Return the extra ``name``, or the mean of ``otherwise`` if it is missing."""
         if name in self.extras:
             return self.extras[name]
         return float(otherwise.sum()) / len(otherwise) if isinstance(otherwise, np.ndarray) else otherwise
@@ -55,8 +55,8 @@ class Visit:
 
 @dataclass(frozen=True)
 class LevelScore:
-    """A score: its function, its paper, the extras without which it cannot be computed, and those for which the returns
-    stand in."""
+    """Registered score: its function and paper, the extras that it requires (``needs``), and the extras that returns
+    can replace (``uses``)."""
 
     of: Callable[[Visit], float]
     paper: str

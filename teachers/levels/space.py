@@ -44,7 +44,7 @@ class LevelSpace(ABC):
 
     @abstractmethod
     def mutate(self, level: Any, edits: int, rng: np.random.Generator) -> Any:
-        """The level after ``edits`` random edits; the one given stays as it is."""
+        """Return a copy of the level after ``edits`` random edits."""
 
     @abstractmethod
     def task(self, level: Any, rng: np.random.Generator) -> Any:
@@ -71,10 +71,10 @@ class Levels(LevelSpace):
     Args:
         name: identifies the space in saved states; change it when the functions change.
         generate: ``generate(rng)`` gives a task, JSON-able (NumPy arrays become lists).
-        mutate: ``mutate(task, rng)`` gives the task after one edit; it may change the one it is given, which is a copy.
+        mutate: ``mutate(task, rng)`` returns the task after one edit; it may edit its argument, a copy, in place.
             Without it there are no edits.
-        key: ``key(task)`` gives a text, equal for tasks that are the same level; the task as JSON without it.
-        size: number of levels that the generator can make, where that is known.
+        key: ``key(task)`` returns a text that is equal for equal levels; by default the task as JSON.
+        size: number of levels that the generator can make, if known.
 
     Raises:
         InputError: size is no positive whole number; later, a task that is not JSON-able.
@@ -119,9 +119,9 @@ class Levels(LevelSpace):
 class CubeLevels(LevelSpace):
     """The points of a cube, uniform when new.
 
-    An edit changes one random axis: by one value up or down where it takes finitely many (back from the end), by a
-    normal step of standard deviation 0.1 otherwise, clipped to the range. Several edits change as many different axes
-    where there are enough.
+    An edit changes one random axis: a finite axis by one value up or down (reflected at the ends), a continuous axis by
+    a normal step of standard deviation 0.1, clipped to the range. Several edits change different axes if there are
+    enough.
     """
 
     def __init__(self, cube: Cube):

@@ -41,11 +41,11 @@ def estimate_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
 
 
 def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
-    """float64[T] <= 0: n-step advantages against the highest value that the critic assigned along the way (maximised
-    negative advantage, arXiv 2601.14957).
+    """Compute float64[T] <= 0, n-step advantages against the highest value that the critic assigned along the way
+    (maximised negative advantage, arXiv 2601.14957).
 
-    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages that forget any surplus; they are averaged
-    with the weights (1 - lam) lam^n, the last step of the episode keeping all that is left.
+    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages without any surplus. They are averaged with
+    the weights (1 - lam) lam^n; the last step of the episode gets all remaining weight.
     """
     deltas = td_errors(rewards, values, dones, gamma)
     total, steps = np.zeros_like(deltas), len(deltas)
@@ -91,7 +91,7 @@ CRITIC_EXTRAS = frozenset(
 def measurements(
     rewards: Any, values: Any, dones: Any, gamma: float, lam: float, probabilities: Any | None = None
 ) -> dict[str, float]:
-    """One trajectory's extras by name: "value_l1", "positive_value_loss", "signed_value_loss", "one_step_td",
+    """Compute a trajectory's extras: "value_l1", "positive_value_loss", "signed_value_loss", "one_step_td",
     "mean_value", "negative_advantage" (a sum, the others are means over steps); with the policy's ``probabilities``
     (float64[T, actions]) also "policy_entropy", "least_confidence" and "min_margin".
     """

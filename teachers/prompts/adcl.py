@@ -23,11 +23,10 @@ from .screening import ScreeningTeacher
 
 
 def inversion_ratio(reference: Sequence[int], current: Sequence[int]) -> float:
-    """Share of pairs that stand the other way round: 0 for the same order, 1 for the reverse (NIR in the paper).
+    """Compute the share of inverted pairs: 0 for the same order, 1 for the reverse (NIR in the paper).
 
     Args:
-        reference, current: two orders of the same distinct items, at least 0 of them; fewer than two give 0. Takes
-            O(n log^2 n).
+        reference, current: two orders of the same distinct items; fewer than two items give 0. Takes O(n log^2 n).
 
     Raises:
         InputError: the items differ.
@@ -41,8 +40,8 @@ def inversion_ratio(reference: Sequence[int], current: Sequence[int]) -> float:
     ranks, inverted, n = by_item[at], 0, len(before)
     if n < 2:
         return 0.0
-    # Two ranks are told apart by their highest differing bit. With ranks grouped by the bits above (order kept within
-    # a group), the pairs that bit inverts are a 1 before a 0 of the same group.
+    # The order of two ranks is decided by their highest differing bit. Group the ranks by the bits above it, keeping
+    # the order within a group. The pairs inverted by this bit are then a 1 before a 0 of the same group.
     for bit in reversed(range(int(n).bit_length())):
         group, ones = ranks >> (bit + 1), (ranks >> bit) & 1
         ones_before = np.cumsum(ones) - ones
@@ -55,17 +54,16 @@ def inversion_ratio(reference: Sequence[int], current: Sequence[int]) -> float:
 class ADCL(ScreeningTeacher):
     """Adaptive difficulty curriculum: chunks from easy to hard, the next chunk sorted anew before it starts.
 
-    When the last prompt of a chunk is proposed, all prompts of the next are proposed with ``train=False``; whatever
-    rates have come in by the time a prompt is due decide the order of those that remain in its chunk. The teacher does
-    not wait for them: a learner whose batches divide the chunks, and who plays the screening proposals before it asks
-    for more, gets the paper's order exactly. After the last chunk the first follows, which is then estimated anew as
-    well.
+    After the last prompt of a chunk, all prompts of the next chunk are proposed with ``train=False``. Whenever a prompt
+    is due, the remaining prompts of its chunk are sorted by the pass rates received so far. The teacher does not wait
+    for rates: the paper's exact order needs a learner whose batch size divides the chunks, and which plays the
+    screening proposals before it asks for more. After the last chunk the first one follows, estimated again.
 
-    A prompt's first difficulty is ``pool.difficulty``; give 1 - the base model's pass rate there for the paper's.
+    A prompt's initial difficulty is ``pool.difficulty``; the paper takes 1 - pass rate of the base model.
 
     Args:
-        chunks: how many chunks; at most one per prompt (no number is published where we screened; 8 is our choice).
-        probe: estimate the next chunk by rollouts made for it. Without, the rates that training gave decide, which
+        chunks: number of chunks; at most one per prompt (no number is published where we screened; 8 is our choice).
+        probe: estimate the next chunk by rollouts made for it. Without it, the pass rates in training decide, which
             first have an effect in the second pass.
         screen: rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return
             moves the estimate by 1 / screen of the way.

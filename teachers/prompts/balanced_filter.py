@@ -1,7 +1,7 @@
 """Online difficulty filtering: practise prompts whose pass rate lies strictly between two bounds (arXiv 2504.03380).
 
-The batch is always full: what is left out is replaced by the next prompt. The paper bounds the gain of a prompt by
-p (1 - p) / (2 beta^2); that is the leading term for a large beta of the exact KL, which `gain` gives, and no bound.
+The batch is always full: a filtered prompt is replaced by the next one. The paper bounds the gain of a prompt by
+p (1 - p) / (2 beta^2). This is no bound but the leading term, for a large beta, of the exact KL, which `gain` computes.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ def gain(rate: float, beta: float) -> float:
 class BalancedFilter(PromptTeacher):
     """Keeps to prompts whose latest group pass rate lies inside a band; all others are put off, not deleted.
 
-    Prompts take turns: those never tried and those inside the band come whenever it is their turn. One outside waits
-    for ``pause`` further passes, as a rate of 0 from few rollouts is weak evidence (0 of 8 happens 43 times in
-    100 at p = 0.1). Outside for ``sure`` rollouts in a row, it retires and only comes in the share ``review``, or when
-    there is nothing else. One group inside the band brings it back.
+    Prompts take turns. Untried prompts and prompts inside the band are proposed at every turn. A prompt outside the
+    band waits for ``pause`` further passes, as a rate of 0 from few rollouts is weak evidence (0 of 8 happens 43 times
+    in 100 at p = 0.1). After ``sure`` rollouts in a row outside, it retires: it is proposed only in the share
+    ``review``, or when no other prompt is left. One group inside the band brings it back.
 
     Proposals carry ``meta["band"]``: a learner that filters trains on the group only if its rate lies inside, and asks
     for more until its batch is full.
 
     Args:
-        low, high: the open band. The paper's best are 0.3 to 0.7 and 0.2 to 0.8; 0 and 1 only leave out what has no
+        low, high: the open band. The paper's best are 0.3 to 0.7 and 0.2 to 0.8; 0 and 1 only leave out prompts without
             variance.
         pause: passes through the pool that a prompt outside the band waits, at least 0 (our choice).
-        sure: rollouts in a row outside the band after which a prompt retires; None never retires any. With 32, one of
-            p = 0.1 is retired unseen 3 times in 100 (our choice).
+        sure: rollouts in a row outside the band after which a prompt retires; None disables retirement. With 32, a
+            prompt of p = 0.1 retires without any success 3 times in 100 (our choice).
         review: share of proposals for retired prompts, while there are any (our choice).
         group: single returns that make a group.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.

@@ -29,22 +29,22 @@ MODES = {"hard_only": ("simplify",), "medium_only": ("diversify",), "both": ("si
 class CLPO(PromptTeacher):
     """Passes over the prompts, and requests rewritten ones where the last accuracy was low or medium.
 
-    Each group of an original prompt grades it by its accuracy: hard up to 0.3, medium up to 0.7, easy above. A hard one
-    is proposed again with ``meta["rewrite"] = "simplify"``, a medium one with "diversify"; rewritten prompts make up at
-    most half of the proposals, the others come in shuffled passes over the list. (The paper rewrites within the step; a
-    teacher that never waits proposes it in the next.) ``meta["kl_scale"]`` is what to multiply the KL coefficient by:
-    0.5 for a prompt last seen as hard, else 1.
+    Each group of an original prompt grades the prompt by accuracy: hard up to 0.3, medium up to 0.7, easy above. A hard
+    prompt is proposed again with ``meta["rewrite"] = "simplify"``, a medium one with "diversify". Rewritten prompts are
+    at most half of the proposals; the others come in shuffled passes over the list. (The paper rewrites within the
+    step; a teacher never waits, so it proposes the rewriting in the next step.) ``meta["kl_scale"]`` is a factor on the
+    KL coefficient: 0.5 for a prompt last graded as hard, else 1.
 
-    A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy. Where
-    the learner refused the rewriting and showed the original (`Outcome.done`), it is one more group of that.
+    A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy. If
+    the learner refused the rewriting and showed the original (`Outcome.done`), the group counts for the original.
 
     Args:
         space, bins: see `PromptTeacher`.
-        mode: which prompts are rewritten: "hard_only", "medium_only" or "both".
+        mode: grades that are rewritten: "hard_only", "medium_only" or "both".
         hard, medium: the highest accuracies of a hard and of a medium prompt, 0 <= hard < medium <= 1.
         hard_kl: ``kl_scale`` of hard prompts, in [0, 1].
         group: single returns that make a group; the paper rolls out 4.
-        queue: prompts that wait to be rewritten, at most; the oldest give way.
+        queue: largest number of prompts that wait to be rewritten; the oldest are dropped first.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

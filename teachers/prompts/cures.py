@@ -1,8 +1,8 @@
 """CurES (arXiv 2510.01037): prompts in proportion to exp(sqrt(p(1-p)) / tau).
 
-The paper bounds the gain of one policy step on a prompt by the standard deviation sqrt(p(1-p)) of its reward, so that
-prompts are drawn, and rollouts shared out, by that number. In go the successes of each group, out come proposals; with
-``rollouts`` also how many episodes each gets.
+The paper bounds the gain of one policy step on a prompt by the standard deviation sqrt(p(1-p)) of its reward. Prompts
+are therefore drawn, and rollouts allocated, by that number. The successes of each group go in; proposals come out, with
+``rollouts`` also their numbers of episodes.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class CurES(PromptTeacher):
     """Draws prompts by the softmax of the estimated standard deviation of their reward.
 
     Success rates are means of a Beta posterior that every group updates. The paper probes each prompt with four
-    rollouts first; here one never seen has the prior's mean, 1/2, at which the weight is highest.
+    rollouts first; here an unseen prompt has the prior's mean, 1/2, at which the weight is highest.
 
     Args:
         space, bins: see `PromptTeacher`.
-        tau: temperature > 0. No value is published that would matter (see `temperature`); 0.1 makes a prompt of rate
-            0.5 seven times as likely as one of rate 0.1.
-        temperature: "fixed" is tau for all; "released" follows the released code, where each prompt has its own,
-            (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a percent.
+        tau: temperature > 0. No value with a noticeable effect is published (see `temperature`); 0.1 makes a prompt of
+            rate 0.5 seven times as likely as one of rate 0.1.
+        temperature: "fixed" uses tau for all prompts; "released" follows the released code, where each prompt has the
+            temperature (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a percent.
         prior: (alpha, beta) of the posterior, both positive.
-        subsets: number of disjoint subsets that the prompts are split into, of which one is in use at a time; the paper
-            has 15. The posterior starts afresh with each.
-        batches: batches observed until the next subset is taken (after the last the first again).
-        rollouts: mean number of rollouts of a proposal, which are then shared out within each batch by the same
-            standard deviation, two at least; None leaves n open.
+        subsets: number of disjoint subsets of the prompts, used one at a time; the paper has 15. The posterior starts
+            afresh with each subset.
+        batches: batches observed before the next subset is taken (the first again after the last).
+        rollouts: mean number of rollouts of a proposal; they are allocated within each batch by the same standard
+            deviation, at least two per proposal. None leaves n open.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -33,7 +33,7 @@ class DifficultyPool(PromptTeacher):
     Args:
         pools: name -> (threshold, weight): inclusive highest mean return in [0, 1], and weight >= 0 of each prompt in
             the pool.
-        group: single returns that make a group; 1 takes each as it is.
+        group: single returns that make a group; 1 takes each return as a group.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:
@@ -62,7 +62,7 @@ class DifficultyPool(PromptTeacher):
         if isinstance(group, bool) or not isinstance(group, int) or group < 1:
             raise InputError(f"group={group!r} must be a whole number of at least 1.")
         self.names, self._thresholds = [name for _, name in ordered], thresholds
-        self._pool_weights = np.append(weights, 1.0)  # the last is for what was never seen
+        self._pool_weights = np.append(weights, 1.0)  # the last weight is for unseen prompts
         settings = {"pools": [[name, *pool] for pool, name in ordered], "group": group}
         super().__init__(space, bins=bins, settings=settings, **common)
         self.rates = np.full(self.pool.n, UNSEEN)

@@ -65,9 +65,9 @@ def logit(rate: np.ndarray) -> np.ndarray:
 class DOTS(ScreeningTeacher):
     """Difficulty-targeted selection: rates predicted from reference prompts, draws from softmax(-|p - target| / tau).
 
-    First, and after every ``period`` prompts trained on, ``reference`` random prompts are proposed with
-    ``train=False``. The prediction is renewed whenever a further quarter of their rates has come in, and is the target
-    itself, that is uniform choice, before the first quarter. Draws are without replacement within a batch.
+    At the start, and after every ``period`` prompts trained on, ``reference`` random prompts are proposed with
+    ``train=False``. The prediction is renewed whenever a further quarter of their rates has arrived. Before the first
+    quarter every prediction is the target, so the choice is uniform. Draws are without replacement within a batch.
 
     The paper attends by a learned embedding and predicts scale and shift by a trained layer; here a Gaussian kernel on
     ``pool.features`` attends, and scale and shift are fitted to the references, each predicted from the others.
@@ -75,9 +75,9 @@ class DOTS(ScreeningTeacher):
     Args:
         target: success rate aimed at.
         tau: temperature > 0. At the released script's 1e-3 the choice is nearly always the k nearest.
-        reference: prompts in a reference set (256 in the paper); a quarter of the list where that is less.
+        reference: prompts in a reference set (256 in the paper); a quarter of the list if that is less.
         period: prompts trained on from one set to the next (the paper renews it every 2 steps; 1024 is our choice).
-        width: of the kernel, in features scaled by sqrt(d) (0.1 is our choice).
+        width: width of the kernel, in features scaled by sqrt(d) (0.1 is our choice).
         screen: rollouts of a reference prompt. Single outcomes are taken as rates: the kernel averages them.
         n: rollouts of a training proposal.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.

@@ -23,22 +23,22 @@ from .generation import Generate, Seed, TaskSource, Writer
 class Eva(Teacher):
     """Draws tasks in proportion to the gap between their best return and a baseline, and evolves them.
 
-    Each proposal is, with probability `fresh`, uniform over the original space (origin "explore"); else a task of the
-    memory, drawn in proportion to its gap, is proposed again ("replay") or, with probability `evolve`, a variant of it
-    ("edit"). Where no gap is above 0 all are uniform. On a list without a generator there are no variants, and the
-    teacher only reweights it.
+    With probability `fresh`, a proposal is uniform over the original space (origin "explore"). Otherwise a task is
+    drawn from memory in proportion to its gap, and the task itself ("replay") or, with probability `evolve`, a variant
+    ("edit") is proposed. If no gap is above 0, the draw is uniform. On a list without a generator there are no
+    variants, and the teacher only reweights the list.
 
-    A task known by a single return has no gap; it counts as the average of the others until there is a second.
+    A task with a single return has no gap yet; until the second return it counts with the average gap of the others.
 
     Args:
         space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
         generator: makes a variant, see `generation`; None steps along the axes. It is no part of a saved state.
-        baseline: what is taken from the best return: "min", the worst (the paper's choice), or "mean", the mean.
+        baseline: return subtracted from the best one: "min", the worst (the paper's choice), or "mean", the mean.
         fresh: in (0, 1]. The paper mixes evolved with old prompts; no share is published.
         evolve: in [0, 1].
         step: size of the steps along the axes, see `TaskSource`.
         group: latest single returns that are kept as a task's group.
-        capacity: tasks in memory; the one of the smallest gap gives way.
+        capacity: tasks in memory; the task with the smallest gap is dropped first.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

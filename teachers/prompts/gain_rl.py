@@ -31,12 +31,12 @@ class GainRL(PromptTeacher):
     batch with success rate a and mean angle signal c, mu <- mu + clip(step / 2 tanh(alpha (a - beta)) + step / 2
     tanh(alpha c), 0, step): it never moves back. The move comes before the next draw; the released code draws with the
     mu before. c is the mean of the extra "angle_concentration" (the mean cosine among the hidden states of the
-    question's tokens, plus 8 times that with the prefix's); where that is absent, c = 0, and the window stands still
-    up to a = beta. With it, the window moves from a > beta - c on.
+    question's tokens, plus 8 times their mean cosine with the prefix's); without it, c = 0, and the window stands still
+    up to a = beta. With it, the window moves once a > beta - c.
 
     Args:
-        signal: float per prompt, largest first in the order (the paper's is the angle concentration); None sorts by
-            ``pool.difficulty``, easiest first. Ties are settled at random.
+        signal: float per prompt; prompts are ordered by falling signal (the paper takes the angle concentration). None
+            sorts by ``pool.difficulty``, easiest first. Ties are broken at random.
         sigma: width of the window in ranks; None gives the same share of the list as the paper's 1000 of about 7,500.
         step: largest step of mu in ranks; None as sigma.
         alpha, beta: sensitivity, and the success rate that alone does not move mu.

@@ -54,8 +54,8 @@ def describe_axes(space: Any) -> str:
 def as_generator(generator: Generate | Writer | None, request: str = REQUEST) -> Generate | None:
     """Turn a generator into a callable of (task, rng).
 
-    An agent receives ``request`` with the task in it; its answer is parsed as JSON, in a block or not, or kept as text
-    where it is none.
+    An agent receives ``request`` with the task in it. Its answer is parsed as JSON, in a block or not; other answers
+    are kept as text.
     """
     if generator is None or (callable(generator) and not isinstance(generator, Writer)):
         return generator
@@ -65,7 +65,7 @@ def as_generator(generator: Generate | Writer | None, request: str = REQUEST) ->
 
     def generate(task: Any, rng: np.random.Generator) -> Any:
         info = {"episode_seed": int(rng.integers(2**31))}
-        writer.reset([0])  # each request is a conversation of its own
+        writer.reset([0])  # each request starts a new conversation
         answer = writer.act([request.replace("{task}", task_key(task))], [info])[0]
         found = _BLOCK.search(answer) if isinstance(answer, str) else None
         try:
@@ -123,7 +123,7 @@ class TaskSource:
         return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()
 
     def variant(self, seed: Seed, rng: np.random.Generator) -> Seed | None:
-        """A new task like that of ``seed``; None where none could be made."""
+        """Make a variant of the task of ``seed``; None if no variant could be made."""
         if self.generator is None:
             return None if self.arms is not None else self._step(np.array(seed), rng).tolist()
         task = self.generator(self.task(seed, rng), rng)
@@ -142,7 +142,7 @@ class TaskSource:
             return None
 
     def index(self, seed: Seed) -> int:
-        """On a list: the place of a seed's task, or of the one that it was made from."""
+        """Return the list index of a seed's task, or for a variant the index of its origin."""
         return int(seed["near"] if isinstance(seed, dict) else seed)  # pyright: ignore[reportArgumentType]
 
     def places(self, seeds: list[Seed]) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Training on unsolved prompts only: those whose latest greedy answer was wrong (SELF, arXiv 2510.02230).
+"""Training on unsolved prompts only: prompts whose latest greedy answer was wrong (SELF, arXiv 2510.02230).
 
-Reinforcing what a model already answers right sharpens it there and takes coverage from elsewhere; the paper decodes
-each prompt of a step greedily and drops those that come out right. Here an attempt is a proposal of one evaluation
-episode, and only what failed it is proposed for training.
+Reinforcing prompts that a model already solves sharpens it there and reduces coverage elsewhere. The paper decodes each
+prompt of a step greedily and drops solved prompts. Here an attempt is a proposal of one evaluation episode, and only
+failed prompts are proposed for training.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from .screening import StreamTeacher
 
 @register("greedy-fail")
 class GreedyFail(StreamTeacher):
-    """Probes prompts with one greedy attempt each and trains on those that failed it.
+    """Probes prompts with one greedy attempt each and trains on the failed prompts.
 
     A probe is a proposal of n=1 with ``train=False`` and ``meta={"greedy": True}``, in shuffled passes over the list. A
     failed prompt waits for its turn, is proposed once for training, and is then probed again with the others: samples
     drawn in training are no evidence about the greedy answer. Failed prompts come first in a batch, probes fill the
     rest, so that a student who solves everything is only ever evaluated.
 
-    Probes of a prompt that was probed before show what practice on the others does to it: the metric "lost" is the
-    share of the prompts solved at their last probe but one that failed the last, "gained" the share of those failed
-    that were solved then (see also `teachers.interference`).
+    Repeated probes of a prompt show the effect of practice on the others. The metric "lost" is the share of prompts
+    solved at the last probe but one that failed at the last; "gained" is the share of failed prompts that were solved
+    at the last (see also `teachers.interference`).
 
     Args:
         space, bins: see `PromptTeacher`.
         n: rollouts of a training proposal; the paper has 8.
-        solved: an attempt failed where its success (or its return mapped to [0, 1], where the environment does not
-            report success) is below this.
+        solved: threshold of success: an attempt failed if its success (or its return mapped to [0, 1], if the
+            environment does not report success) is below it.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -23,19 +23,19 @@ from .prompt_teacher import PromptTeacher
 class GRESO(PromptTeacher):
     """Goes through the prompts in turn and skips one with probability 1 - p^z after z groups without variance.
 
-    A group without variance is too easy where its returns lie above 1/2, else too hard; z counts groups of one side in
-    a row, and one with variance sets it to 0. At z = 0 nothing is skipped. Skipped turns are drawn as geometric waiting
-    times, so that a proposal costs the same however many are skipped.
+    A group without variance is too easy if its returns are above 1/2, else too hard. z counts such groups of one side
+    in a row; a group with variance resets it to 0. At z = 0 nothing is skipped. Skipped turns are drawn as geometric
+    waiting times, so that the cost of a proposal does not depend on the number skipped.
 
     Args:
-        p_easy, p_hard: first probabilities of the two sides.
+        p_easy, p_hard: initial probabilities of the two sides.
         target: share of all groups that may be without variance: one third of it too easy, two thirds too hard, as in
             the released code.
-        step: by which each p falls where its share is reached, and rises where it is not.
+        step: change of each p: it falls if its share is reached, and rises otherwise.
         bounds: lowest and highest p (the released code's).
         floor: least probability of a try, as in the released code; 0 follows the paper's formula.
-        batch: groups that make one step of the controller. One call of `observe` makes at most one, of all its groups;
-            where it brings fewer, they are collected (64 is our choice).
+        batch: groups per step of the controller. One call of `observe` makes at most one step, from all its groups;
+            smaller calls are collected (64 is our choice).
         group: single returns that make a group.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 

@@ -24,14 +24,14 @@ from .screening import Pilot
 class HistoryVariance(PromptTeacher):
     """Repeats the prompts whose success rate varied most over a pilot.
 
-    Where outcomes carry single returns, the history is of those, and the score becomes about sqrt(p (1 - p)).
+    If outcomes carry single returns, the history consists of these, and the score becomes about sqrt(p (1 - p)).
 
     Args:
-        top: prompts kept after the pilot; more than the pool has means all. The paper studies 1, 2, 4, 16, up to
-            1,209; 16 here is our choice.
+        top: prompts kept after the pilot; a number above the pool's size keeps all. The paper studies 1, 2, 4, 16, up
+            to 1,209; 16 here is our choice.
         pilot: rates of each prompt before the choice, at least 2 (the paper's pilot is a full run of 500 steps).
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`. After the pilot, a batch repeats prompts
-            in turn where it asks for more than ``top``.
+            in turn if it asks for more than ``top``.
 
     Raises:
         InputError: an option out of range.

@@ -1,9 +1,9 @@
-"""PUDF (arXiv 2408.05326): train on what the learner is able to, by the one-parameter model of item response theory.
+"""PUDF (arXiv 2408.05326): train on prompts within the learner's ability, by one-parameter item response theory.
 
 A prompt has a difficulty b, the learner an ability theta, and the chance of success is sigmoid(theta - b).
 Difficulties are fitted beforehand from a crowd of weaker learners (`fit_difficulties`), or come from
-``pool.difficulty``; the ability is estimated from the latest answers. In go successes, out come prompts that are not
-too hard for that ability.
+``pool.difficulty``; the ability is estimated from the latest answers. Successes go in; prompts that are not too hard
+for that ability come out.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class PUDF(PromptTeacher):
         space, bins: see `PromptTeacher`.
         crowd: answers of weaker learners, float[learners, n], 1 right, 0 wrong, NaN not asked, from which
             difficulties are fitted; None takes the logit of ``pool.difficulty``.
-        target: the chance of success that the hardest prompt may have: b <= theta + ln(1/target - 1). The paper's rule
+        target: least chance of success of an admitted prompt: b <= theta + ln(1/target - 1). The paper's rule
             b <= theta is 1/2.
         band: (lower, upper), to train on theta + lower <= b <= theta + upper instead; ``target`` then has no effect.
-        least: prompts to choose from at least: where the rule admits fewer, those nearest to what it admits join.
+        least: least number of prompts to choose from; if the rule admits fewer, the nearest other prompts join.
         window: latest outcomes from which the ability is estimated, as it changes; the paper estimates on a probe set
             before each epoch.
         seed, return_range, max_in_flight: see `Teacher`.
@@ -94,7 +94,7 @@ class PUDF(PromptTeacher):
         self.ability = 0.0
 
     def _excess(self) -> np.ndarray:
-        """float64[n] >= 0: how far each difficulty lies outside what is admitted."""
+        """Compute float64[n] >= 0, the distance of each difficulty from the admitted range."""
         gap = self.difficulties - self.ability
         if self.band is None:
             return np.maximum(gap - math.log(1 / self.target - 1), 0.0)
@@ -161,11 +161,11 @@ def fit_ability(
 
 
 def fit_difficulties(crowd: Any, *, deviation: float = 3.0, tolerance: float = 1e-6) -> np.ndarray:
-    """Difficulties of items from a crowd's answers, by the one-parameter model.
+    """Fit the difficulties of items to a crowd's answers, by the one-parameter model.
 
-    The posterior mode over abilities (standard normal, as in the paper) and difficulties (normal of standard deviation
-    ``deviation``; wide, so that an item that nobody solves is hard but not infinitely so), by Newton steps on the one
-    and the other in turn. The paper fits the same model by variational inference.
+    The result is the posterior mode over abilities (standard normal prior, as in the paper) and difficulties (normal
+    prior of standard deviation ``deviation``; wide, but it keeps an item that nobody solves finite). Newton steps
+    alternate between abilities and difficulties. The paper fits the same model by variational inference.
 
     Args:
         crowd: float[learners, n], 1 right, 0 wrong, NaN not asked.
@@ -175,7 +175,7 @@ def fit_difficulties(crowd: Any, *, deviation: float = 3.0, tolerance: float = 1
         float64[n].
 
     Raises:
-        InputError: not such a matrix.
+        InputError: ``crowd`` is no matrix of this form.
     """
     answers = np.asarray(crowd, dtype=np.float64)
     if answers.ndim != 2 or not answers.size or not (np.isnan(answers) | ((answers >= 0) & (answers <= 1))).all():

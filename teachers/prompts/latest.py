@@ -19,8 +19,8 @@ class LatestGroups:
         group: single episodes that make a group.
 
     Attributes:
-        rate: float64[n], NaN where no group is complete yet.
-        size: int64[n], episodes in that group, 0 where there is none.
+        rate: float64[n], NaN before the first complete group.
+        size: int64[n], episodes in the latest group, 0 before the first.
     """
 
     def __init__(self, n: int, group: int):

@@ -29,17 +29,17 @@ def success_variance(rate: Any) -> Any:
 class LILO(StreamTeacher):
     """Screen ``factor`` times as many prompts as it trains on, and train on those with the largest p (1 - p).
 
-    Screening proposals go through the list in turn until ``factor * batch`` prompts have a pass rate. The ``batch``
-    most learnable of these are then proposed for training, ties in random order, and all rates are forgotten, so that
-    no rate older than one pool decides. A prompt may never give a valid episode: once any other prompt was rated three
-    times, the pool consists of the prompts that have a rate. While outcomes are outstanding, further prompts are
-    screened; a learner therefore asks for proposals until it has a batch with ``train=True``. ``meta["joins"]`` of a
-    training proposal holds the ids of the proposals that screened its prompt, whose rollouts join its group.
+    Screening proposals go through the list in turn until ``factor * batch`` prompts, the pool, have a pass rate. The
+    ``batch`` most learnable prompts of the pool are then proposed for training, ties in random order, and all rates are
+    forgotten, so that only rates of the current pool count. A prompt may never give a valid episode: once any other
+    prompt was rated three times, the pool consists of the prompts that have a rate. While outcomes are outstanding,
+    further prompts are screened; a learner therefore asks for proposals until it has a batch with ``train=True``.
+    ``meta["joins"]`` of a training proposal holds the ids of its screening proposals, whose rollouts join its group.
 
     Args:
         batch: prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In a
             short list the pool is the whole list.
-        factor: size of the pool over that of the batch (4 in the paper).
+        factor: ratio of pool size to batch size (4 in the paper).
         screen: rollouts that screen a prompt (8 in the paper); single outcomes are collected up to that number.
         n: rollouts of a training proposal.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
@@ -68,7 +68,7 @@ class LILO(StreamTeacher):
         self._pool_size = min(int(factor) * int(batch), self.pool.n)
         self._batch_size = max(self._pool_size // int(factor), 1)
         self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, how often rated
-        self._learnability = [0.0, 0.0]  # means over the last pool and over what was chosen of it
+        self._learnability = [0.0, 0.0]  # means over the last pool and over its chosen prompts
 
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         times = self._candidates[task][2] if task in self._candidates else 0

@@ -23,12 +23,12 @@ from .prompt_teacher import PromptTeacher
 class KalmanRates:
     """A Gaussian posterior of the success rate of each of n tasks, which drifts between observations.
 
-    Every batch adds ``drift`` to all variances, up to that of a uniform rate, 1/12. A rate r of m episodes is taken
-    as r = p + noise of variance max(p (1 - p), 0.01) / m at the posterior mean p; the bound keeps a mean of 0 or 1 from
-    becoming certain (our choice).
+    Every batch adds ``drift`` to all variances, up to 1/12, the variance of a uniform rate. A rate r of m episodes is
+    modelled as r = p + noise of variance max(p (1 - p), 0.01) / m at the posterior mean p; the bound keeps a mean of 0
+    or 1 from becoming certain (our choice).
 
     Attributes:
-        mean, variance: float64[n]; first 0.5 and 1/12.
+        mean, variance: float64[n]; initially 0.5 and 1/12.
     """
 
     def __init__(self, n: int, drift: float):
@@ -63,11 +63,11 @@ class MoPPS(PromptTeacher):
 
     Args:
         target: success rate aimed at.
-        decay: of the Beta posterior, in (0, 1]: an observation of s successes in m episodes does alpha <- decay alpha +
+        decay: decay of the Beta posterior, in (0, 1]: s successes in m episodes set alpha <- decay alpha +
             (1 - decay) + s. The released scripts use 0.5; 1 forgets nothing.
-        band: (low, high), drawing uniformly among prompts whose draw lies inside instead, and those nearest to it where
-            they are too few (the released "threshold" strategy). None takes the nearest to ``target``.
-        candidates: prompts drawn at random for every one chosen, of which the best are kept; None considers all.
+        band: (low, high): choose uniformly among the prompts whose draw lies inside, then the nearest to the band if
+            these are too few (the released "threshold" strategy). None takes the prompts nearest to ``target``.
+        candidates: random candidates per chosen prompt, of which the best are kept; None considers all prompts.
         posterior: "beta", or "kalman" for Gaussian posteriors that drift (`KalmanRates`).
         drift: variance added to every Gaussian posterior with each batch (our choice).
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.

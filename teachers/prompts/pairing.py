@@ -26,21 +26,21 @@ from .screening import Turns
 class Pairing(PromptTeacher):
     """Probes prompts, then serves pairs of a hard but solvable and an easy but brittle one.
 
-    By its latest group, a prompt is hard but solvable where at most `odd` of `group` episodes succeeded and one did,
-    easy but brittle where at most that many failed and one did. Each pair joins one of each, drawn uniformly, in
-    consecutive proposals: ``meta`` has the pair's number ("pair"), the side ("role": "hard" or "easy"), the place of
-    the other in the list ("partner"), and what to multiply the advantages of successes and of failures by
-    ("success_weight" 1, "failure_weight"). (Multiplying rewards would be undone by normalising within the group.)
+    In its latest group, a hard but solvable prompt has 1 to `odd` successes out of `group` episodes, and an easy but
+    brittle prompt 1 to `odd` failures. Each pair joins a prompt of each side, drawn uniformly, in consecutive
+    proposals. ``meta`` has the pair's number ("pair"), the side ("role": "hard" or "easy"), the list index of the
+    partner ("partner"), and factors on the advantages of successes ("success_weight", 1) and of failures
+    ("failure_weight"). (Factors on rewards would be undone by normalising within the group.)
 
-    Where a side is empty, and in `probe` of each batch until all were seen, prompts are proposed for evaluation only,
-    those not probed for longest first.
+    If a side is empty, and in the share `probe` of each batch until all prompts were seen, prompts are proposed for
+    evaluation only, the least recently probed first.
 
     Args:
         space, bins: see `PromptTeacher`.
         group: n of every proposal, and single returns that make a group; the paper has 8.
         odd: the most odd outcomes in a group, at least 1 and less than half of it. No value is published.
         failure_weight: lambda_neg, positive. No value is published.
-        probe: share of each batch that probes while there are prompts never seen, in [0, 1].
+        probe: share of each batch that probes while unseen prompts are left, in [0, 1].
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
@@ -85,7 +85,7 @@ class Pairing(PromptTeacher):
         self._pairs = 0
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[] each: the prompts that are hard but solvable now, and those that are easy but brittle."""
+        """Return two int64 arrays: the prompts that are now hard but solvable, and the easy but brittle ones."""
         rate, few = self.latest.rate, self.odd / self.group + 1e-9
         known = self.latest.size > 0
         return np.flatnonzero(known & (rate > 0) & (rate <= few)), np.flatnonzero(

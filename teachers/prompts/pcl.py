@@ -1,7 +1,7 @@
 """PCL, prompt curriculum learning: a value model picks prompts of medium difficulty without rollouts (2510.01135).
 
-Every step draws some candidates at random, predicts the pass rate of each, and keeps those nearest to a target. The
-model learns only from the rewards of what was kept, by squared error against the mean reward of the group.
+Every step draws some candidates at random, predicts the pass rate of each, and keeps the nearest to a target. The model
+learns only from the rewards of the kept prompts, by squared error against the mean reward of the group.
 """
 
 from __future__ import annotations

@@ -15,17 +15,17 @@ from ..protocol import Common, Draw, Teacher
 class PromptTeacher(Teacher):
     """Base of teachers that choose from a finite list; a subclass writes `_choose` and `_learn`.
 
-    ``Evidence.record`` is the task's index in the pool. A batch repeats a task only where it is larger than the pool.
+    ``Evidence.record`` is the task's index in the pool. A batch repeats a task only if it is larger than the pool.
 
     Args:
-        space: `FiniteTasks`, a Discrete, or a ParamSpace or Box, whose every combination of values is a task where
-            they are few enough, else cut into a grid.
+        space: `FiniteTasks`, a Discrete, a ParamSpace or a Box. The tasks of the latter two are all combinations of
+            values if these are few enough, or else the cells of a grid.
         bins: cells per axis of that grid; None as above.
         settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
         pool: the tasks, with ``pool.features`` (float64[n, d] in [0, 1]) and ``pool.difficulty`` (float64[n] in [0, 1],
-            what is known of it beforehand).
+            the prior difficulty).
     """
 
     kind = "prompts"

@@ -1,8 +1,8 @@
 """PuzzleCraft / PC-GRPO (arXiv 2512.14944): prompts of middling difficulty to which the student gives many answers.
 
-The weight of a group is 4 d(1-d) sqrt(d_pi): d is its mean reward, d_pi how dispersed its answers are. In the paper it
-multiplies the group's loss; a teacher can do the same in expectation by sampling prompts in that proportion, or pass
-the weight on. `group_weight` and the measures of dispersion are there for learners that weigh the group at hand.
+The weight of a group is 4 d(1-d) sqrt(d_pi): d is its mean reward, d_pi the dispersion of its answers. In the paper it
+multiplies the group's loss. A teacher has the same effect in expectation if it samples prompts in that proportion, or
+it passes the weight on. `group_weight` and the measures of dispersion serve learners that weigh the current group.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from .prompt_teacher import PromptTeacher
 class PuzzleCraft(PromptTeacher):
     """Weighs prompts by difficulty times dispersion of the answers in their latest group.
 
-    The dispersion is the extra "answer_dispersion", in [0, 1], where outcomes carry it (its mean over the group; see
-    `normalised_answer_entropy` and `permutation_dispersion`); without it, it counts as 1, and the weight is that of
-    difficulty alone, as in the paper's first version. A prompt not seen yet has weight 1, the highest there is at the
-    paper's `scale`.
+    The dispersion is the extra "answer_dispersion", in [0, 1], averaged over the group (see `normalised_answer_entropy`
+    and `permutation_dispersion`). Without the extra it counts as 1, and the weight depends on difficulty alone, as in
+    the paper's first version. An unseen prompt has weight 1, the highest weight at the paper's `scale`.
 
     With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
-    average of the extra "consistency", a judge's probability that the rationale supports the answer. It is for the
-    eyes only, and moves no weight.
+    average of the extra "consistency", a judge's probability that the rationale supports the answer. The metric has no
+    effect on weights.
 
     Args:
         space, bins: see `PromptTeacher`.

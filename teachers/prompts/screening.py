@@ -31,8 +31,8 @@ class Turns:
         self.now = 0
 
     def take(self, k: int, rng: np.random.Generator, *, allowed: np.ndarray | None = None) -> np.ndarray:
-        """int[m] of the ``allowed`` tasks (bool[n], None for all), at most k, the longest ago first; their turn is
-        now."""
+        """Return int[m], at most k of the ``allowed`` tasks (bool[n], None for all), the least recent first, and mark
+        their turn."""
         return self.mark(self.oldest(self.last, k, rng, allowed))
 
     def oldest(self, due: np.ndarray, k: int, rng: np.random.Generator, allowed: np.ndarray | None) -> np.ndarray:
@@ -55,8 +55,8 @@ class Turns:
 
 
 class Tallies:
-    """Success rates by task, where single outcomes are collected until ``size`` of them make a rate; a group of more
-    than one is a rate as it is, and ends a collection that was under way."""
+    """Success rates by task. Single outcomes are collected until ``size`` of them make a rate; a group of several
+    episodes is a rate by itself and discards a collection in progress."""
 
     def __init__(self, size: int):
         self.size = size
@@ -65,7 +65,8 @@ class Tallies:
     def add(self, item: Evidence) -> tuple[float, int] | None:
         """Add an outcome. Return (success rate, episodes) of its task if a rate is complete, else None."""
         successes, episodes = success_counts(item)
-        # A lone outcome among groups would otherwise leave its task open, and so first in line, for ever.
+        # Always remove the open collection: a single outcome followed by groups only would otherwise leave its task
+        # open, and first in line, for ever.
         waiting = self.open.pop(int(item.record), [0.0, 0])
         if episodes == 1:
             successes, episodes = waiting[0] + successes, int(waiting[1]) + 1

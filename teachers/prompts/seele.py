@@ -1,8 +1,8 @@
 """SEELE (arXiv 2509.06923): a hint, a prefix of the solution, long enough for a success rate of one half.
 
 Accuracy as a function of the hint is modelled for each prompt by item response theory's three-parameter logistic,
-fitted to the (hint, accuracy) pairs seen of it; the next hint is where the curve passes the target. On a space with
-axes one of them is the hint; on a list of prompts the hint is in ``meta["hint"]``, as a fraction of the solution.
+fitted to its (hint, accuracy) pairs; the next hint is where the curve passes the target. On a space with axes, one axis
+is the hint; on a list of prompts the hint is in ``meta["hint"]``, as a fraction of the solution.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ HIGHEST_GUESS = 0.49  # accuracy without any understanding, c; at 1/2 no hint wo
 
 @register("seele")
 class SEELE(PromptTeacher):
-    """Chooses prompts uniformly and the length of each one's hint by the answers to it so far.
+    """Chooses prompts uniformly, and the length of a prompt's hint by its earlier answers.
 
     The paper splits a step into rounds, so that the hint of the last round depends on the answers of the first; here
     every proposal uses all outcomes of its prompt.
 
     Args:
-        space: see `PromptTeacher`. Where an axis is the hint, every cell of the others is a prompt; elsewhere every
-            task is one, and ``meta["hint"]`` asks the learner for its hint.
-        target: the accuracy aimed at, strictly between 0 and 1; a half is where the paper's bound is highest.
-        axis: which axis is the hint, by name or place. Low is no hint, and high the whole solution. None: the one that
-            is called "hint", if there is one.
-        memory: latest outcomes of each prompt that are fitted.
+        space: see `PromptTeacher`. If an axis is the hint, every cell of the other axes is a prompt; otherwise every
+            task is a prompt, and ``meta["hint"]`` requests the hint from the learner.
+        target: the accuracy aimed at, strictly between 0 and 1; the paper's bound is highest at a half.
+        axis: name or index of the hint axis. Low is no hint, and high the whole solution. None takes the axis called
+            "hint", if any.
+        memory: number of latest outcomes of a prompt in the fit.
         bins: cells per axis, see `PromptTeacher`.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:
-        InputError: an option out of range, or no such axis.
+        InputError: an option out of range, or an unknown axis.
     """
 
     paper = "2509.06923"

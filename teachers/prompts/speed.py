@@ -15,16 +15,16 @@ from .screening import StreamTeacher
 
 @register("speed")
 class SPEED(StreamTeacher):
-    """Screens prompts with a few rollouts and trains on those whose pass rate lies strictly between two bounds.
+    """Screens prompts with a few rollouts and trains on prompts whose pass rate lies strictly between two bounds.
 
-    A prompt that passes is proposed again for ``n`` more rollouts, first come first served, before any further one is
-    screened. ``meta["joins"]`` of that proposal holds the ids of those that screened it: the learner adds the
+    A prompt that passes is proposed again for ``n`` more rollouts, first come first served, before further prompts are
+    screened. ``meta["joins"]`` of that proposal holds the ids of its screening proposals: the learner adds the
     screening rollouts to the group, as the paper trains on both together.
 
     Args:
-        screen: rollouts to screen a prompt; single outcomes are collected until they are so many (4 is our choice).
-        n: rollouts to go on with (20 is our choice: 24 in all).
-        low, high: the open interval of pass rates that go on; 0 and 1 leave out what has no variance.
+        screen: rollouts to screen a prompt; single outcomes are collected up to this number (4 is our choice).
+        n: rollouts of the training proposal (20 is our choice: 24 in all).
+        low, high: the open interval of pass rates that are trained on; 0 and 1 leave out groups without variance.
         space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
 
     Raises:

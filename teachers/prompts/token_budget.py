@@ -27,7 +27,7 @@ class TokenBudget(PromptTeacher):
         start: B_0, tokens at the beginning; the paper has 256.
         factor: gamma, in (0, 1], by which the budget falls every `every` batches; 0.7 and 100 in the paper.
         every: T, batches.
-        decay: "exponential" as above; "linear", the paper's ablation, takes (1 - factor) B_0 away each time.
+        decay: "exponential" as above; "linear", the paper's ablation, subtracts (1 - factor) B_0 each time.
         seed, return_range, max_in_flight: see `Teacher`.
 
     Raises:

@@ -25,25 +25,26 @@ TaskCritic = Callable[[Any], float | Sequence[float]]
 
 @register("webrl")
 class WebRL(Teacher):
-    """Grows tasks from failed ones and keeps those whose estimated success lies in a band.
+    """Grows tasks from failed ones and keeps variants whose estimated success lies in a band.
 
-    With probability `fresh`, and where nothing was failed yet or no variant passes within `tries`, a proposal is
-    uniform over the original space (origin "explore"); else it is a variant of a failed task ("edit"). On a list
-    without a generator the candidates are the other tasks of the list. (The paper grows 500 tasks between phases of
-    training; here each is made when it is proposed.)
+    With probability `fresh`, before the first failure, or if no variant passes within `tries`, a proposal is uniform
+    over the original space (origin "explore"). Otherwise it is a variant of a failed task ("edit"). On a list without a
+    generator the candidates are the other tasks of the list. (The paper grows 500 tasks between phases of training;
+    here each task is made when it is proposed.)
 
     Args:
         space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
         generator: makes a variant, see `generation`; None steps along the axes. It is no part of a saved state, and
             neither is the critic.
-        critic: the expected success of a task; of several numbers (the paper's critic has two heads) one in the band is
-            enough. None estimates it from the outcomes of the last `memory` tasks: a Gaussian kernel of width
-            `bandwidth` in the unit cube (on a list over its features), with one episode's weight on a half.
+        critic: maps a task to its expected success. It may return several numbers (the paper's critic has two heads);
+            one in the band is enough. None estimates success from the outcomes of the last `memory` tasks: a Gaussian
+            kernel of width `bandwidth` in the unit cube (on a list over its features), with a prior of one episode at
+            a half.
         band: (lowest, highest) value that is kept.
         fresh: in [0, 1]. No share is published.
-        failed_below: a group with a lower success rate was failed; in (0, 1]. The paper has single episodes.
-        failures: failed tasks that are remembered, the latest.
-        tries: variants made for one proposal at most.
+        failed_below: success rate below which a group counts as failed, in (0, 1]. The paper has single episodes.
+        failures: number of latest failed tasks that are remembered.
+        tries: largest number of variants made for one proposal.
         step: size of the steps along the axes, see `TaskSource`.
         memory, bandwidth: of the estimate of success.
         seed, return_range, max_in_flight: see `Teacher`.

@@ -14,7 +14,7 @@ SLOPE = 1.5  # of success in skill
 
 
 class CategoryStudent:
-    """K arms whose skills grow with the variance of what was practised, as under GRPO.
+    """K arms whose skills grow with the variance of the practised outcomes, as under GRPO.
 
     An episode of arm k succeeds with p_k = sigmoid(1.5 (theta_k - b_k)). A group of n episodes with the share q of
     successes gives the gain 4 q (1 - q), and after each batch theta <- theta + rate T g, where g_k sums the gains of
@@ -22,13 +22,13 @@ class CategoryStudent:
 
     Args:
         arms: K.
-        easiest, hardest: the b_k lie at equal distances between these.
+        easiest, hardest: ends of the range over which the b_k are spaced equally.
         transfer: T as a matrix float[K, K]; or a number, the distance over which transfer falls by e:
             T[j, k] = exp(-|j - k| / transfer); 0 is none.
         infeasible: arms that never succeed.
-        coins: arms that succeed every second time whatever is learned, and teach nothing.
-        rate: of learning, positive.
-        seed: of the outcomes.
+        coins: arms that always succeed with probability 1/2, and teach nothing.
+        rate: learning rate, positive.
+        seed: seed of the outcomes.
 
     Attributes:
         space: the tasks, Discrete(K).

@@ -25,37 +25,37 @@ Boxes = Sequence[tuple[Sequence[float], Sequence[float]]]
 class HypercubeStudent:
     """The toy student of ALP-GMM's authors (Portelas et al. 2019, arXiv 1910.07224, section 5.1 and released code).
 
-    The unit cube is cut into ``cubes ** dimensions`` cubes. A task in a cube raises its competence by 1 (``gain``), up
-    to 100, if the cube is the start, or if any other cube among those whose index is the same or one nearer to the
-    start along every axis has reached 75. The return is the competence, as a share of 100, after that. Further axes are
-    irrelevant.
+    The unit cube is cut into ``cubes ** dimensions`` cubes. A task in an unlocked cube raises the cube's competence by
+    1 (``gain``), up to 100. The start is unlocked. Another cube is unlocked once a neighbour has reached 75, that is,
+    any other cube whose index is equal or one nearer to the start along every axis. The return is the competence after
+    the task, as a share of 100. Further axes are irrelevant.
 
-    Unlike the released code, cubes are found by arithmetic, so that a coordinate of exactly 1 lies in the last one
-    whatever their number.
+    Unlike the released code, cubes are found by arithmetic, so that a coordinate of exactly 1 always lies in the last
+    cube.
 
     Args:
-        dimensions: axes that matter.
-        cubes: cubes along each, or one number for each axis.
-        irrelevant: further axes without effect.
-        gain: points of competence that a task brings: with 5, a cube takes 15 tasks instead of 75.
-        noise: "none"; "gaussian", which adds N(0, scale^2) and clips to [0, 1]; "bernoulli", 1 with that probability,
-            else 0.
+        dimensions: number of relevant axes.
+        cubes: cubes along each axis, one number for all axes or one per axis.
+        irrelevant: number of further axes without effect.
+        gain: points of competence per task: with 5, a cube takes 15 tasks instead of 75.
+        noise: "none"; "gaussian", which adds N(0, scale^2) and clips to [0, 1]; "bernoulli", 1 with the competence as
+            probability, else 0.
         scale: standard deviation of the Gaussian noise.
         start: index of the cube that can be learned at once; None is the origin (other starts: Portelas et al. 2020,
             arXiv 2011.08463).
-        unlearnable: cubes that are never learned: a share of all of them, drawn by the seed; or boxes (low corner, high
-            corner) in the unit cube of the axes that matter, which take the cubes whose centre they hold. The start is
-            always learnable.
-        unlearnable_return: what they return: "zero", or "coin", 0 or 1 with even chances.
-        forget_at: episodes after which, once, all competence is lost; None never.
-        seed: of the noise, and of a share of unlearnable cubes.
+        unlearnable: cubes that are never learned: a share of all cubes, drawn by the seed; or boxes (low corner, high
+            corner) in the unit cube of the relevant axes, which cover the cubes whose centres they contain. The start
+            is always learnable.
+        unlearnable_return: return of unlearnable cubes: "zero", or "coin", 0 or 1 with even chances.
+        forget_at: number of episodes after which all competence is lost once; None disables it.
+        seed: seed of the noise and of the random unlearnable cubes.
 
     Attributes:
-        cubes: the number along each axis.
-        reachable: how many cubes can be learned at all.
+        cubes: number of cubes along each axis.
+        reachable: number of cubes that can be learned at all.
         space: the tasks, a Box.
-        practised: episodes so far.
-        visits: episodes practised in cubes that were then locked, learnable, mastered, unlearnable.
+        practised: number of episodes so far.
+        visits: numbers of episodes in cubes that were locked, learnable, mastered and unlearnable at the time.
 
     Raises:
         InputError: an argument out of range.
@@ -122,8 +122,8 @@ class HypercubeStudent:
         return float(self.episodes(np.asarray(task)[None])[0])
 
     def episodes(self, tasks: np.ndarray) -> np.ndarray:
-        """Practise each of ``tasks`` (float[k, dimensions + irrelevant]), one after the other like so many calls of
-        `episode`; the returns, float64[k]."""
+        """Practise ``tasks`` (float[k, dimensions + irrelevant]) one after the other, as by `episode`, and return the
+        returns, float64[k]."""
         return np.array([self._practise(cube) for cube in self._indices(tasks).tolist()], dtype=np.float64)
 
     def _practise(self, cube: int) -> float:
@@ -151,11 +151,11 @@ class HypercubeStudent:
         return float(self._rng.random() < level / CAP)
 
     def cube(self, task: np.ndarray) -> tuple[int, ...]:
-        """Index of the cube in which ``task`` lies."""
+        """Return the index of the cube that contains ``task``."""
         return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self.cubes))
 
     def mastered(self) -> float:
-        """Share of cubes with a competence above 75, among those that can be learned at all."""
+        """Compute the share of cubes with a competence above 75 among the learnable cubes."""
         return sum(self._competence[cube] > UNLOCK for cube in self._goals) / len(self._goals)
 
     @property
@@ -208,8 +208,8 @@ class HypercubeStudent:
 
 
 def _successors(shape: tuple[int, ...], start: Sequence[int], strides: list[int]) -> list[list[int]]:
-    """For every cube, flat, those that it makes learnable: the same or one further from the start along each axis."""
-    # Of each axis and index: the same index, and those one further; from the start's own an axis leads both ways.
+    """List for every cube (flat index) the cubes that it unlocks: equal or one further from the start on each axis."""
+    # Per axis and index: the same index, and the indices one further from the start, which lie on both sides of it.
     steps = [
         [[w * i, *(w * j for j in (i - 1, i + 1) if 0 <= j < n and abs(j - s) > abs(i - s))] for i in range(n)]
         for n, s, w in zip(shape, start, strides)

@@ -18,27 +18,26 @@ EPSILON = 1e-6  # added to the standard deviation of a group
 class ItemStudent:
     """Item-response student: item i is solved with p_i = sigmoid(a_i . theta + u_i - b_i).
 
-    theta are abilities shared between items, u_i is what was learned of the item alone. Both are trained by gradient
+    theta are abilities shared between items, u_i is the skill in item i alone. Both are trained by gradient
     ascent on the surrogate of a policy gradient, sum over groups and episodes of A log pi(outcome) / (n G), whose
     gradient with respect to item i's logit is mean_j A_ij (y_ij - p_i), exactly.
 
     Args:
-        items: how many.
+        items: number of items.
         abilities: dimensions of theta. An item needs mostly one of them.
-        mean, spread: of the difficulties b_i, which are normal.
+        mean, spread: mean and standard deviation of the normal difficulties b_i.
         dead: share of the items that are never solved.
-        coins: share of the items that are solved every second time whatever is learned, and teach nothing.
-        advantage: "group", (y - mean) / (std + 1e-6) of its group (GRPO); "plain", y - mean.
-        rate: of learning the abilities.
-        item_rate: of learning an item alone.
-        blur: standard deviation of the noise in what is known of an item's difficulty beforehand, in units of
-            ``spread``.
-        seed: of the items and of the outcomes.
+        coins: share of the items that are always solved with probability 1/2, and teach nothing.
+        advantage: "group", (y - mean) / (std + 1e-6) over the group (GRPO); "plain", y - mean.
+        rate: learning rate of the abilities.
+        item_rate: learning rate of the item skills u_i.
+        blur: standard deviation of the noise in the prior views of an item's difficulty, in units of ``spread``.
+        seed: seed of the items and of the outcomes.
 
     Attributes:
         space: the tasks, `FiniteTasks` of the numbers 0 .. items - 1; its features are two noisy views of the
             difficulty and the loadings on the abilities, its difficulty is the first view.
-        groups, effective: groups trained on, and those of them whose gradient was not zero.
+        groups, effective: number of groups trained on, and of groups whose gradient was not zero.
 
     Raises:
         InputError: an argument out of range.
@@ -88,7 +87,7 @@ class ItemStudent:
         )
 
     def rates(self, items: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """float64[k], the chance that each item is solved now."""
+        """Compute float64[k], the current success probability of each item."""
         logits = self.loadings[items] @ self.theta + self.own[items] - self.difficulty[items]
         p = 1 / (1 + np.exp(-logits))
         return np.where(self._dead[items], 0.0, np.where(self._coins[items], 0.5, p))
@@ -98,16 +97,16 @@ class ItemStudent:
         return float(self.rates()[self.scored].mean())
 
     def play(self, items: Sequence[int] | np.ndarray, n: int | Sequence[int] | np.ndarray) -> list[np.ndarray]:
-        """The outcomes, 0 or 1, of n episodes (or n[i]) of each item, float64[n] for each. Nothing is learned."""
+        """Draw the outcomes, 0 or 1, of n (or n[i]) episodes of each item, float64[n] per item, without learning."""
         items = np.asarray(items, dtype=np.int64)
         counts = np.broadcast_to(np.asarray(n, dtype=np.int64), len(items))
         drawn = self._rng.random(counts.sum()) < np.repeat(self.rates(items), counts)
         return np.split(drawn.astype(np.float64), np.cumsum(counts)[:-1]) if len(items) else []
 
     def gradient(self, items: np.ndarray, outcomes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Of the surrogate with respect to (theta, own), for one group of outcomes, not empty, per entry of ``items``.
+        """Compute the surrogate's gradient in (theta, own), given a non-empty group of outcomes per entry of ``items``.
 
-        As advantages add up to 0 in a group, the mean of A (y - p) is that of A y.
+        As advantages sum to 0 in a group, the mean of A (y - p) equals the mean of A y.
         """
         slopes = np.array([float(self.advantages(y) @ y) / len(y) for y in outcomes])
         slopes[~self.scored[items]] = 0.0
@@ -115,7 +114,7 @@ class ItemStudent:
         return slopes @ self.loadings[items] / len(items), own / len(items)
 
     def advantages(self, outcomes: np.ndarray) -> np.ndarray:
-        """float64[n] of one group of outcomes 0 and 1."""
+        """Compute the advantages float64[n] of one group of outcomes 0 and 1."""
         mean = float(outcomes.sum()) / len(outcomes)
         # The standard deviation of outcomes that are 0 or 1 needs no second pass.
         scale = math.sqrt(mean * (1 - mean)) + EPSILON if self.advantage == "group" else 1.0

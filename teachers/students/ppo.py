@@ -55,11 +55,11 @@ class PPOStudent:
     Every episode in training is one proposal; its return goes to the teacher (see `TeacherWrapper`).
 
     Args:
-        env: an environment with ``param_space``; see `Numbers` for what the policy sees.
+        env: an environment with ``param_space``; see `Numbers` for the policy's observations.
         teacher: chooses the tasks.
         model: builds the model for an environment. None takes `stable_baselines3.PPO` with a multilayer perceptron.
-        seed: of the model and of evaluation.
-        options: for `stable_baselines3.PPO`; ``n_steps=512`` suits short runs.
+        seed: seed of the model and of the evaluation.
+        options: options of `stable_baselines3.PPO`; ``n_steps=512`` suits short runs.
 
     Raises:
         MissingExtra: Stable-Baselines3 is absent and no ``model`` is given.

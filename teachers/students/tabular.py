@@ -13,9 +13,10 @@ from ...errors import InputError
 
 
 class TabularStudent:
-    """Q-learning (Watkins 1989) or SARSA (Rummery and Niranjan 1994) over observations as they are.
+    """Q-learning (Watkins 1989) or SARSA (Rummery and Niranjan 1994) over raw observations.
 
-    An observation is a row of the table; of a Dict, all entries together. States with the same observation share a row.
+    Each observation is a row of the table; a Dict counts with all its entries. States with equal observations share a
+    row.
 
     Args:
         env: with discrete actions; tasks are passed as ``reset(options={"params": task})``.
@@ -23,8 +24,8 @@ class TabularStudent:
         rate: step size, in (0, 1].
         discount: in [0, 1].
         explore: share of random actions while learning.
-        initial: value of what was never tried.
-        seed: of exploration and of the episodes.
+        initial: value of actions that were never tried.
+        seed: seed of exploration and of the episodes.
 
     Attributes:
         table: observation -> float64[actions].
@@ -56,9 +57,9 @@ class TabularStudent:
         self._rng = np.random.default_rng(seed)
 
     def episode(self, task: Any, *, learn: bool = True) -> tuple[float, bool]:
-        """Play ``task`` once; the sum of rewards, and ``info["is_success"]`` (a positive sum where there is none).
+        """Play ``task`` once; return the sum of rewards, and ``info["is_success"]`` (by default: the sum is positive).
 
-        Without ``learn`` nothing is explored or changed, except that ties are broken by chance.
+        Without ``learn`` there is no exploration and no update; ties are still broken at random.
         """
         explore = self.explore if learn else 0.0
         observation, info = self.env.reset(seed=int(self._rng.integers(2**31)), options={"params": task})
@@ -71,7 +72,7 @@ class TabularStudent:
             next_action = self._action(following, explore)
             if learn:
                 ahead = following.max() if self.algorithm == "q" else following[next_action]
-                # A truncated episode goes on beyond its end; the value after a terminated one is 0.
+                # Bootstrap after a truncation; the value after a termination is 0.
                 target = float(reward) + (0.0 if terminated else self.discount * ahead)
                 values[action] += self.rate * (target - values[action])
             if terminated or truncated:

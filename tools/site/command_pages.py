@@ -28,7 +28,7 @@ def _page() -> SiteContent:
 
 
 def read_help(command: str) -> str:
-    """Return what a command prints for ``--help``, with all options, without colours, at a width of 100."""
+    """Return the ``--help`` text of a command, with all options, without colours, at a width of 100."""
     out = io.StringIO()
     with _columns(100), contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         main([command, "--help-all" if command == "train" else "--help"])

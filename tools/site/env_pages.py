@@ -131,7 +131,7 @@ def _example(env_id: str, example: Example, files: dict[str, bytes]) -> str:
     if example.picture:
         name = f"{page_name(env_id)}-{example.title}.png"
         files[name] = base64.b64decode(example.picture)
-        # A page has a folder of its own; the picture lies beside it.
+        # Each page has a separate folder, which also holds its pictures.
         picture = f"![the {example.title} example as a picture]({name})"
     turns = []
     for asked, answered in example.turns:

@@ -154,7 +154,7 @@ def mathml(latex: str) -> str:
 
 
 def recipe_formulas(recipe: Any) -> list[tuple[str, str]]:
-    """(what it is, LaTeX) of a recipe's objective and of each part that has a formula."""
+    """List (title, LaTeX) for a recipe's objective and for each part that has a formula."""
     parts = [
         ("The objective, maximised", r"\mathcal{J}=\sum_i\sum_t w_{i,t}\left(\mathcal{L}_{i,t}-\Omega_{i,t}\right)")
     ]

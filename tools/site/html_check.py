@@ -23,7 +23,7 @@ QUIET = {"canonical", "alternate", "prev", "next", "author", "edit"}
 
 @dataclass
 class _Links(HTMLParser):
-    """Collects what a page links to, loads, and names as anchors."""
+    """Collects the links, loaded files and anchors of a page."""
 
     targets: list[str] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)

@@ -83,7 +83,7 @@ def _kind(
 
 
 def own_names(registry: Registry[Any]) -> list[str]:
-    """Names that this package registers, as opposed to those of packages installed beside it."""
+    """Return the names that this package registers, without the names from other installed packages."""
     found = []
     for name in registry:
         module = getattr(registry[name], "__module__", "palaestra")
@@ -111,7 +111,7 @@ def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) 
 
 
 def _facts(facts: list[list[str]]) -> str:
-    """A list of what a piece is like."""
+    """Format facts as a Markdown list."""
     return "\n".join(f"- {what}: {value}" for what, value in facts)
 
 

@@ -12,5 +12,5 @@ from .site_page import SitePage
 
 
 def site_pages() -> list[SitePage]:
-    """Every generated page; what is slow happens when one is made."""
+    """List every generated page; the slow work happens when a page is made."""
     return [*env_pages(), *method_pages(), *recipe_pages(), *paper_pages(), *api_pages(), *command_pages()]

@@ -21,8 +21,8 @@ class SitePage:
 
     Attributes:
         path: file under ``docs/reference``, such as "teachers/alp-gmm.md".
-        covers: (kind, name) of every registered thing that the page describes; kinds as in `palaestra list`.
-        make: returns the page's content; what is slow happens here.
+        covers: (kind, name) of every registered object that the page describes; kinds as in `palaestra list`.
+        make: returns the page's content; all slow work happens here.
     """
 
     path: str

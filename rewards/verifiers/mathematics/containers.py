@@ -1,6 +1,6 @@
 r"""Tuples, sets, lists and vectors as plain listings of values, for the option that compares containers loosely.
 
-An interval is no container: ``[1, 2]`` and ``[1, 2)`` equal only themselves, and so does what has infinity for an end.
+Intervals are no containers: ``[1, 2]``, ``[1, 2)`` and anything with infinity as an end equal only themselves.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _KINDS = frozenset(("()", "[]", "{}", "{", "<>", ",", "or", "and"))
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The values of a container. ``kind`` is that of its group, "matrix" or "names"; ``name`` is that of the variable
-    whose values they are, or ""."""
+    """Values of a container. ``kind`` is the kind of the group, "matrix" or "names"; ``name`` is the variable that
+    takes these values, or ""."""
 
     values: tuple[Value, ...]
     kind: str
@@ -46,7 +46,7 @@ def list_values(value: Value) -> Listing | None:
 
 
 def loose_listings(a: Listing | None, b: Listing | None, first: Value, second: Value) -> tuple[Listing, Listing] | None:
-    """Return the two listings of a loose comparison; None where the result of the strict comparison stands.
+    """Return the two listings of a loose comparison; None if the strict comparison decides.
 
     Args:
         a: listing of the answer, if any.
@@ -64,7 +64,7 @@ def loose_listings(a: Listing | None, b: Listing | None, first: Value, second: V
 
 
 def _values_of_names(value: Value) -> Listing | None:
-    """Read ``x = 1, y = 2`` as the values of a tuple, where the names are in the order of the alphabet."""
+    """Read ``x = 1, y = 2`` as the values of a tuple if the names are in alphabetical order."""
     if not isinstance(value, ValueGroup) or value.kind not in (",", "and", "()", "[]") or len(value.items) < 2:
         return None
     found = [split_equation(item) for item in value.items if isinstance(item, Relation)]

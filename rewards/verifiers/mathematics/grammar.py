@@ -5,7 +5,7 @@ r"""The grammar of values: lists, tuples, sets, intervals, matrices, relations, 
     union    = quantity (("∪" | "∩" | "∖") quantity)*
     quantity = sum [unit] | currency product
 
-The tree keeps brackets, order and open ends as they are written.
+The tree preserves brackets, order and open ends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reading of names: variables with subscripts, runs of letters as products, and functions at an argument.
 
-``f(2)`` is one symbol and never the product 2f; its argument is compared as it is written.
+``f(2)`` is one symbol and never the product 2f; its argument is compared as text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Names(Measures):
         return Sym(token.text)
 
     def _primes(self) -> str:
-        r"""Read the primes after a name, as ``y''``, ``y^\prime`` or ``y^{\prime}``; "" where there are none."""
+        r"""Read the primes after a name, as ``y''``, ``y^\prime`` or ``y^{\prime}``; "" without primes."""
         start = self._at
         if self._take("^"):
             braces = self._take("{")
@@ -96,7 +96,7 @@ class Names(Measures):
         return Sym(f"{name}_{self._subscript()}" if self._take("_") else name)
 
     def _place(self, name: Token) -> str:
-        """Read the brackets after the name of a function, as they are written; "" where the name is a variable.
+        """Read the brackets after the name of a function verbatim; "" if the name is a variable.
 
         A variable before a bracket that holds only a number is also a function, as x(2) is not a usual form of 2x.
         """

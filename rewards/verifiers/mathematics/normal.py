@@ -91,7 +91,7 @@ class Ring:
         return not self._subtract(self._multiply(left.above, right.below), self._multiply(right.above, left.below))
 
     def ratio(self, left: RationalForm, right: RationalForm) -> Fraction | bool | None:
-        """Find the constant factor between two forms: True where it is irrational, None where there is none."""
+        """Find the constant factor between two forms: True if it is irrational, None if the ratio is not constant."""
         first = self._by_variables(self._multiply(left.above, right.below))
         second = self._by_variables(self._multiply(right.above, left.below))
         if first.keys() != second.keys() or not first:
@@ -350,7 +350,7 @@ def _bits(value: Fraction) -> int:
 
 
 def _whole_root(value: int, degree: int) -> int | None:
-    """Find the whole number whose ``degree``-th power is ``value`` (not negative); None where there is none."""
+    """Compute the ``degree``-th root of a non-negative ``value``; None if it is not a whole number."""
     if degree == 2:
         root = isqrt(value) if value >= 0 else 0
         return root if root * root == value else None

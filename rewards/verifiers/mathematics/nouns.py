@@ -18,7 +18,7 @@ def noun_words(unit: Unit) -> frozenset[str]:
 
 
 def same_noun(a: Unit, b: Unit) -> bool:
-    """Check that the words of one counted noun are among those of the other: tickets, and children tickets."""
+    """Check that one counted noun contains all words of the other, as "children tickets" contains "tickets"."""
     first, second = noun_words(a), noun_words(b)
     return bool(first and second) and (first <= second or second <= first)
 

@@ -78,7 +78,7 @@ POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True
 
 
 def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, with the settings that are not None in place of its own.
+    """Return the policy of a name, with settings that are not None overridden.
 
     Raises:
         InputError: an unknown name, or a setting that is neither a bool nor None.
@@ -98,7 +98,7 @@ def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Valu
     """Read a text by `grammar.read`, or else by the further readings of a policy.
 
     Raises:
-        Malformed: none of them can read it.
+        Malformed: no reading succeeds.
     """
     try:
         return read(text)
@@ -117,7 +117,7 @@ def further_pairs(
     """Yield further pairs of an answer's and a reference's value; the answer is right if one of them is equal.
 
     Args:
-        answer: its text, its value as it is written, and its value in the strict comparison.
+        answer: its text, its parsed value, and its value in the strict comparison.
         reference: likewise.
         policy: the leniencies.
     """
@@ -209,7 +209,7 @@ def _content(value: Value) -> Value | None:
 
 
 def _without_percent(text: str) -> Value | None:
-    """Read the number before a percent sign that ends a text; None where there is none."""
+    """Read the number before a percent sign at the end of a text; None without such a number."""
     try:
         core, _ = unwrap(text)
     except Malformed:

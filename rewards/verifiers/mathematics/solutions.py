@@ -1,4 +1,4 @@
-"""Relations on one variable as its values, in a list, or as the interval in which it lies.
+"""Relations on one variable, read as a list of its values or as an interval.
 
 ``x = 2 or x = -3``, ``x = 2, -3`` and ``2, -3`` list the same values; ``x <= 3`` and ``(-oo, 3]`` are the same set.
 """
@@ -43,7 +43,7 @@ def binary_relations(value: Value) -> list[BinaryRelation] | None:
 
 @dataclass(frozen=True, slots=True)
 class Solutions:
-    """Values of one variable. ``name`` is "" where it has none; ``kind`` is the separator or bracket of the values."""
+    """Values of one variable. ``name`` is "" without a variable; ``kind`` is the separator or bracket of the values."""
 
     name: str
     values: tuple[Value, ...]
@@ -83,7 +83,7 @@ def solutions(value: Value) -> Solutions | None:
 
 
 def split_equation(value: Relation) -> tuple[str, Value | None]:
-    """Split an equation into the variable on one side and the other side; ("", None) where it has no such form."""
+    """Split an equation into the variable on one side and the other side; ("", None) if no side is a variable."""
     if value.operators == ("=",):
         for name, content in (value.sides, value.sides[::-1]):
             if isinstance(name, Sym) and not (is_scalar(content) and name.name in symbols(content)):  # type: ignore[arg-type]

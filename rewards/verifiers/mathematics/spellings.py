@@ -75,7 +75,7 @@ def _all_but_one(text: str) -> Iterator[str]:
 
 
 def _without_name(text: str) -> Iterator[str]:
-    # "AB = 5", "m\angle A = 30", "P(A) = 1/2" name what was asked for.
+    # "AB = 5", "m\angle A = 30", "P(A) = 1/2" repeat the name of the quantity in the question.
     named = r"[A-Z]{2,4}|m?\\angle ?[A-Z]{1,3}|\\overline ?\{[A-Z]{2}\}|\|[A-Z]{2}\||P\([A-Z]\)|[A-Z]_\{?[0-9a-z]\}?"
     name = re.fullmatch(rf"(?:{named}) ?= ?([^=]+)", text)
     if name:

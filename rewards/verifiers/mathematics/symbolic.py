@@ -79,8 +79,8 @@ def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
 
 
 def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]) -> bool | None:
-    """Decide equality of trees that are real for one sign of a variable only: equal where it has its sign at the
-    counted points, and provably not real where it has the other sign."""
+    """Decide equality of trees that are real only for one sign of a variable: they must be equal for the sign of the
+    counted points, and provably not real for the other sign."""
     signs = {name: {point[name] > 0 for point in counted} for name in counted[0] if name != UNKNOWN_BASE}
     for name, found in signs.items():
         if len(found) > 1:

@@ -36,8 +36,8 @@ class Apply:
     """An operation or function; constants have no arguments.
 
     ``+`` and ``*`` take any number of arguments, ``^`` base and exponent, ``root`` radicand and degree, ``log``
-    argument and base (or the argument alone: a logarithm whose base the text leaves open), ``pm`` what is left and
-    right of ±, all others one.
+    argument and base (or the argument alone: a logarithm whose base the text leaves open), ``pm`` the operands on the
+    left and right of ±, all others one.
     """
 
     op: str

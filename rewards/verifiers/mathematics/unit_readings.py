@@ -11,7 +11,7 @@ from .tree import Apply, Num, Quantity, Sym, Value, is_scalar, leaves, symbols, 
 
 
 def as_variables(value: Value) -> Value:
-    """Read all letters of units that may be variables as variables; ``value`` itself where there are none."""
+    """Replace units that may be variables by variables; return ``value`` itself if it has no units."""
     return value if isinstance(value, (Num, Apply, Sym)) else with_leaves(value, _plain)
 
 

@@ -1,4 +1,4 @@
-"""Units as exact factors: 500 cm is 5 m, 5 cm is not 5 m, and an unknown noun is a unit of its own."""
+"""Units as exact factors: 500 cm is 5 m, 5 cm is not 5 m, and an unknown noun is a new unit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _table() -> dict[str, Unit]:
     define("h hr hrs hour hours", 3600, time=1)
     define("day days", 86400, time=1)
     define("week weeks wk", 604800, time=1)
-    # Months and years have no fixed length; twelve of the one are the other.
+    # Months and years have no fixed length in seconds, but a year is twelve months.
     define("month months", 1, month=1)
     define("year years yr yrs", 12, month=1)
     # Volume, in cubic metres.
@@ -99,7 +99,7 @@ def _table() -> dict[str, Unit]:
     define("yen", 1, yen=1)
     define("₹ INR", 1, sign=True, rupee=1)
     define("rupee rupees", 1, rupee=1)
-    # Counts without a name of their own.
+    # Counts without a noun.
     define("unit units", 1, unit=1)
     return table
 
@@ -125,7 +125,7 @@ _SIBILANTS = ("xe", "che", "she", "sse", "zze")
 
 
 def unit_of_noun(word: str) -> Unit:
-    """Make the unit of a counted noun ("apples"): a dimension of its own, the same in singular and plural."""
+    """Make the unit of a counted noun ("apples"): a new dimension, the same in singular and plural."""
     word = word.lower()
     if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
         word = word[:-1]

@@ -1,7 +1,7 @@
 r"""The verifier "math": values and expressions in closed form, compared by value and structure.
 
 Only the grammar of this package reads an answer; it is never evaluated, and a worker process receives only the tree.
-Where equality is neither proved nor refuted within the deadline the verdict is ``valid=False``.
+If equality is neither proved nor refuted within the deadline, the verdict is ``valid=False``.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _verify_as_written(
     until: float,
     wait: float,
 ) -> Verdict:
-    """Compare an answer and a reference as they are spelled."""
+    """Compare an answer and a reference without respelling them."""
     gold_written, gold_value, gold_is_giant = _reference(reference, options, forgiven)
     allowed = gold_written is not gold_value and is_approximate(gold_written)
     try:
@@ -274,7 +274,7 @@ def _compare_values(comparison: Comparison, value: Value, gold: Value, until: fl
 
 
 def _reference(reference: Any, options: ComparisonOptions, policy: Policy) -> tuple[Value, Value, bool]:
-    """Read the reference: as it is written, as it is compared, and whether it has a number too large to be computed."""
+    """Read the reference: its parsed value, its value for the comparison, and True if a number is too large."""
     if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
         return as_num(reference), as_num(reference), False
     if not isinstance(reference, str):
