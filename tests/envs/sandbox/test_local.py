@@ -324,6 +324,7 @@ def test_processes_take_turns_near_the_limit_and_all_go_on_far_from_it() -> None
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
             run = watch.Watch({"memory_mb": 70}, processes, watch.Sockets(processes))
             run.names = lambda: {name for name in names if Path(f"/proc/{name}").exists()}  # type: ignore[method-assign]
+            run.fills = 2 * watch._FILLS  # as on two cores
             # Their own pages and the shared ones once leave less than may come before the next look.
             turns = []
             for _ in range(5):
