@@ -55,14 +55,13 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["quick_run"] = node.config.stash[_CHOICE]
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    if _CHOICE not in config.stash:
-        return None
-    choice, dear = config.stash[_CHOICE], read_durations()
-    return (
-        f"quick: share {choice['share'] + 1} of {SHARES} of the {len(dear):,} tests that take over {DEAR} s, all that "
-        f"mirror {len(choice['changed'])} changed files, and all cheaper tests"
-    )
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if _CHOICE in config.stash:
+        choice, dear = config.stash[_CHOICE], read_durations()
+        terminalreporter.write_line(
+            f"A quick run: share {choice['share'] + 1} of {SHARES} of the {len(dear):,} tests that take over {DEAR} s, "
+            f"all that mirror {len(choice['changed'])} changed files, and all cheaper ones. --full runs every test."
+        )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
