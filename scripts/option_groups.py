@@ -88,7 +88,7 @@ _STUDENT_REST = {
 
 _POSITIONAL = "the first argument"
 OTHER_NAMES = {
-    **dict.fromkeys(("learning-rate", "lr-rate"), "--lr"),
+    "learning-rate": "--lr",
     **dict.fromkeys(("batch-size", "per-device-train-batch-size", "train-batch-size"), "--prompts times --samples"),
     **dict.fromkeys(("num-generations", "group-size", "n-generations", "rollout-n"), "--samples"),
     **dict.fromkeys(("max-completion-length", "max-response-length", "max-length", "max-tokens"), "--max-new-tokens"),
@@ -115,9 +115,9 @@ OTHER_NAMES = {
     **dict.fromkeys(("num-processes", "nproc-per-node"), "--nproc"),
     **dict.fromkeys(("system-prompt", "system-message"), "--system"),
     **dict.fromkeys(("resume-from-checkpoint", "load"), "--resume"),
-    **dict.fromkeys(("gamma",), "--discount"),
+    "gamma": "--discount",
     **dict.fromkeys(("gae-lambda", "lam"), "--decay"),
-    **dict.fromkeys(("n-steps",), "--rollout"),
+    "n-steps": "--rollout",
     **dict.fromkeys(("ent-coef", "entropy-coef"), "--entropy-weight"),
     **dict.fromkeys(("vf-coef", "value-coef"), "--value-weight"),
     **dict.fromkeys(("clip-range", "clip-coef"), "--clip"),

@@ -85,7 +85,7 @@ class WebTaskEnv(Game):
         prompt: as for every environment, or "compact": without the instructions on actions, for models that learn them
             from solutions.
         templates: names of the templates to draw tasks from, a list or a comma-separated text; None for all. The axis
-            "intent" is reduced to their intents.
+            "intent" is reduced to their intents, and "sites" of `WebAcross-v0` to their numbers of sites.
         **kwargs: as for every environment.
 
     Raises:

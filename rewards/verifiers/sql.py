@@ -281,8 +281,9 @@ def _format(*values: Any) -> Any:
     """Format values as SQLite's printf does; refuse to repeat a character more often than a value may be long, or as
     often as an argument says."""
     form = values[0] if values else None
+    left = MAX_VALUE
     for often in _REPEATED.findall(form.decode("latin-1") if isinstance(form, bytes) else str(form)):
-        if not (often.isascii() and often.isdigit()) or int(often) > MAX_VALUE:
+        if not (often.isascii() and often.isdigit()) or (left := left - int(often)) < 0:
             raise ValueError("a character is repeated too often")
     connection = sqlite3.connect(":memory:")
     try:

@@ -147,6 +147,14 @@ def test_printf_is_that_of_sqlite_but_for_characters_repeated_without_end():
     assert run_query(query, Database(schema=SCHEMA)) == (("1.50|    2|a   |it''s|12,345|%", "xxx", None),)
     with pytest.raises(QueryError, match="printf cannot write this"):
         run_query("SELECT printf('%.*c', 5, 'x')", Database(schema=SCHEMA))
+    # Each conversion is within the bound, and the ten thousand of them are not.
+    many = "SELECT printf(replace(hex(zeroblob(5000)), '0', '%.99999c'), 'x')"
+
+    def run() -> None:
+        with pytest.raises(QueryError):
+            run_query(many, Database(schema=SCHEMA), seconds=0.1)
+
+    assert least_processor_seconds(run, 0.2) < 0.2
 
 
 def test_a_gold_query_without_end_is_no_verdict():

@@ -1,4 +1,4 @@
-"""What sources of streams are given, with tasks of one number, made for tests."""
+"""Supplies for the sources of streams, with tasks of one number, made for tests."""
 
 from __future__ import annotations
 
