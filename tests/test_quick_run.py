@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from . import quick_run
 from .quick_run import DEAR, SHARES, changed_files, deal, mirrors, read_durations, write_durations
 
 
@@ -62,3 +65,16 @@ def test_files_that_differ_from_where_a_branch_began_are_changed(tmp_path: Path)
         if name == "committed":
             git("commit", "-m", "second")
     assert changed_files(tmp_path / "mine") == ["changed.py", "committed.py", "new.py"]
+
+
+def test_a_quick_run_takes_its_share_of_the_dear_tests_and_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"tests/envs/test_{name}.py::test" for name in ("a", "b", "c", "cheap")]
+    monkeypatch.setattr(quick_run, "read_durations", lambda: dict.fromkeys(names[:3], 1.0))
+    dealt, left_out = deal(dict.fromkeys(names[:3], 1.0), SHARES), []
+    choice = {"share": dealt[names[0]], "changed": ["envs/b.py"]}
+    hook = SimpleNamespace(pytest_deselected=lambda items: left_out.extend(item.nodeid for item in items))
+    config: Any = SimpleNamespace(stash={quick_run._CHOICE: choice}, hook=hook)
+    items: list[Any] = [SimpleNamespace(nodeid=name) for name in names]
+    quick_run.pytest_collection_modifyitems(config, items)
+    assert [item.nodeid for item in items] == [names[0], names[1], names[3]]
+    assert left_out == [names[2]]
