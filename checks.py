@@ -1,19 +1,34 @@
 """Checks of arguments, one vocabulary for all packages: each returns its value, or raises one sentence with the remedy.
 
-Constructors call them at the door; what is inside may then trust its fields.
+A class derived from `Declared` states each option once; its constructor, the checks, the documentation and, for
+teachers, the saved settings follow::
+
+    @register("tests-passed")
+    class TestsPassed(Reward):
+        partial: float = option(default=1.0, low=0, high=1, says="factor of the share of passed tests")
+
+Other functions call a check at the door; what is inside may then trust its values.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
 import math
-from collections.abc import Collection, Iterable
-from typing import Any, TypeVar
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from .errors import InputError, unknown_name
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type)
 
 
 def check_number(
@@ -71,15 +86,16 @@ def check_numbers(name: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
-def check_count(name: str, value: Any, low: int = 0, unit: str = "") -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``low``.
+def check_count(name: str, value: Any, low: int = 0, unit: str = "", *, high: float = math.inf) -> int:
+    """Return ``value`` as an int if it is a whole number in [low, high].
 
     Raises:
         InputError: it is not.
     """
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high:
         return int(value)
-    raise InputError(f"{name} must be a whole number of at least {low}{unit and f' ({unit})'}, not {value!r}.")
+    span = f"of at least {low}" if math.isinf(high) else f"from {low} to {high:g}"
+    raise InputError(f"{name} must be a whole number {span}{unit and f' ({unit})'}, not {value!r}.")
 
 
 def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
@@ -92,3 +108,164 @@ def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
     if value in known:
         return value
     raise unknown_name(f"{name}:", str(value), map(str, known))
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """Declaration of one option: the bounds, choices or check of its value, and its meaning."""
+
+    low: float | None
+    high: float
+    above: float
+    choices: Iterable[Any] | Callable[[], Iterable[Any]]
+    check: Callable[[str, Any], Any] | None
+    unit: str
+    saved: bool
+    says: str
+
+    def take(self, name: str, value: Any, kind: Any) -> Any:
+        """Return the value that the object keeps for the value given.
+
+        Args:
+            kind: the type that the option is annotated with.
+
+        Raises:
+            InputError: a value out of range, or none of the choices.
+        """
+        parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        if value is None and NoneType in parts:
+            return None
+        if self.check is not None:
+            return self.check(name, value)
+        if self.choices:
+            return check_choice(name, value, self.choices() if callable(self.choices) else self.choices)
+        kinds = [part for part in parts if part is not NoneType]
+        if len(kinds) != 1:
+            return value
+        if get_origin(kinds[0]) is Literal:
+            return check_choice(name, value, get_args(kinds[0]))
+        if kinds[0] is bool:
+            return bool(value)
+        if kinds[0] is int:
+            return check_count(name, value, 0 if self.low is None else int(self.low), self.unit, high=self.high)
+        if kinds[0] is float:
+            return check_number(name, value, -math.inf if self.low is None else self.low, self.high, above=self.above)
+        return value
+
+
+def option(
+    *,
+    default: Any = dataclasses.MISSING,
+    low: float | None = None,
+    high: float = math.inf,
+    above: float = -math.inf,
+    choices: Iterable[Any] | Callable[[], Iterable[Any]] = (),
+    check: Callable[[str, Any], Any] | None = None,
+    unit: str = "",
+    saved: bool = True,
+    kw_only: bool | Any = dataclasses.MISSING,
+    says: str = "",
+) -> Any:
+    """Declare an option of a class (see `declared`).
+
+    The annotation decides the check: a number is compared with its bounds, a ``Literal`` with its values; a ``bool`` is
+    made one; None passes where the annotation allows it.
+
+    Args:
+        default: value where none is given; without it the option is required.
+        low, high, above: bounds of a number; a whole number is at least 0 unless ``low`` says otherwise.
+        choices: the allowed values, or a function that returns them when an object is made.
+        check: ``check(name, value)`` returns the value to keep, or raises InputError; it replaces all of the above.
+        unit: of a whole number, for the error message.
+        saved: False for an option that is no part of a teacher's saved settings.
+        kw_only: as for `dataclasses.field`; the class decides if it is left out.
+        says: meaning, for the documentation of the class.
+    """
+    declared = Option(low, high, above, choices, check, unit, saved, says)
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"option": declared})
+
+
+class Declared:
+    """Base of classes whose options are declared (see `declared`)."""
+
+    def __post_init__(self) -> None:
+        self.take_options({name: getattr(self, name) for name in declared_options(type(self))})
+        self.setup()
+
+    def take_options(self, values: Mapping[str, Any], owner: type | None = None) -> None:
+        """Check and keep the options of ``owner``, by default of the object's class; defaults where no value is given.
+
+        Raises:
+            InputError: an unknown name, or a value that its option refuses.
+        """
+        owner = owner or type(self)
+        options, kinds = declared_options(owner), _option_types(owner)
+        for name in values:
+            check_choice(f"option of {owner.__name__}", name, options)
+        for name, declared in options.items():
+            setattr(self, name, declared.take(name, values.get(name, getattr(owner, name, None)), kinds[name]))
+
+    def setup(self) -> None:
+        """Relate checked options to each other and prepare the object's state; the default has nothing to prepare."""
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(option,))
+def declared(cls: C) -> C:
+    """Class decorator that writes the constructor of a `Declared` class from its options.
+
+    The constructor checks and keeps every option, then calls `Declared.setup`. The docstring gets a section "Args" from
+    what the options say. A class that has no options of its own, or an ``__init__``, stays as it is.
+
+    Raises:
+        TypeError: an annotated attribute is neither an option nor a ClassVar.
+    """
+    return _declare(cls, kw_only=False)
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(option,))
+def keyword_declared(cls: C) -> C:
+    """Class decorator like `declared`, for options that are given by name only, except those with ``kw_only=False``."""
+    return _declare(cls, kw_only=True)
+
+
+def _declare(cls: C, kw_only: bool) -> C:
+    own = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
+    if not own or "__init__" in vars(cls):
+        return cls
+    dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
+    undeclared = [field.name for field in dataclasses.fields(cast(Any, cls)) if "option" not in field.metadata]
+    if undeclared:
+        raise TypeError(f"{cls.__name__}.{undeclared[0]} must be declared by option(...), or as a ClassVar.")
+    cls.__doc__ = _document(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
+    return cls
+
+
+def declared_options(cls: type) -> dict[str, Option]:
+    """Return the options that a `Declared` class declares or inherits, by name; {} for a class without any."""
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    return {field.name: field.metadata["option"] for field in fields}
+
+
+@functools.cache
+def _option_types(cls: type) -> dict[str, Any]:
+    kinds: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        # Other annotations may name types that are imported for type checkers only.
+        own = {k: v for k, v in inspect.get_annotations(base).items() if k in declared_options(cls)}
+        kinds |= get_type_hints(SimpleNamespace(__annotations__=own), vars(sys.modules[base.__module__]))
+    return kinds
+
+
+def _document(text: str, options: dict[str, Option]) -> str:
+    """Add what the options say to a docstring, before its other sections."""
+    lines = [
+        textwrap.fill(f"{name}: {option.says}", 116, initial_indent=" " * 4, subsequent_indent=" " * 8)
+        for name, option in options.items()
+        if option.says
+    ]
+    if not lines:
+        return text
+    section = re.search(r"^(Attributes|Raises|Note):$", text, re.MULTILINE)
+    end = section.start() if section else len(text)
+    parts = (text[:end].rstrip(), "Args:\n" + "\n".join(lines), text[end:])
+    return "\n\n".join(part for part in parts if part)

@@ -25,8 +25,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from ..checks import Declared, declared, option
 from ..errors import InputError
 from ..registry import Registry
 from .attempt import attempt, read_list, read_number
@@ -38,8 +39,10 @@ from .verdict import Verdict
 R = TypeVar("R", bound="type[Reward]")
 
 
-class Reward:
+class Reward(Declared):
     """Base class; a subclass implements `value`, or ``__call__`` if it has several terms.
+
+    Its options are declared: ``weight: float = option(default=1.0, low=0, says="...")`` (see `checks.declared`).
 
     Attributes:
         name: the registered name, which is also the name of its term.
@@ -325,7 +328,8 @@ def _take_reward(value: Any) -> type[Reward]:
 
 
 def _name_reward(cls: R, name: str) -> R:
-    """Set ``name``, and ``brings`` by ``needs``."""
+    """Write the constructor of declared options; set ``name``, and ``brings`` by ``needs``."""
+    cls = declared(cls)
     cls.name = name
     if not cls.brings and isinstance(cls.needs, frozenset):
         cls.brings = list_brought(cls.needs)
@@ -341,8 +345,10 @@ REWARDS: Registry[type[Reward]] = Registry(
 )
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(option,))
 def register(name: str) -> Callable[[R], R]:
-    """Class decorator: ``@palaestra.rewards.register("my-reward")``; it sets ``name``, and ``brings`` by ``needs``."""
+    """Class decorator: ``@palaestra.rewards.register("my-reward")``; it sets ``name``, and ``brings`` by ``needs``, and
+    writes the constructor if the class declares options (see `checks.declared`)."""
     return lambda cls: REWARDS.register(name)(_name_reward(cls, name))
 
 

@@ -13,11 +13,11 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from ..checks import check_count
+from ..checks import Declared, check_count, declared_options, keyword_declared, option
 from ..errors import InputError
 from .messages import Draw, Evidence, Outcome, Proposal
 
@@ -34,17 +34,50 @@ class Common(TypedDict, total=False):
     max_in_flight: int
 
 
-class Teacher(ABC):
+def _check_range(name: str, value: Any) -> tuple[float, float]:
+    low, high = (float(bound) for bound in value)
+    if math.isfinite(low) and math.isfinite(high) and low < high:
+        return low, high
+    raise InputError(f"{name} {tuple(value)} must be two finite numbers, the lower one first.")
+
+
+@keyword_declared
+class CommonOptions(Declared):
+    """Options of every teacher."""
+
+    seed: int = option(
+        default=0,
+        saved=False,
+        says="a non-negative int; 0 is a seed like any other. The generator is the teacher's own.",
+    )
+    return_range: tuple[float, float] = option(
+        default=(0.0, 1.0),
+        check=_check_range,
+        saved=False,
+        says="the declared (low, high) of an episode's return; teachers see returns mapped to [0, 1], and a return "
+        "outside is refused.",
+    )
+    max_in_flight: int = option(
+        default=10_000,
+        low=1,
+        saved=False,
+        says="number of proposals whose outcome is awaited; beyond it the oldest are forgotten, so that lost outcomes "
+        "cannot fill the memory.",
+    )
+    # Hyperparameters of a class with an ``__init__``, JSON-able; declared options are settings by themselves.
+    settings: Mapping[str, Any] | None = option(default=None, saved=False)
+
+
+class Teacher(CommonOptions, ABC):
     """Base of all teachers.
+
+    A class whose options are declared (`checks.keyword_declared`) calls `begin` in its `setup`; one with an
+    ``__init__`` calls this one.
 
     Args:
         signature: JSON-able description of the task space; a saved state is only accepted into the same space.
-        seed: a non-negative int; 0 is a seed like any other. The generator is the teacher's own.
-        return_range: the declared (low, high) of an episode's return; teachers see returns mapped to [0, 1], and a
-            return outside is refused.
-        max_in_flight: number of proposals whose outcome is awaited; beyond it the oldest are forgotten, so that lost
-            outcomes cannot fill the memory.
         settings: the teacher's hyperparameters, JSON-able; a saved state is only accepted under the same.
+        common: ``seed``, ``return_range`` and ``max_in_flight``, which all teachers take.
 
     Raises:
         InputError: seed, range or bound is unusable.
@@ -68,25 +101,20 @@ class Teacher(ABC):
     asks: frozenset[str] = frozenset()
     """Keys of `Proposal.meta` that its proposals may have (see `requests.REQUESTS`)."""
 
-    def __init__(
-        self,
-        signature: Any,
-        *,
-        seed: int = 0,
-        return_range: tuple[float, float] = (0.0, 1.0),
-        max_in_flight: int = 10_000,
-        settings: Mapping[str, Any] | None = None,
-    ):
-        check_count("seed", seed, low=0)
-        check_count("max_in_flight", max_in_flight, low=1)
-        low, high = (float(bound) for bound in return_range)
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise InputError(f"return_range {tuple(return_range)} must be two finite numbers, the lower one first.")
-        self.return_range = (low, high)
-        self.max_in_flight = int(max_in_flight)
+    def __init__(self, signature: Any, *, settings: Mapping[str, Any] | None = None, **common: Unpack[Common]):
+        self.take_options({"settings": settings, **common}, Teacher)
+        self.begin(signature)
+
+    def begin(self, signature: Any) -> None:
+        """Prepare the state that all teachers have.
+
+        Args:
+            signature: JSON-able description of the task space; a saved state is only accepted into the same space.
+        """
+        declared = {name: getattr(self, name) for name, one in declared_options(type(self)).items() if one.saved}
         self.signature = signature
-        self._settings = dict(settings or {})
-        self._rng = np.random.default_rng(np.random.SeedSequence(int(seed)))
+        self._settings = {**declared, **(self.settings or {})}
+        self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))
         self._next_id = 0
         self._in_flight: dict[int, Any] = {}  # insertion order is age
         self._counts = {"observed": 0, "ignored": 0, "forgotten": 0}
@@ -265,7 +293,7 @@ class Teacher(ABC):
     def _learn(self, evidence: list[Evidence]) -> None:
         """Update on one batch, in the order given."""
 
-    def _expect(self, outcomes: int) -> None:  # noqa: B027 - a teacher whose windows are fixed has nothing to set
+    def _expect(self, outcomes: int) -> None:
         pass
 
     def _metrics(self) -> dict[str, float]:
@@ -274,7 +302,7 @@ class Teacher(ABC):
     def _save(self) -> dict[str, Any]:
         return {}
 
-    def _restore(self, own: Mapping[str, Any]) -> None:  # noqa: B027 - a teacher without state has nothing to restore
+    def _restore(self, own: Mapping[str, Any]) -> None:
         pass
 
     def _plain_record(self, task: Any) -> Any:

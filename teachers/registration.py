@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import gymnasium as gym
 import numpy as np
 
-from ..checks import check_count
+from ..checks import check_count, keyword_declared, option
 from ..errors import InputError
 from ..registry import Registry
 from .families import FamilyTeacher
@@ -26,6 +26,7 @@ def _take_teacher(value: Any) -> Any:
     if not callable(value):
         raise InputError("is no class: it cannot be called with (space, seed=...)")
     if isinstance(value, type) and issubclass(value, Teacher) and "__signature__" not in vars(value):
+        value = keyword_declared(value)
         value.__signature__ = _signature(value, {})  # pyright: ignore[reportAttributeAccessIssue]
     return value
 
@@ -39,13 +40,16 @@ TEACHERS: Registry[Callable[..., Teacher]] = Registry(
 )
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(option,))
 def register(name: str) -> Callable[[T], T]:
     """Class decorator that adds a teacher under ``name``; its constructor takes ``(space, *, seed=0, ...)``.
 
-    Its options may be written out, or end in ``**common: Unpack[Common]``.
+    Its options are declared (see `checks.keyword_declared`). A constructor that is written out may end in
+    ``**common: Unpack[Common]``.
     """
 
     def add(teacher: T) -> T:
+        teacher = keyword_declared(teacher)
         teacher.__signature__ = _signature(teacher, {})  # pyright: ignore[reportAttributeAccessIssue]
         return TEACHERS.register(name)(teacher)
 
@@ -81,8 +85,10 @@ def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Sign
         if parameter.kind is parameter.VAR_KEYWORD:
             del parameters[name]
             for common in Common.__annotations__:
-                default = inspect.signature(Teacher.__init__).parameters[common].default
+                default = getattr(Teacher, common)
                 parameters[common] = parameter.replace(name=common, kind=parameter.KEYWORD_ONLY, default=default)
+    if "__dataclass_fields__" in vars(teacher):  # the settings of declared options are the options
+        del parameters["settings"]
     for name, default in defaults.items():
         parameters[name] = parameters[name].replace(default=default)
     return inspect.Signature(list(parameters.values()))

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from palaestra.checks import check_choice, check_count, check_number, check_numbers, check_share
+from palaestra.checks import (
+    Declared,
+    check_choice,
+    check_count,
+    check_number,
+    check_numbers,
+    check_share,
+    declared,
+    declared_options,
+    keyword_declared,
+    option,
+)
 from palaestra.errors import InputError
 
 
@@ -80,3 +91,75 @@ def test_a_sequence_of_numbers_holds_finite_ones_only(wrong: Any):
     assert check_numbers("returns", [1, 0.5]) == (1.0, 0.5)
     with pytest.raises(InputError, match="returns"):
         check_numbers("returns", wrong)
+
+
+@declared
+class Kettle(Declared):
+    """Boil water.
+
+    Raises:
+        InputError: an option out of range.
+    """
+
+    litres: float = option(above=0, high=2, says="amount of water.")
+    cups: int = option(default=1, low=1, high=6, says="number of cups.")
+    mode: Literal["fast", "slow"] = option(default="fast")
+    lid: bool = option(default=True)
+    limit: int | None = option(default=None, low=1)
+    label: str = option(default="", check=lambda name, value: f"{name} {value}".strip())
+
+    def setup(self) -> None:
+        if self.cups > 3 * self.litres:
+            raise InputError(f"cups={self.cups} is too many.")
+
+
+def test_the_constructor_of_declared_options_checks_and_keeps_each():
+    kettle = Kettle(1, cups=np.int64(2), lid=1, label="blue")
+    assert vars(kettle) == {
+        **{"litres": 1.0, "cups": 2, "mode": "fast", "lid": True, "limit": None, "label": "label blue"},
+    }
+    assert type(kettle.cups) is int
+    assert kettle.lid is True
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"litres": 0}, "litres must be a finite number above 0 and at most 2, not 0"),
+        ({"litres": 1, "cups": 7}, "cups must be a whole number from 1 to 6, not 7"),
+        ({"litres": 1, "mode": "fats"}, "did you mean 'fast'"),
+        ({"litres": 1, "limit": 0}, "limit must be a whole number of at least 1"),
+        ({"litres": 1, "cups": 4}, "cups=4 is too many"),
+    ],
+)
+def test_a_declared_option_out_of_range_is_refused(options: dict[str, Any], message: str):
+    with pytest.raises(InputError, match=message):
+        Kettle(**options)
+
+
+def test_what_options_say_stands_in_the_docstring_before_the_exceptions():
+    assert list(declared_options(Kettle)) == ["litres", "cups", "mode", "lid", "limit", "label"]
+    assert (Kettle.__doc__ or "").split("\n\n")[1:] == [
+        "Args:\n    litres: amount of water.\n    cups: number of cups.",
+        "Raises:\n    InputError: an option out of range.",
+    ]
+
+
+def test_an_annotated_attribute_beside_options_must_be_an_option():
+    with pytest.raises(TypeError, match=r"rest must be declared by option"):
+
+        @declared
+        class _(Declared):  # pyright: ignore[reportUnusedClass]
+            rest: int = 0
+            cups: int = option(default=1)
+
+
+def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
+    @keyword_declared
+    class Travel(Kettle):
+        cups: int = option(default=2, low=1)
+        volts: float = option(default=110)
+
+    assert vars(Travel(0.7)) == {**vars(Kettle(0.7)), "cups": 2, "volts": 110.0}
+    with pytest.raises(TypeError):
+        Travel(0.7, 2, "fast", True, None, "", 220)  # type: ignore[misc]

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_choice, check_count, check_number, option
 from ...errors import InputError
 from ...schedules import Schedule, StepDecay, half_cosine, schedule
 from ..episode import Episode
@@ -29,24 +29,20 @@ def overlong(length: float, limit: float, cache: float) -> float:
 class Overlong(Reward):
     """0 up to ``max_tokens - cache`` tokens, then linear down to -1 at ``max_tokens``, and -1 beyond.
 
-    Args:
-        cache: width in tokens of the interval in which the penalty grows. None takes a fifth of the limit, the paper's
-            ratio (4,096 of 20,480), and at least one token.
-        max_tokens: the limit; None takes each episode's own.
-
     Raises:
         InputError: at construction for a limit or cache below 1; when called on an episode without any limit, or whose
             limit is smaller than the cache.
     """
 
     paper = "DAPO, arXiv 2503.14476, eq. 13"
-
-    def __init__(self, cache: int | None = None, max_tokens: int | None = None):
-        for name, value in (("cache", cache), ("max_tokens", max_tokens)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} must be a number of tokens of at least 1, or None, not {value!r}.")
-        self.cache = cache
-        self.max_tokens = max_tokens
+    cache: int | None = option(
+        default=None,
+        low=1,
+        unit="tokens",
+        says="width in tokens of the interval in which the penalty grows. None takes a fifth of the limit, the paper's "
+        "ratio (4,096 of 20,480), and at least one token.",
+    )
+    max_tokens: int | None = option(default=None, low=1, unit="tokens", says="the limit; None takes the episode's own.")
 
     @property
     def bounds(self) -> tuple[float, float]:

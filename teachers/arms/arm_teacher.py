@@ -3,48 +3,48 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_share
+from ...checks import keyword_declared, option
 from ..pools import as_arms
-from ..protocol import Common, Draw, Teacher
+from ..protocol import Draw, Teacher
 from ..sampling import effective_number, pick
 
 METRIC_ARMS = 32  # with more arms, only summaries are logged
 
 
+@keyword_declared
 class ArmTeacher(Teacher):
     """Base of teachers that choose from arms; a subclass writes `_probabilities` and `_learn`.
 
     ``Evidence.record`` is the arm's index.
-
-    Args:
-        space: a Discrete (one arm per value), `FiniteTasks`, or a ParamSpace or Box, cut into a grid.
-        bins: cells per axis of that grid; None gives about 25 arms.
-        floor: share of proposals that are uniform over the arms, mixed into the algorithm's distribution.
-        settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
         arms: the task space as arms.
     """
 
     kind = "arms"
+    space: Any = option(
+        kw_only=False,
+        saved=False,
+        says="a Discrete (one arm per value), `FiniteTasks`, or a ParamSpace or Box, cut into a grid.",
+    )
+    bins: int | Sequence[int] | None = option(
+        default=None, saved=False, says="cells per axis of that grid; None gives about 25 arms."
+    )
+    floor: float = option(
+        default=0.0,
+        low=0,
+        high=1,
+        says="share of proposals that are uniform over the arms, mixed into the algorithm's distribution.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.arms = self.domain = as_arms(space, bins)
-        self.floor = check_share("floor", floor)
-        super().__init__(self.arms.signature, settings={"floor": self.floor, **(settings or {})}, **common)
+    def setup(self) -> None:
+        self.arms = self.domain = as_arms(self.space, self.bins)
+        self.begin(self.arms.signature)
 
     @abstractmethod
     def _probabilities(self) -> np.ndarray:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
-from ..protocol import Common, Draw, Evidence, restore_array
+from ...checks import keyword_declared, option
+from ..protocol import Draw, Evidence, restore_array
 from ..registration import register
 from ..sampling import epsilon_greedy, pick, softmax
 from .arm_teacher import ArmTeacher
 
-Policy = Literal["epsilon-greedy", "boltzmann"]
 OPTIMISM = 1.0  # value of an untried arm: the largest possible slope or change, as scores lie in [0, 1]
 
 
@@ -36,47 +35,30 @@ def slope(times: Sequence[float], scores: Sequence[float]) -> float:
     return float(x @ np.asarray(scores, dtype=np.float64)) / float(x @ x)
 
 
+@keyword_declared
 class TSCL(ArmTeacher):
     """Base of teachers that choose by the slope of learning curves; a subclass writes `_learn`, which updates ``q``.
-
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        policy: "epsilon-greedy" (ties shared evenly) or "boltzmann".
-        epsilon: share of random arms under "epsilon-greedy", in [0, 1].
-        temperature: of "boltzmann", > 0. The paper's 4e-4 suits slopes; changes of score need more.
-        absolute: choose by |q|, as the paper does, so that forgotten arms are practised again; False: by q.
-        settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
         q: float64[n], value of each arm.
     """
 
     paper = "1707.00183"
+    policy: Literal["epsilon-greedy", "boltzmann"] = option(
+        default="epsilon-greedy", says='"epsilon-greedy" (ties shared evenly) or "boltzmann".'
+    )
+    epsilon: float = option(default=0.1, low=0, high=1, says='share of random arms under "epsilon-greedy".')
+    temperature: float = option(
+        default=4e-4,
+        above=0,
+        says='of "boltzmann". The paper\'s 4e-4 suits slopes; changes of score need more.',
+    )
+    absolute: bool = option(
+        default=True, says="choose by |q|, as the paper does, so that forgotten arms are practised again; False: by q."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        policy: Policy = "epsilon-greedy",
-        epsilon: float = 0.1,
-        temperature: float = 4e-4,
-        absolute: bool = True,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.policy = check_choice("policy", policy, ("epsilon-greedy", "boltzmann"))
-        self.epsilon = check_share("epsilon", epsilon)
-        self.temperature = check_number("temperature", temperature, above=0)
-        self.absolute = bool(absolute)
-        own = {
-            "policy": policy,
-            "epsilon": self.epsilon,
-            "temperature": self.temperature,
-            "absolute": self.absolute,
-        }
-        super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
+    def setup(self) -> None:
+        super().setup()
         self.q = np.zeros(self.arms.n)
 
     @abstractmethod
@@ -105,32 +87,14 @@ class Online(TSCL):
     An outcome of arm a with score r does q(a) <- q(a) + alpha (r - last(a) - q(a)), where last(a) is the arm's score
     before, at first 0, the lowest return (algorithm 1).
 
-    Args:
-        alpha: step size in (0, 1].
-        space, policy, epsilon, temperature, absolute, bins, floor: see `TSCL`.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range.
     """
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        alpha: float = 0.1,
-        policy: Policy = "epsilon-greedy",
-        epsilon: float = 0.1,
-        temperature: float = 4e-4,
-        absolute: bool = True,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        self.alpha = check_share("alpha", alpha, positive=True)
-        settings: dict[str, Any] = {"alpha": self.alpha}
-        choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
+    alpha: float = option(default=0.1, above=0, high=1, says="step size.")
+
+    def setup(self) -> None:
+        super().setup()
         self.last = np.zeros(self.arms.n)
 
     def _learn(self, evidence: list[Evidence]) -> None:
@@ -155,35 +119,15 @@ class Naive(TSCL):
     q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). ``distribution()`` is certain of the arm
     while a run lasts.
 
-    Args:
-        window: tasks in a run, at least 2.
-        alpha: step size in (0, 1].
-        space, policy, epsilon, temperature, absolute, bins, floor: see `TSCL`.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range.
     """
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        window: int = 10,
-        alpha: float = 0.1,
-        policy: Policy = "epsilon-greedy",
-        epsilon: float = 0.1,
-        temperature: float = 4e-4,
-        absolute: bool = True,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("window", window, low=2)
-        self.window, self.alpha = int(window), check_share("alpha", alpha, positive=True)
-        settings: dict[str, Any] = {"window": self.window, "alpha": self.alpha}
-        choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
+    window: int = option(default=10, low=2, says="tasks in a run.")
+    alpha: float = option(default=0.1, above=0, high=1, says="step size.")
+
+    def setup(self) -> None:
+        super().setup()
         self._arm, self._left = 0, 0  # the arm of the present run, and how many of its proposals are still to come
         self._scores: dict[int, list[float]] = {}
 
@@ -232,33 +176,14 @@ class Window(TSCL):
     Time counts the outcomes of all arms. An arm with fewer than two scores has no slope yet and counts as 1, the
     steepest there can be, so that each is tried twice before any is preferred (algorithm 3).
 
-    Args:
-        window: scores remembered of each arm, at least 2.
-        space, policy, epsilon, temperature, absolute, bins, floor: see `TSCL`.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range.
     """
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        window: int = 10,
-        policy: Policy = "epsilon-greedy",
-        epsilon: float = 0.1,
-        temperature: float = 4e-4,
-        absolute: bool = True,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("window", window, low=2)
-        self.window = int(window)
-        settings: dict[str, Any] = {"window": self.window}
-        choice = {"policy": policy, "epsilon": epsilon, "temperature": temperature, "absolute": absolute}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **choice, **common)
+    window: int = option(default=10, low=2, says="scores remembered of each arm.")
+
+    def setup(self) -> None:
+        super().setup()
         self.q = np.full(self.arms.n, OPTIMISM)
         self.t = 0
         self._latest: dict[int, deque[tuple[int, float]]] = {}
