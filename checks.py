@@ -111,7 +111,7 @@ def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
 
 
 @dataclasses.dataclass(frozen=True)
-class Option:
+class DeclaredOption:
     """Declaration of one option: the bounds, choices or check of its value, and its meaning."""
 
     low: float | None
@@ -181,7 +181,7 @@ def option(
         kw_only: as for `dataclasses.field`; the class decides if it is left out.
         says: meaning, for the documentation of the class.
     """
-    declared = Option(low, high, above, choices, check, unit, saved, says)
+    declared = DeclaredOption(low, high, above, choices, check, unit, saved, says)
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"option": declared})
 
 
@@ -240,7 +240,7 @@ def _declare(cls: C, kw_only: bool) -> C:
     return cls
 
 
-def declared_options(cls: type) -> dict[str, Option]:
+def declared_options(cls: type) -> dict[str, DeclaredOption]:
     """Return the options that a `Declared` class declares or inherits, by name; {} for a class without any."""
     fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
     return {field.name: field.metadata["option"] for field in fields}
@@ -256,7 +256,7 @@ def _option_types(cls: type) -> dict[str, Any]:
     return kinds
 
 
-def _document(text: str, options: dict[str, Option]) -> str:
+def _document(text: str, options: dict[str, DeclaredOption]) -> str:
     """Add what the options say to a docstring, before its other sections."""
     lines = [
         textwrap.fill(f"{name}: {option.says}", 116, initial_indent=" " * 4, subsequent_indent=" " * 8)
