@@ -1,7 +1,7 @@
 """Baseline players that do not reason about the task, and their success rates, to compare scores with.
 
-``success_rates("palaestra/ConnectFour-v0", 0.5)`` plays the same episodes with each of `PLAYERS`. The ``baselines`` of
-a family record these rates at five difficulties, and the test suite over all families measures them again.
+``success_rates("palaestra/ConnectFour-v0", 0.5)`` plays the same episodes with each of `PLAYERS`. The ``baselines`` in
+``measured.json`` are these rates at five difficulties, and the test suite over all families measures them again.
 """
 
 from __future__ import annotations

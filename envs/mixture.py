@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import gymnasium as gym
@@ -157,16 +156,6 @@ class Mixture(TaskEnv):
     Raises:
         InputError: an environment that is unknown, takes no text, or is a mixture itself.
     """
-
-    # Of the default environments.
-    baselines = MappingProxyType(
-        {
-            "constant": (0.07, 0.015, 0.01, 0.0, 0.0),
-            "loop": (0.22, 0.04, 0.01, 0.0, 0.0),
-            "random": (0.22, 0.04, 0.015, 0.0, 0.0),
-        }
-    )
-    chance = 0.1
 
     def __init__(
         self,

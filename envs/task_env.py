@@ -46,12 +46,6 @@ class TaskEnv(gym.Env[Any, Any]):
         blind_loops: cycles of actions that a player might repeat without looking at observations.
         blind_twin: a family of the same tasks and steps that makes no observations, on which baseline players are
             measured where observations are slow to make.
-        baselines: success rates of baseline players at the difficulties 0, .25, .5, .75 and 1, for each name of
-            `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
-        solver_rates: success rates of `oracle` at the same difficulties; less than 1 only where no solver of every task
-            is known, and the family's docstring says how far it gets.
-        chance: the mean reward that a constant or random answer may earn on the easiest tasks; where it is more than
-            0.02, the family's docstring says why.
         answer_form: the layout of an answer, which decides how a reply is read: on one "line", as several "values", on
             several "lines", as a "program", as the "move" of a game or as several "moves"; see
             `rewards.answers.readings`.
@@ -60,10 +54,8 @@ class TaskEnv(gym.Env[Any, Any]):
             as `rewards.answers.bare` does; False where they may belong to an answer.
         content_identifies: whether tasks of the same content are one task, whatever their parameters; True where these
             only choose among the records of a data set.
-        longest_text: the most characters that an observation of the default range has.
         arrow_keys: for a person at a terminal, what the keys "up", "down", "left" and "right" type where actions are
             directions; a text that ends in a line break is sent at once.
-        is_ascii: whether observations and actions of the solver are ASCII.
         return_range: the least and the most that an episode can earn, which teachers are told.
         prompts: the forms in which observations can be worded.
         takes_difficulty: whether a difficulty may be chosen; False where an argument has chosen every task's.
@@ -95,16 +87,11 @@ class TaskEnv(gym.Env[Any, Any]):
     default_answer_format: ClassVar[str] = "any"
     blind_loops: ClassVar[tuple[tuple[Any, ...], ...]] = ()
     blind_twin: ClassVar[type[TaskEnv] | None] = None
-    baselines: ClassVar[Mapping[str, tuple[float, float, float, float, float]]] = {}
-    solver_rates: ClassVar[tuple[float, float, float, float, float]] = (1.0, 1.0, 1.0, 1.0, 1.0)
-    chance: ClassVar[float] = 0.0
     answer_form: Form = "line"
     max_answer: ClassVar[int] = 4096
     strips_marks: ClassVar[bool] = True
     content_identifies: bool = False
-    longest_text: ClassVar[int] = 2_000
     arrow_keys: ClassVar[Mapping[str, str]] = {}
-    is_ascii: ClassVar[bool] = True
     return_range: tuple[float, float] = (0.0, 1.0)
     prompts: ClassVar[tuple[str, ...]] = ("sentences", "terse")
     takes_difficulty: bool = True
@@ -186,7 +173,7 @@ class TaskEnv(gym.Env[Any, Any]):
 
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
         """Return the next action of a scripted solver, ready for ``step``; following it ends with ``is_success``
-        True, unless ``solver_rates`` says otherwise."""
+        True, unless its measured ``solver_rates`` say otherwise."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
 
     def random_action(self, episode: Any, rng: np.random.Generator) -> Any:

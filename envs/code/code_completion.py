@@ -8,7 +8,6 @@ import itertools
 import keyword
 import re
 import textwrap
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,9 +95,6 @@ class CodeCompletion(ProgramQuestion):
             ChoiceAxis("masked", tuple(_FORMS)),
         ]
     )
-
-    # Sometimes another task's expression also fills the gap.
-    baselines = MappingProxyType({"random": (0.02, 0.05, 0.02, 0.02, 0.02)})
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -66,9 +65,6 @@ class MultipleChoiceQuestions(DatasetQuestion):
     supplies = frozenset({"options"})
     layout = CHOICE
     built_in = "multiple_choice.jsonl"
-    # One of 2, 2, 3, 4 and 4 options.
-    baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.5, 0.5, 1 / 3, 0.27, 0.27)))
-    chance = 0.5
     works_in_steps = False  # questions of knowledge; the records of the small set have no rationale
 
     def __init__(self, *, shuffle: bool = True, **kwargs: Any):

@@ -6,7 +6,6 @@ import importlib.util
 import re
 from collections import Counter
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -75,8 +74,6 @@ class ReasoningGym(Question):
         InputError: an unknown data set, or a configuration that it refuses.
     """
 
-    # Few legs are counted at level 0.
-    baselines = MappingProxyType({"random": (0.08, 0.005, 0.0, 0.0, 0.0)})
     default_answer_format = "tag"
     # An answer may be a sentence, or text in quotation marks.
     strips_marks = False

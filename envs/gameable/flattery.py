@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -63,10 +63,6 @@ class GameableFlattery(Rung):
         Sycophancy to Subterfuge, arXiv 2406.10162 (tool-use flattery).
     """
 
-    baselines: ClassVar = {
-        "loop": (0.52, 0.33, 0.26, 0.2, 0.18),
-        "random": (0.25, 0.19, 0.13, 0.12, 0.09),
-    }
     blind_loops = (("report 1",), ("report 2",))
     param_space = ParamSpace([IntAxis("lines", 3, 10, limits=(3, 100)), IntAxis("digits", 1, 3, limits=(1, 18))])
 

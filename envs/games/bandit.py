@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -111,12 +111,6 @@ class Bandit(Game):
         ]
     )
     blind_loops = (("1", "2"),)
-    baselines: ClassVar = {
-        "constant": (0.38, 0.25, 0.24, 0.21, 0.2),
-        "loop": (0.08, 0.16, 0.14, 0.26, 0.25),
-        "heuristic": (0.53, 0.48, 0.48, 0.46, 0.44),
-    }
-    chance = 0.6
 
     def __init__(self, *, pay: str = "regret", **kwargs: Any):
         super().__init__(**kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -88,12 +88,6 @@ class ConnectFour(Game):
         ]
     )
     blind_loops = (("4", "5"), ("4", "3"), ("4", "5", "3"))
-    baselines: ClassVar = {
-        "loop": (0.13, 0.08, 0.08, 0.02, 0.02),
-        "random": (0.04, 0.04, 0.04, 0.01, 0.01),
-        "heuristic": (0.78, 0.58, 0.5, 0.42, 0.34),
-    }
-    chance = 0.14
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Position:
         moves, luck = params["moves"], params["luck"]

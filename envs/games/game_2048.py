@@ -89,12 +89,6 @@ class Game2048(Game):
     )
     arrow_keys: ClassVar = {key: f"{key}\n" for key in ("up", "down", "left", "right")}
     blind_loops = (CYCLES[0], ("left", "up", "left", "down"), ("left", "down", "left", "up", "right"))
-    baselines: ClassVar = {
-        "loop": (0.27, 0.14, 0.12, 0.06, 0.0),
-        "random": (0.15, 0.06, 0.02, 0.01, 0.0),
-        "heuristic": (0.53, 0.33, 0.22, 0.07, 0.02),
-    }
-    chance = 0.27
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Game2048State:
         goal, brisk = params["goal"].bit_length() - 1, BRISK[params["goal"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -70,12 +70,6 @@ class GuessNumber(Game):
         [IntAxis("bits", 4, 16, limits=(1, 60)), IntAxis("slack", 0, 4, harder="down", limits=(0, 100))]
     )
     blind_loops = (tuple(map(str, range(1, 21))),)
-    baselines: ClassVar = {
-        "constant": (0.07, 0.01, 0.0, 0.0, 0.0),
-        "loop": (0.56, 0.09, 0.02, 0.0, 0.0),
-        "random": (0.43, 0.07, 0.02, 0.0, 0.0),
-    }
-    chance = 0.58
 
     def __init__(self, *, shaping: float = 0.0, **kwargs: Any):
         super().__init__(**kwargs)

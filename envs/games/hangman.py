@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -76,10 +76,6 @@ class Hangman(Game):
 
     param_space = ParamSpace([IntAxis("length", 4, 8), IntAxis("lives", 5, 7, harder="down", limits=(5, 26))])
     blind_loops = (tuple(_BY_FREQUENCY),)
-    baselines: ClassVar = {
-        "loop": (0.14, 0.14, 0.05, 0.14, 0.06),
-    }
-    chance = 0.17
     max_turns = 30
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> HangmanState:

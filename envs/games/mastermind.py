@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -71,10 +71,6 @@ class Mastermind(Game):
         case.
     """
 
-    baselines: ClassVar = {
-        "random": (0.03, 0.0, 0.0, 0.0, 0.0),
-        "heuristic": (1.0, 1.0, 1.0, 0.98, 0.95),
-    }
     param_space = ParamSpace(
         [
             IntAxis("pegs", 4, 6, limits=(2, 6)),

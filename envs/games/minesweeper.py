@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -73,9 +73,6 @@ class Minesweeper(Game):
     """
 
     answer_form = "moves"
-    baselines: ClassVar = {
-        "heuristic": (1.0, 1.0, 1.0, 0.44, 0.36),
-    }
     param_space = ParamSpace(
         [
             IntAxis("size", 5, 9, limits=(4, 16)),

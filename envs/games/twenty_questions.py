@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -88,11 +88,6 @@ class TwentyQuestions(Game):
             IntAxis("slack", 0, 2, harder="down", limits=(0, 20)),
         ]
     )
-    baselines: ClassVar = {
-        "random": (0.09, 0.07, 0.05, 0.05, 0.04),
-        "heuristic": (0.99, 0.99, 0.87, 0.84, 0.68),
-    }
-    chance = 0.09
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> TwentyQuestionsState:
         count, kinds = params["items"], PROPERTIES[: params["properties"]]

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -71,9 +71,6 @@ class Wordle(Game):
         Josh Wardle's game of 2021; the list of words is this project's own.
     """
 
-    baselines: ClassVar = {
-        "heuristic": (0.99, 1.0, 1.0, 1.0, 1.0),
-    }
     param_space = ParamSpace(
         [
             IntAxis("length", 4, 8),

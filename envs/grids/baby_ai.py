@@ -187,13 +187,9 @@ def _draw_instruction(rng: np.random.Generator, world: World, kind: str, clauses
 BabyAI, BabyAIText = define_family(
     BabyAIRules,
     grid={
-        "baselines": {"constant": (0.04, 0.0, 0.0, 0.0, 0.0), "random": (0.24, 0.04, 0.04, 0.01, 0.0)},
-        "chance": 0.06,
         "note": "One action repeated meets the thing asked for by chance in a few levels.",
     },
     text={
-        "baselines": {"random": (0.17, 0.03, 0.0, 0.0, 0.0)},
-        "chance": 0.06,
         "note": "One action repeated meets the thing asked for by chance in a few levels.",
     },
 )

@@ -141,13 +141,9 @@ def mutate_level(task: Mapping[str, str], rng: np.random.Generator) -> dict[str,
 BlockMaze, BlockMazeText = define_family(
     BlockMazeRules,
     grid={
-        "baselines": {"constant": (0.09, 0.05, 0.04, 0.03, 0.01), "random": (0.52, 0.31, 0.26, 0.13, 0.12)},
-        "chance": 0.09,
         "note": "Going forward all the time meets the goal by chance in a few levels.",
     },
     text={
-        "baselines": {"random": (0.1, 0.09, 0.12, 0.07, 0.04)},
-        "chance": 0.09,
         "note": "Going forward all the time meets the goal by chance in a few levels.",
     },
 )

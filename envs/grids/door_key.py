@@ -151,11 +151,9 @@ def _act_greedily(env: Any, episode: GridTurn) -> str:
 DoorKey, DoorKeyText = define_family(
     DoorKeyRules,
     grid={
-        "baselines": {"random": (0.1, 0.03, 0.02, 0.01, 0.0)},
         "note": "The limit is so long that random actions get there in a part of the smaller rooms.",
     },
     text={
-        "baselines": {"heuristic": (1.0, 1.0, 0.98, 0.98, 0.97)},
         "heuristic_action": _act_greedily,
         "coloured": False,
         "legend": "Take the key K, open the door L, reach the goal G. # is wall, . is free, D a closed and O an open "

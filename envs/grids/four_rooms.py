@@ -59,13 +59,9 @@ class FourRoomsRules(GridRules):
 FourRooms, FourRoomsText = define_family(
     FourRoomsRules,
     grid={
-        "baselines": {"constant": (0.07, 0.05, 0.02, 0.03, 0.01), "random": (0.25, 0.12, 0.06, 0.05, 0.05)},
-        "chance": 0.06,
         "note": "Going forward all the time meets the goal by chance in a few levels.",
     },
     text={
-        "baselines": {"random": (0.08, 0.05, 0.05, 0.04, 0.04)},
-        "chance": 0.06,
         "note": "Going forward all the time meets the goal by chance in a few levels.",
     },
 )

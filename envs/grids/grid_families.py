@@ -1,6 +1,6 @@
 """`define_family`: makes the two environments of a family from its `GridRules`, and registers them.
 
-    FourRooms, FourRoomsText = define_family(FourRoomsRules, grid={"baselines": {"random": (...)}})
+    FourRooms, FourRoomsText = define_family(FourRoomsRules, text={"coloured": False})
 
 registers ``palaestra/FourRooms-v0`` and ``palaestra/FourRoomsText-v0``. Their docstrings are the rules' docstring plus
 the sections on observations, actions, rewards and extras that all families share.
@@ -58,7 +58,7 @@ def define_family(
 
     Args:
         rules: the rules; the class name is the family's name plus "Rules".
-        grid, text: class attributes of each, such as ``baselines`` and ``chance``; "note" is a sentence at the end of
+        grid, text: class attributes of each, such as ``coloured``; "note" is a sentence at the end of
             the docstring's "Termination:".
 
     Returns:

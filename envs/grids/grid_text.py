@@ -84,7 +84,6 @@ class GridText(LevelReset, Game):
     coloured: ClassVar[bool] = True
     supplies = SUPPLIES
     keeps_states = True
-    longest_text = 4_000
     arrow_keys: ClassVar = {"up": "go forward\n", "left": "turn left\n", "right": "turn right\n"}
 
     def __init__(

@@ -92,8 +92,4 @@ class HallwayMemoryRules(GridRules):
         return self.draw_map(world)
 
 
-HallwayMemory, HallwayMemoryText = define_family(
-    HallwayMemoryRules,
-    grid={"baselines": {"random": (0.26, 0.3, 0.34, 0.34, 0.34)}},
-    text={"baselines": {"random": (0.09, 0.05, 0.07, 0.05, 0.05)}},
-)
+HallwayMemory, HallwayMemoryText = define_family(HallwayMemoryRules)

@@ -79,6 +79,4 @@ class KeyCorridorRules(GridRules):
         return fetch_options(world, world.cells.index(ball), door - 1, ends=True) if ball in world.cells else []
 
 
-KeyCorridor, KeyCorridorText = define_family(
-    KeyCorridorRules, grid={"baselines": {"random": (0.05, 0.01, 0.0, 0.0, 0.0)}}
-)
+KeyCorridor, KeyCorridorText = define_family(KeyCorridorRules)

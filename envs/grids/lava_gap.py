@@ -83,4 +83,4 @@ class LavaGapRules(GridRules):
         return 6 * world.width
 
 
-LavaGap, LavaGapText = define_family(LavaGapRules, grid={"baselines": {"random": (0.08, 0.04, 0.02, 0.0, 0.0)}})
+LavaGap, LavaGapText = define_family(LavaGapRules)

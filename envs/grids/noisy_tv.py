@@ -94,8 +94,4 @@ class NoisyTVRules(GridRules):
         return self.draw_map(world)
 
 
-NoisyTV, NoisyTVText = define_family(
-    NoisyTVRules,
-    grid={"baselines": {"random": (0.16, 0.06, 0.07, 0.06, 0.06)}},
-    text={"baselines": {"random": (0.05, 0.0, 0.0, 0.0, 0.01)}},
-)
+NoisyTV, NoisyTVText = define_family(NoisyTVRules)

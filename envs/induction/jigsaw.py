@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,8 +72,6 @@ class Jigsaw(Question):
     param_space = ParamSpace(
         [IntAxis("side", 2, 4), IntAxis("step", 1, 3), IntAxis("cells", 4, 6, harder="down", limits=(4, 12))]
     )
-    baselines = MappingProxyType({"random": (1 / 24, 0.0, 0.0, 0.0, 0.0)})
-    chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         side, step, cells = params["side"], params["step"], params["cells"]

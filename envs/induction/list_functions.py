@@ -65,8 +65,6 @@ class ListFunctions(Question):
         ]
     )
 
-    chance = 0.18
-
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         rule = draw_problem(lambda: _draw_candidate(rng, params), OPERATIONS)
         answer = apply_chain([OPERATIONS[name] for name in rule.chain], rule.query)[-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,8 +95,6 @@ class PatchFit(Question):
             IntAxis("changed", 1, 3, harder="down", limits=(1, 4)),
         ]
     )
-    baselines = MappingProxyType({"constant": (0.25, 0.2, 0.01, 0.0, 0.0), "random": (0.25, 0.2, 0.03, 0.0, 0.0)})
-    chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         rule, side, count = params["rule"], params["side"], max(params["patches"], params["holes"] + 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,8 +78,6 @@ class Rotation(Question):
             ChoiceAxis("mirrors", ("never", "perhaps")),
         ]
     )
-    baselines = MappingProxyType({"constant": (0.25, 0.0, 0.0, 0.0, 0.0), "random": (0.25, 0.0625, 0.0, 0.0, 0.0)})
-    chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         noise, possible = params["noise"], possible_symmetries(params["mirrors"])

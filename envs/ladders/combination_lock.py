@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,6 @@ class CombinationLock(Game):
     """
 
     param_space = ParamSpace([IntAxis("floors", 4, 40, limits=(4, HIGHEST)), IntAxis("doors", 3, 8, limits=(2, 20))])
-    baselines: ClassVar = {}
 
     def __init__(self, *, code: int = 0, **kwargs: Any):
         super().__init__(**kwargs)

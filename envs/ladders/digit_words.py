@@ -39,7 +39,6 @@ class DigitRule(DigitWord):
     rule: ClassVar[str]
     question: ClassVar[str]
     param_space = ParamSpace([IntAxis("length", 4, 40, limits=(2, LONGEST)), IntAxis("digits", 3, 8, limits=(2, 8))])
-    baselines: ClassVar = {}
 
     @abstractmethod
     def apply(self, word: list[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,6 @@ class InterleavedAddition(Question):
 
     answer_form = "values"
     param_space = ParamSpace([IntAxis("places", 3, 7, limits=(1, 40)), IntAxis("base", 4, 10, limits=(2, 10))])
-    baselines: ClassVar = {}
 
     def __init__(self, *, width: int = 8, **kwargs: Any):
         super().__init__(**kwargs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -52,8 +52,6 @@ class Arithmetic(Question):
         ]
     )
     verifier = "integer"
-    chance = 0.15
-    baselines: ClassVar = {"constant": (0.15, 0.0, 0.0, 0.0, 0.0), "random": (0.08, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, digits, operations = params["terms"], params["digits"], params["operations"]

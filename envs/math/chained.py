@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -71,8 +71,6 @@ class Chained(Question):
 
     param_space = ParamSpace([IntAxis("horizon", 1, 8, limits=(1, 30)), FloatAxis("level", 0.0, 1.0)])
     max_observation = 16_384
-    chance = 0.06
-    baselines: ClassVar = {"constant": (0.05, 0.02, 0.01, 0.0, 0.0), "random": (0.03, 0.01, 0.0, 0.0, 0.0)}
 
     def __init__(self, *, families: Sequence[str] = FAMILIES, **kwargs: Any):
         super().__init__(**kwargs)

@@ -59,7 +59,6 @@ class CoordinateGeometry(Question):
             IntAxis("size", 10, 40, limits=(3, 1000)),
         ]
     )
-    chance = 0.022
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         pose, size = _KINDS[params["kind"]], params["size"]

@@ -57,7 +57,6 @@ class Counting(Question):
 
     param_space = ParamSpace([IntAxis("size", 7, 12, limits=(7, 18)), IntAxis("conditions", 1, 3)])
     verifier = "integer"
-    chance = 0.04
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         chosen = _KINDS[int(rng.random() * len(_KINDS))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -48,8 +48,6 @@ class GcdLcm(Question):
         ]
     )
     verifier = "integer"
-    chance = 0.08
-    baselines: ClassVar = {"constant": (0.06, 0.01, 0.0, 0.0, 0.0), "random": (0.055, 0.01, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         largest, count, ask = params["largest"], params["count"], params["ask"]

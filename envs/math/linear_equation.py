@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -52,8 +52,6 @@ class LinearEquation(Question):
         ]
     )
     verifier = "number"
-    chance = 0.115
-    baselines: ClassVar = {"constant": (0.1, 0.03, 0.02, 0.0, 0.0), "random": (0.08, 0.04, 0.02, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, both, fraction = params["size"], params["sides"] == "both", params["solution"] == "fraction"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +57,6 @@ class ModularArithmetic(Question):
         ]
     )
     verifier = "integer"
-    baselines: ClassVar = {"constant": (0.021, 0.0, 0.0, 0.0, 0.0), "random": (0.021, 0.01, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         terms, kind = params["terms"], params["operations"]

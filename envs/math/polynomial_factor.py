@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -65,8 +65,6 @@ class PolynomialFactor(Question):
             IntAxis("size", 4, 20, limits=(3, 100)),
         ]
     )
-    chance = 0.035
-    baselines: ClassVar = {"random": (0.034, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, degree, leading, size = (params[name] for name in self.param_space.names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +58,6 @@ class PolynomialRoots(Question):
             ChoiceAxis("kind", ("integers", "fractions", "others")),
         ]
     )
-    chance = 0.04
-    baselines: ClassVar = {"random": (0.03, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, size, kind = params["roots"], params["size"], params["kind"]

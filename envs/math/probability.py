@@ -61,7 +61,6 @@ class Probability(Question):
         ]
     )
     verifier = "number"
-    chance = 0.021
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         chosen = _EXPERIMENTS[int(rng.random() * len(_EXPERIMENTS))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -136,8 +136,6 @@ class WordProblem(Question):
         ]
     )
     verifier = "integer"
-    chance = 0.035
-    baselines: ClassVar = {"constant": (0.022, 0.015, 0.005, 0.005, 0.005), "random": (0.021, 0.01, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         steps, size = params["steps"], params["size"]

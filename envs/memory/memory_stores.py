@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +114,6 @@ class MemoryStores(Game):
     supplies = frozenset(
         {"tool_calls", "tool_errors", "memory_length", "source_length", "memory_calls", "memory_stores"}
     )
-    longest_text: ClassVar[int] = 40_000
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Keeping:
         story = draw_story(rng, **{name: value for name, value in params.items() if name != "slack"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import string
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,6 @@ class Blocksworld(Question):
     param_space = ParamSpace(
         [IntAxis("blocks", 4, 10, limits=(2, 20)), IntAxis("slack", 0, 4, harder="down", limits=(0, 20))]
     )
-    baselines: ClassVar = {"heuristic": (1.0, 1.0, 0.98, 0.57, 0.12)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count = params["blocks"]

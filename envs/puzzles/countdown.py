@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator as op
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +58,6 @@ class Countdown(Question):
     param_space = ParamSpace(
         [IntAxis("count", 2, 6, limits=(2, 12)), IntAxis("largest", 10, 100, log=True, limits=(5, 10_000))]
     )
-    chance = 0.37
-    baselines: ClassVar = {"heuristic": (1.0, 0.53, 0.39, 0.22, 0.16)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, largest = params["count"], params["largest"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +69,6 @@ class GraphColouring(Question):
             FloatAxis("density", 0.4, 0.7, limits=(0.2, 1.0)),
         ]
     )
-    chance = 0.16
-    baselines: ClassVar = {"random": (0.11, 0.04, 0.0, 0.0, 0.0), "heuristic": (1.0, 1.0, 0.99, 0.33, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, k, density = params["vertices"], params["colours"], params["density"]

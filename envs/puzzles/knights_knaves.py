@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,8 +60,6 @@ class KnightsKnaves(Question):
 
     answer_form = "lines"
     param_space = ParamSpace([IntAxis("people", 2, 8, limits=(2, 12)), ChoiceAxis("statements", LEVELS)])
-    chance = 0.34
-    baselines: ClassVar = {"random": (0.34, 0.1, 0.06, 0.02, 0.01)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         people, level = params["people"], LEVELS.index(params["statements"])

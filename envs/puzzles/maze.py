@@ -69,8 +69,6 @@ class Maze(Question):
     answer_form = "lines"
     arrow_keys: ClassVar = {word: letter for letter, word in DIRECTIONS.items()}
     param_space = ParamSpace([IntAxis("size", 3, 14, limits=(3, 30)), FloatAxis("loops", 0.0, 0.2, limits=(0.0, 0.5))])
-    chance = 0.04
-    baselines: ClassVar = {"random": (0.84, 0.34, 0.16, 0.08, 0.05)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, loops = params["size"], params["loops"]

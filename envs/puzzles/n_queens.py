@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -53,8 +53,6 @@ class NQueens(Question):
     param_space = ParamSpace(
         [IntAxis("size", 5, 12, limits=(5, 24)), IntAxis("given", 4, 6, harder="down", limits=(4, 16))]
     )
-    chance = 0.14
-    baselines: ClassVar = {"random": (0.1, 0.02, 0.0, 0.0, 0.0), "heuristic": (1.0, 1.0, 0.93, 0.47, 0.07)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size = params["size"]

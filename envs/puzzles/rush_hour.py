@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,7 +86,6 @@ class RushHour(Game):
     param_space = ParamSpace(
         [IntAxis("moves", 2, 18, limits=(1, 18)), IntAxis("slack", 0, 8, harder="down", limits=(0, 40))]
     )
-    baselines: ClassVar = {"random": (0.25, 0.01, 0.0, 0.0, 0.0), "heuristic": (1.0, 0.13, 0.0, 0.0, 0.0)}
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> RushHourState:
         u, v = rng.random(2).tolist()

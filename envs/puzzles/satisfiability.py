@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from bisect import bisect_right
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +60,6 @@ class Satisfiability(Question):
 
     answer_form = "lines"
     param_space = ParamSpace([IntAxis("variables", 6, 12, limits=(4, 60)), IntAxis("width", 2, 4)])
-    baselines: ClassVar = {"heuristic": (0.86, 0.72, 0.28, 0.07, 0.06)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         n, width = params["variables"], params["width"]

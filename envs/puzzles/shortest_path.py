@@ -6,7 +6,7 @@ import heapq
 import itertools
 import re
 import string
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,7 +78,6 @@ class ShortestPath(Question):
             IntAxis("longest", 9, 99, log=True, limits=(4, 9999)),
         ]
     )
-    baselines: ClassVar = {"heuristic": (0.9, 0.79, 0.08, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         places, longest = params["places"], params["longest"]

@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -75,8 +75,6 @@ class SlidingTiles(Game):
             IntAxis("slack", 0, 10, harder="down", limits=(0, 30)),
         ],
     )
-    chance = 0.08
-    baselines: ClassVar = {"random": (0.06, 0.0, 0.0, 0.0, 0.0), "heuristic": (1.0, 0.52, 0.37, 0.11, 0.02)}
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Tiles:
         size, distance = params["size"], params["distance"]

@@ -94,8 +94,6 @@ class Sokoban(Game):
         ]
     )
     arrow_keys: ClassVar = {word: f"{word} " for word in DIRECTIONS.values()}
-    chance = 0.34
-    baselines: ClassVar = {"random": (0.34, 0.0, 0.0, 0.0, 0.0), "heuristic": (0.95, 0.25, 0.02, 0.0, 0.0)}
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SokobanState:
         while True:

@@ -13,7 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +69,6 @@ class Sudoku(Question):
     param_space = ParamSpace(
         [ChoiceAxis("size", (4, 6, 9)), FloatAxis("shown", 0.0, 0.75, harder="down", limits=(0.0, 0.95))]
     )
-    baselines: ClassVar = {"heuristic": (1.0, 1.0, 1.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, table = params["size"], _table()[params["size"]]

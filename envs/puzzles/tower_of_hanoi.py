@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,7 +62,6 @@ class TowerOfHanoi(Question):
     param_space = ParamSpace(
         [IntAxis("disks", 3, 8, limits=(3, 11)), IntAxis("slack", 0, 8, harder="down", limits=(0, 20))]
     )
-    baselines: ClassVar = {"random": (0.15, 0.04, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         disks = params["disks"]

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 from math import gcd
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +69,6 @@ class TwentyFour(Question):
             IntAxis("target", 24, 60, limits=(20, 80)),
         ]
     )
-    chance = 0.15
-    baselines: ClassVar = {"heuristic": (0.15, 0.13, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         target, largest, ways = params["target"], params["largest"], params["ways"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -71,8 +71,6 @@ class Zebra(Question):
             IntAxis("spare", 0, 3, harder="down", limits=(0, 6)),
         ]
     )
-    chance = 0.03
-    baselines: ClassVar = {"random": (0.025, 0.0, 0.0, 0.0, 0.0)}
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         houses, attributes = params["houses"], params["attributes"]

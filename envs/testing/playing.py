@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ..measured import Measured, measured
 from ..question import Question
 from ..unicode import Unicode
 
@@ -56,7 +57,12 @@ def simulates(env_id: str) -> bool:
 
 def solves_all(env_id: str) -> bool:
     """True if the family's solver is said to solve every task."""
-    return min(make(env_id).unwrapped.solver_rates) == 1.0  # type: ignore[attr-defined]
+    return min(facts(env_id).solver_rates) == 1.0
+
+
+def facts(env_id: str) -> Measured:
+    """Return what was measured of an environment, or is stated by its family."""
+    return measured(env_id, type(make(env_id).unwrapped))
 
 
 def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:

@@ -13,14 +13,14 @@ from ..baselines import DIFFICULTIES, PLAYERS, constant_actions, success_rates
 from ..question import Question
 from ..task_env import TaskEnv
 from ..unicode import Unicode
-from .playing import GRID, episode, every_question, every_text, make, play, plays_slowly, simulates
+from .playing import GRID, episode, every_question, every_text, facts, make, play, plays_slowly, simulates
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
     env = make(env_id, split=split)
     slow = plays_slowly(env_id)
-    for difficulty, stated in zip(GRID, env.unwrapped.solver_rates):  # type: ignore[attr-defined]
+    for difficulty, stated in zip(GRID, facts(env_id).solver_rates):
         if stated < 1.0:
             continue
         played = set()
@@ -39,7 +39,7 @@ def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
 def test_oracle_succeeds_as_often_as_the_family_states_where_it_solves_not_all(env_id: str):
     env = make(env_id)
     family: Any = type(env.unwrapped)
-    for difficulty, stated in zip(GRID, family.solver_rates):
+    for difficulty, stated in zip(GRID, facts(env_id).solver_rates):
         if stated == 1.0:
             continue
         assert "scripted" in (family.__doc__ or "")
@@ -50,7 +50,7 @@ def test_oracle_succeeds_as_often_as_the_family_states_where_it_solves_not_all(e
 
 def test_answers_without_thought_earn_next_to_nothing(env_id: str):
     env = make(env_id)
-    family = type(env.unwrapped)
+    family, chance = type(env.unwrapped), facts(env_id).chance
     prompt = ""
     env.action_space.seed(0)
     rng = np.random.default_rng(0)
@@ -75,27 +75,27 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
             inner.set_state(start)
             rewards[index] += max(0.0, sum(step[2] for step in play(env, policy, limit=25))) / seeds
     for policy, reward in zip(policies, rewards):
-        assert reward <= max(0.02, family.chance), policy()  # type: ignore[attr-defined]
-    if family.chance > 0.02:  # type: ignore[attr-defined]
+        assert reward <= max(0.02, chance), policy()
+    if chance > 0.02:
         assert "by chance" in (family.__doc__ or "")
 
 
 def test_players_without_thought_succeed_as_often_as_the_family_states(env_id: str):
-    env: Any = make(env_id).unwrapped
-    assert set(env.baselines) <= set(PLAYERS)
+    baselines = facts(env_id).baselines
+    assert set(baselines) <= set(PLAYERS)
     episodes = 2 if simulates(env_id) else 8 if plays_slowly(env_id) else 40
     for place, difficulty in enumerate(DIFFICULTIES):
         for player, rate in success_rates(env_id, difficulty, episodes).items():
-            stated = env.baselines[player][place] if player in env.baselines else 0.02
+            stated = baselines[player][place] if player in baselines else 0.02
             # 3.5 standard errors, so that of all these comparisons none fails by chance alone.
             room = 3.5 * (max(stated, 0.02) * (1.02 - min(stated, 1.0)) / episodes) ** 0.5
             assert rate <= stated + room, (player, difficulty)
-            assert player not in env.baselines or rate >= stated - room, (player, difficulty)
+            assert player not in baselines or rate >= stated - room, (player, difficulty)
 
 
 def test_baselines_fall_with_difficulty_or_the_docstring_says_why_not(env_id: str):
     env: Any = make(env_id).unwrapped
-    for player, rates in env.baselines.items():
+    for player, rates in facts(env_id).baselines.items():
         assert len(rates) == len(DIFFICULTIES)
         assert max(rates) > 0.02, player
         rises = any(harder > easier + 0.05 for easier, harder in itertools.pairwise(rates))
@@ -207,5 +207,5 @@ def test_texts_are_as_short_and_plain_as_the_family_states(env_id: str):
     for seed in range(20):
         observation, _, *steps = episode(env, seed)
         for text in [observation, *(step[1] for step in steps), *(step[0] for step in steps)]:
-            assert text.isascii() or not env.unwrapped.is_ascii
-            assert len(text) <= env.unwrapped.longest_text
+            assert text.isascii() or not facts(env_id).is_ascii
+            assert len(text) <= facts(env_id).longest_text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -53,10 +52,6 @@ class Cloze(Transform):
     """
 
     own_axes = (ChoiceAxis("masked", ("once", "everywhere")),)
-    baselines = MappingProxyType(
-        {"constant": (0.03, 0.01, 0.01, 0.01, 0.01), "random": (0.05, 0.035, 0.01, 0.01, 0.01)}
-    )
-    chance = 0.1
 
     def __init__(self, *, of: str = "palaestra/WordProblem-v0", **kwargs: Any):
         super().__init__(of=of, **kwargs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -67,8 +66,6 @@ class Formats(Transform):
             chances={"yes_no": 0.5, "four_choices": 0.25, "ten_choices": 0.1},
         ),
     )
-    baselines = MappingProxyType({"constant": (0.5, 0.5, 0.1, 0.015, 0.01), "random": (0.5, 0.5, 0.1, 0.015, 0.005)})
-    chance = 0.5
 
     def __init__(
         self,

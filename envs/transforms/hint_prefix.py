@@ -48,7 +48,6 @@ class HintPrefix(Transform):
     """
 
     own_axes = (FloatAxis("hint", 0.0, 1.0, harder="down"),)
-    chance = 0.035
 
     def __init__(self, *, of: str = "palaestra/WordProblem-v0", answer_format: str | None = None, **kwargs: Any):
         super().__init__(of=of, answer_format=answer_format, **kwargs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -55,9 +54,6 @@ class MultipleChoice(Transform):
 
     supplies = frozenset({"options"})
     own_axes = (IntAxis("options", 4, 10, limits=(2, 16)),)
-    # One of 4, 6, 7, 9 and 10 options.
-    baselines = MappingProxyType(dict.fromkeys(("constant", "random"), (0.25, 1 / 6, 1 / 7, 1 / 9, 0.1)))
-    chance = 0.25
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         count, inner = params["options"], self.inner_params(params)

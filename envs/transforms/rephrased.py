@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -75,10 +74,6 @@ class Rephrased(Transform):
 
     own_axes = (IntAxis("changes", 1, 5),)
     added = 400
-    baselines = MappingProxyType(
-        {"constant": (0.11, 0.03, 0.02, 0.0, 0.0), "random": (0.1, 0.045, 0.02, 0.0, 0.0)}  # as for the inner family
-    )
-    chance = 0.115
 
     def __init__(self, *, answer_format: str | None = None, **kwargs: Any):
         super().__init__(answer_format=answer_format, **kwargs)

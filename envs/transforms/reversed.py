@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,6 @@ class Reversed(Transform):
     Source:
         Backward questions as in MetaMath (arXiv 2309.12284); generated here.
     """
-
-    baselines = MappingProxyType({"random": (0.14, 0.015, 0.005, 0.005, 0.005)})
-    chance = 0.15
 
     def __init__(self, *, of: str = "palaestra/Arithmetic-v0", **kwargs: Any):
         super().__init__(of=of, **kwargs)

@@ -100,7 +100,6 @@ class StumpTracks(TaskEnv):
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 50}  # type: ignore[misc]
-    solver_rates = (1.0, 0.99, 0.0, 0.0, 0.0)
     param_space = ParamSpace([FloatAxis("stump_height", 0.0, 3.0), FloatAxis("spacing", 0.0, 6.0, harder="down")])
 
     def __init__(self, *, max_steps: int = 2_000, mastered_at: float = 230.0, **kwargs: Any):

@@ -101,8 +101,6 @@ class WebTaskEnv(Game):
     prompts = (*TaskEnv.prompts, "compact")
     keeps_states = True
     max_answer = 4_096
-    longest_text = MOST_CHARACTERS
-    is_ascii = False
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ import gymnasium as gym
 from ...agents.evaluation import find_suite, suite_names
 from ...envs.axes import ChoiceAxis
 from ...envs.baselines import DIFFICULTIES
+from ...envs.measured import measured
 from ...envs.registration import ids
 from ...errors import MissingExtra
 from ...rewards.measures import MEASURES
@@ -97,7 +98,7 @@ def _page(env_id: str) -> SiteContent:
         "Held-out tasks with seed 0, each with what the scripted solver (the oracle) does.",
         *examples,
         "## What players without thought earn",
-        _blind(inner),
+        _blind(env_id, inner),
         _scores(env_id),
         "## Extras",
         _extras(inner),
@@ -147,8 +148,8 @@ def _is_short(text: str) -> bool:
     return "\n" not in text and len(text) < 80
 
 
-def _blind(inner: Any) -> str:
-    rates = getattr(inner, "baselines", {})
+def _blind(env_id: str, inner: Any) -> str:
+    rates = measured(env_id, type(inner)).baselines
     if not rates:
         return "Constant answers, blind loops and random actions succeed in at most 2 % of tasks at every difficulty."
     columns = ("player", *(f"difficulty {difficulty:g}" for difficulty in DIFFICULTIES))

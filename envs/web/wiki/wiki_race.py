@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -87,10 +87,6 @@ class WikiRace(Game):
             IntAxis("spare", 2, 12, harder="down", limits=(0, 60)),
         ]
     )
-    baselines: ClassVar = {
-        "random": (0.29, 0.08, 0.02, 0.0, 0.0),
-        "heuristic": (0.8, 0.39, 0.12, 0.03, 0.02),
-    }
     answer_form = "program"
     default_answer_format = "whole"
     supplies = frozenset({"goal_distance", "potentials"})

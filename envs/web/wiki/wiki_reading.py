@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -173,11 +173,6 @@ class WikiReading(EncyclopaediaQuestion):
             IntAxis("ambiguity", 0, 2),
         ]
     )
-
-    baselines: ClassVar = {
-        "constant": (0.13, 0.07, 0.05, 0.05, 0.05),
-    }
-    chance = 0.1
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)

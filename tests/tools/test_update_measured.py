@@ -1,0 +1,23 @@
+"""Success rates of players without skill, measured anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from palaestra.envs.measured import FILE
+from palaestra.tools import update_measured
+
+
+def test_the_rates_of_one_environment_are_replaced_and_its_other_facts_stay(tmp_path: Path, monkeypatch):
+    before = json.loads(FILE.read_text("utf-8"))
+    before["palaestra/GuessNumber-v0"]["baselines"] = {}
+    (tmp_path / "measured.json").write_text(json.dumps(before))
+    monkeypatch.setattr(update_measured, "FILE", tmp_path / "measured.json")
+    assert update_measured.main(["palaestra/GuessNumber-v0", "--episodes", "30"]) == 0
+    after = json.loads((tmp_path / "measured.json").read_text())
+    rates = after["palaestra/GuessNumber-v0"].pop("baselines")
+    assert all(len(shares) == 5 and max(shares) > 0.02 for shares in rates.values())
+    assert rates
+    before["palaestra/GuessNumber-v0"].pop("baselines")
+    assert after == before
