@@ -121,6 +121,7 @@ class DeclaredOption:
     check: Callable[[str, Any], Any] | None
     unit: str
     saved: bool
+    group: str
     says: str
 
     def take(self, name: str, value: Any, kind: Any) -> Any:
@@ -156,6 +157,7 @@ class DeclaredOption:
 def option(
     *,
     default: Any = dataclasses.MISSING,
+    default_factory: Any = dataclasses.MISSING,
     low: float | None = None,
     high: float = math.inf,
     above: float = -math.inf,
@@ -164,6 +166,7 @@ def option(
     unit: str = "",
     saved: bool = True,
     kw_only: bool | Any = dataclasses.MISSING,
+    group: str = "",
     says: str = "",
 ) -> Any:
     """Declare an option of a class (see `declared`).
@@ -172,17 +175,48 @@ def option(
     made one; None passes where the annotation allows it.
 
     Args:
-        default: value where none is given; without it the option is required.
+        default, default_factory: value where none is given, or a function that makes it; without either the option is
+            required.
         low, high, above: bounds of a number; a whole number is at least 0 unless ``low`` says otherwise.
         choices: the allowed values, or a function that returns them when an object is made.
         check: ``check(name, value)`` returns the value to keep, or raises InputError; it replaces all of the above.
         unit: of a whole number, for the error message.
         saved: False for an option that is no part of a teacher's saved settings.
         kw_only: as for `dataclasses.field`; the class decides if it is left out.
+        group: heading under which the command line shows the option.
         says: meaning, for the documentation of the class.
     """
-    declared = DeclaredOption(low, high, above, choices, check, unit, saved, says)
-    return dataclasses.field(default=default, kw_only=kw_only, metadata={"option": declared})
+    declared = DeclaredOption(low, high, above, choices, check, unit, saved, group, says)
+    metadata = {"option": declared}
+    if default_factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=default_factory, kw_only=kw_only, metadata=metadata)
+    return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option, dataclasses.field))
+def record(cls: C) -> C:
+    """Class decorator that makes a frozen dataclass whose fields are options; `check_record` compares their values.
+
+    A plain value, ``epochs: int = 2``, changes the default of an option that a base declares.
+    """
+    inherited = declared_options(cls)
+    for name in inherited.keys() & inspect.get_annotations(cls).keys() & vars(cls).keys():
+        if not isinstance(default := vars(cls)[name], dataclasses.Field):
+            setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
+    dataclasses.dataclass(frozen=True)(cls)
+    cls.__doc__ = _document(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
+    return cls
+
+
+def check_record(values: Any, prefix: str = "") -> None:
+    """Check the options of a `record` and keep each as its option does; ``prefix`` stands before names in errors.
+
+    Raises:
+        InputError: a value out of range.
+    """
+    kinds = _option_types(type(values))
+    for name, declared in declared_options(type(values)).items():
+        object.__setattr__(values, name, declared.take(prefix + name, getattr(values, name), kinds[name]))
 
 
 class Declared:
@@ -243,7 +277,7 @@ def _declare(cls: C, kw_only: bool) -> C:
 def declared_options(cls: type) -> dict[str, DeclaredOption]:
     """Return the options that a `Declared` class declares or inherits, by name; {} for a class without any."""
     fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
-    return {field.name: field.metadata["option"] for field in fields}
+    return {field.name: field.metadata["option"] for field in fields if "option" in field.metadata}
 
 
 @functools.cache

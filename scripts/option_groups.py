@@ -1,8 +1,8 @@
 """The options of ``palaestra train`` in groups, so that ``--help`` can be read.
 
-A dataclass for the command line is made from the configuration of a learner: its fields, with their types and the words
-of its docstring. The options that most runs set come first, and ``--help`` shows only these; the others follow in
-groups. Each record has a separate group.
+A dataclass for the command line is made from the configuration of a learner: its fields, with their types and what they
+say. The options that most runs set come first, and ``--help`` shows only these; the others follow in the groups that
+they declare. Each record has a separate group.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
+from ..checks import declared_options
 from ..errors import InputError
 
 FIRST = (
@@ -22,70 +23,6 @@ FIRST = (
     *("env_option", "seed", "out", "resume", "learner"),
 )
 """The options that most runs set, of any learner, in the order of need."""
-GROUPS: dict[str, tuple[str, ...]] = {
-    "sampling": (
-        "temperature",
-        "max_episode_tokens",
-        "context",
-        "history",
-        "shots",
-        "max_overlong",
-    ),
-    "practice": ("pool",),
-    "update": ("kl", "minibatches", "epochs"),
-    "optimiser": ("lr_warmup", "lr_schedule", "lr_end", "weight_decay", "beta2", "max_grad_norm"),
-    "run": (
-        "eval_every",
-        "eval_episodes",
-        "final_episodes",
-        "checkpoint_every",
-        "keep_trajectories",
-        "track",
-        "device",
-        "threads",
-        "packer",
-        "token_budget",
-    ),
-    "weights": (
-        *("teacher_model", "vocabulary", "lora", "dtype", "fp32_head", "gradient_checkpointing", "tf32"),
-        "compile",
-    ),
-    "processes": ("engine", "ray", "workers", "staleness", "env_workers", "env_processes", "env_seconds"),
-}
-"""Group -> fields of `grpo.TrainConfig`, in the order in which they are shown."""
-_STUDENT_RUN = ("environments", "eval_every", "eval_episodes", "final_episodes", "checkpoint_every", "track")
-_PPO: dict[str, tuple[str, ...]] = {
-    "learning": (
-        *("rollout", "epochs", "minibatch", "anneal", "discount", "decay", "clip", "value_clip"),
-        *("value_weight", "entropy_weight", "max_grad_norm"),
-    ),
-    "network": ("hidden", "memory", "sequence"),
-}
-STUDENT_GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
-    "q": {"learning": ("rate", "discount", "explore", "explore_end", "explore_share", "initial")},
-    "ppo": _PPO,
-    "go-explore": {
-        "exploration": (
-            *("levels", "explore_actions", "repeat", "power", "explore_share"),
-            *("move", "start_success", "later", "lag"),
-        ),
-        **_PPO,
-    },
-    "novelty-search": {
-        "behaviours": ("levels", "behaviour", "surprise", "code_size", "relearn", "neighbours", "rewarded_above"),
-        "search": (
-            *("population", "offspring", "added", "mutation", "hidden"),
-            *("emitters", "chunk", "emitter_population", "emitter_mutation", "patience"),
-        ),
-    },
-}
-"""The same of the configurations of students, by learner."""
-_STUDENT_REST = {
-    **{"q": ("log_every",), "ppo": ("threads", "device"), "go-explore": ("threads", "device")},
-    "novelty-search": ("log_every",),
-}
-
-
 _POSITIONAL = "the first argument"
 OTHER_NAMES = {
     "learning-rate": "--lr",
@@ -142,14 +79,13 @@ def refuse_other_names(arguments: Iterable[str], known: Collection[str]) -> None
             )
 
 
-def groups_of(config: Any) -> dict[str, tuple[str, ...]]:
-    """Return the groups of a configuration; of one that a package beside this one brings, none."""
-    learner = getattr(config, "learner", None)
-    if learner is None:
-        return GROUPS
-    if learner not in STUDENT_GROUPS:
-        return {}
-    return {**STUDENT_GROUPS[learner], "run": (*_STUDENT_RUN, *_STUDENT_REST[learner])}
+def groups_of(config: Any) -> dict[str, list[str]]:
+    """Return the options of a configuration under a heading, by heading; in the order in which they are declared."""
+    groups: dict[str, list[str]] = {}
+    for name, declared in declared_options(type(config)).items():
+        if declared.group:
+            groups.setdefault(declared.group, []).append(name)
+    return groups
 
 
 _ABOUT = {
@@ -199,8 +135,8 @@ def read_form(form: Any, config: Any) -> Any:
 
 
 def describe_fields(record: type[Any]) -> dict[str, str]:
-    """Read the description of each field from the ``Attributes`` in the docstrings of a dataclass and its bases; ""
-    for fields without one.
+    """Read the description of each field: what its option says, or the ``Attributes`` in the docstrings of a dataclass
+    and its bases; "" for fields without one.
     """
     words = dict.fromkeys((field.name for field in dataclasses.fields(record)), "")
     for cls in reversed(record.__mro__):
@@ -208,7 +144,7 @@ def describe_fields(record: type[Any]) -> dict[str, str]:
         for entry in re.split(r"\n(?=    \S)", f"\n{text}"):
             names, _, about = entry.strip().partition(": ")
             words |= {name: " ".join(about.split()) for name in names.split(", ") if name in words}
-    return words
+    return words | {name: declared.says for name, declared in declared_options(record).items()}
 
 
 def list_options(config: Any) -> set[str]:

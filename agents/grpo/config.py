@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import tyro
 
+from ...checks import check_record, option, record
 from ...errors import InputError
 from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
@@ -17,171 +17,284 @@ from .recipes import Stages
 from .settings import Collapse, Patience, RequestSettings, WarmUp
 
 
-@dataclass(frozen=True)
+@record
 class TrainConfig:
-    """A run is a function of this record (bit for bit on a CPU).
+    """A run is a function of this record (bit for bit on a CPU)."""
 
-    Attributes:
-        env: environment id with text actions; or several, whose tasks are mixed.
-        axes: axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; other axes keep
-            their range. With several environments, prefix the environment's name: ``{"Arithmetic.digits": [1, 2]}``.
-        env_weights: sampling weights of several environments: numbers, or schedules of training progress as plain data;
-            empty: equal weights.
-        env_options: further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.
-        prompt_form: the form of the prompts, "sentences" or "terse", unless ``env_options`` have a ``prompt``. None:
-            chosen to suit the model, and recorded in the run.
-        history: the policy's view of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None:
-            the whole conversation, up to `context`.
-        shots: worked examples before each question, training tasks with its parameters; for models that have not
-            learned to answer, on environments of one question an episode. A model without a chat template then ends its
-            answer with the line.
-        teacher: registered teacher that chooses the parameters of every task, or module:name of your own teacher.
-        teacher_options: further arguments of the teacher.
-        pool: number of fixed tasks, drawn once, that the teacher chooses from, like the prompts of a data set; 0: the
-            teacher chooses parameters, and every task is new.
-        recipe: registered recipe, or module:name of your own recipe.
-        stages: stages that replace the recipe's.
-        kl: replaces the coefficient of the recipe's KL penalties; 0 removes them; None keeps the recipe's coefficient.
-        model: "tiny", a registered model such as smollm2-135m (palaestra list models), a model folder, a GGUF file, or
-            a hub id.
-        vocabulary: tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261,
-            for tasks with long texts; 0: it reads and writes single characters.
-        teacher_model: a model to distil from, named as for model and with the same vocabulary; for recipes that
-            need one.
-        system: system prompt of a chat model.
-        chat_options: further arguments of the chat template, e.g. ``{"enable_thinking": False}``. A template that asks
-            for the present date gets the date of the run's start, or the given one: ``{"date": "2026-01-05"}``.
-        lora: rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the model's
-            existing adapters.
-        dtype: "float32", or "bfloat16" with single-precision master weights in the optimiser.
-        fp32_head: compute logits in single precision where weights are half precision.
-        gradient_checkpointing: recompute activations in the backward pass instead of keeping them.
-        tf32: let a GPU round the inputs of float32 products to 10 bits of mantissa, which is several times as fast;
-            runs in bfloat16 do so anyway, as their inputs have 7. No effect on a CPU.
-        compile: run the layers of Llama, Qwen2 and Qwen3 models through torch.compile in training. A minute or more is
-            spent on that first; on a CPU it has brought 1.1 times the speed.
-        seed: root of all randomness, at least 0.
-        steps: optimiser batches.
-        prompts: tasks a step (P).
-        samples: episodes a task (G).
-        lr: learning rate of AdamW.
-        lr_warmup: steps over which the learning rate rises linearly.
-        lr_schedule: learning rate after the warm-up: "constant"; "linear" or "cosine", towards lr_end at the end of the
-            run; or any schedule of `palaestra.schedules` as JSON, whose value is a factor of lr.
-        lr_end: share of lr at which "linear" and "cosine" end, in [0, 1].
-        weight_decay: AdamW's, which shrinks weights by the factor 1 - lr x weight_decay a step.
-        beta2: decay of AdamW's second moment, in [0, 1).
-        max_grad_norm: gradients are scaled down to this norm.
-        temperature: sampling temperature, also used in training.
-        max_new_tokens: longest action in tokens.
-        max_episode_tokens: most action tokens in an episode.
-        context: longest conversation in tokens. Tasks whose first observation leaves no room to answer are left out
-            and counted.
-        max_overlong: largest share of such tasks, in [0, 1]; a run with more of them does not begin.
-        minibatches: optimiser steps per rollout batch and epoch; groups are dealt out in order. None: the recipe's.
-        epochs: passes over each rollout batch. None: the recipe's.
-        packer: "shared_prefix" or "plain".
-        token_budget: most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and gains no
-            time, and what the free memory allows on a GPU. A pass that does not fit is cut and made again.
-        warmup: supervised steps on oracle solutions before the first step.
-        requests: settings for requests in the teacher's proposals.
-        eval_every: steps between evaluations on the test split; 0 evaluates only before and after.
-        eval_episodes: episodes of an evaluation during training.
-        final_episodes: episodes of the evaluations before the first and after the last step.
-        checkpoint_every: steps between checkpoints. The policy of the best evaluation so far is also kept.
-        patience: limits after which a run that cannot learn ends.
-        collapse: restoring of a run that has collapsed. A run has collapsed when the mean success of its last steps
-            lies far below the best of the ten windows of steps before, and success on the replayed tasks of that window
-            has fallen as far, beyond 95 % intervals (so harder tasks do not count). A collapse is always reported.
-        keep_trajectories: episodes a step that are written out in full.
-        track: registered trackers that receive the figures besides the run folder, such as "tensorboard" and "wandb".
-        engine: engine that samples from the policy, such as "vllm" or "vllm-server"; see `palaestra list engines`. The
-            warm-up and models other than the policy are sampled by torch.
-        engine_options: further arguments of the engine.
-        ray: sample in rollout workers, processes of a Ray cluster with a copy of the policy each: "local" starts a
-            cluster on this machine, "auto" joins this machine's cluster, HOST:PORT another cluster. A lost worker is
-            replaced; its episodes continue. None: sample in this process.
-        workers: number of rollout workers; without ``ray``, more than 1 run on this machine. Tokens do not depend on
-            this number, and log-probabilities only up to rounding.
-        staleness: updates by which the sampling policy is older than the trained one. With N of 1 and more, a thread
-            plays up to N batches ahead while earlier ones are trained on, batch k with the policy after k - 1 - N
-            updates: a run does not depend on the speed of either side. 0: collection and updates take turns.
-        env_workers: threads that reset and step environments while the policy decodes, for environments that wait (for
-            a network, a program, a page): as many as wait at a time. Tokens do not depend on this number, and
-            log-probabilities only up to rounding. 0: environments step one after another, in the policy's thread.
-        env_processes: processes that hold environments; with a cluster's address in ``ray``, on its machines. A process
-            that dies is replaced, and its episodes are replayed up to the same point, so a run does not change. 0: this
-            process.
-        env_seconds: time limit in seconds for an environment's reset or step, with env_workers or env_processes;
-            exceeding it makes the episode invalid, which is then not trained on. 0: no limit.
-        device: "auto" (a GPU if available), "cpu", "cuda" or "cuda:1".
-        threads: CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.
-    """
-
-    env: tyro.conf.Positional[str | tuple[str, ...]] = "palaestra/Arithmetic-v0"
-    axes: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
-    env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
-    prompt_form: Annotated[str | None, tyro.conf.Suppress] = None
-    env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = ()
-    history: str | None = None
-    shots: int = 0
-    teacher: str = "alp-gmm"
-    teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
-    pool: int = 0
-    recipe: str = "grpo"
-    stages: Annotated[Stages, tyro.conf.arg(name="")] = field(default_factory=Stages)
-    kl: float | None = None
-    model: str = "tiny"
-    vocabulary: int = 0
-    teacher_model: str | None = None
-    system: str | None = None
-    chat_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
-    lora: int = 0
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    fp32_head: bool = False
-    gradient_checkpointing: bool = False
-    tf32: bool = False
-    compile: bool = False
-    seed: int = 0
-    steps: int = 300
-    prompts: int = 16
-    samples: int = 8
-    lr: float = 3e-4
-    lr_warmup: int = 10
-    lr_schedule: str = "constant"
-    lr_end: float = 0.0
-    weight_decay: float = 0.0
-    beta2: float = 0.999
-    max_grad_norm: float = 1.0
-    temperature: float = 1.0
-    max_new_tokens: int = 32
-    max_episode_tokens: int = 256
-    context: int = 512
-    max_overlong: float = 0.9
-    minibatches: int | None = None
-    epochs: int | None = None
-    packer: str = "shared_prefix"
-    token_budget: int = 0
-    warmup: WarmUp = field(default_factory=WarmUp)
-    requests: RequestSettings = field(default_factory=RequestSettings)
-    eval_every: int = 50
-    eval_episodes: int = 200
-    final_episodes: int = 500
-    checkpoint_every: int = 50
-    patience: Patience = field(default_factory=Patience)
-    collapse: Collapse = field(default_factory=Collapse)
-    keep_trajectories: int = 8
-    track: tuple[str, ...] = ("tensorboard",)
-    engine: str = "torch"
-    engine_options: Annotated[dict[str, Any], tyro.conf.Suppress] = field(default_factory=dict)
-    ray: str | None = None
-    workers: int = 1
-    staleness: int = 0
-    env_workers: int = 0
-    env_processes: int = 0
-    env_seconds: float = 0.0
-    device: str = "auto"
-    threads: int = 0
+    env: tyro.conf.Positional[str | tuple[str, ...]] = option(
+        default="palaestra/Arithmetic-v0", says="environment id with text actions; or several, whose tasks are mixed."
+    )
+    axes: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
+        default_factory=dict,
+        says='axes restricted to one value, a range or a list of choices, e.g. ``{"digits": [1, 2]}``; other axes '
+        'keep their range. With several environments, prefix the environment\'s name: ``{"Arithmetic.digits": [1, '
+        "2]}``.",
+    )
+    env_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
+        default_factory=dict,
+        says='further arguments of the environment, e.g. ``{"source": "questions.jsonl"}``.',
+    )
+    prompt_form: Annotated[str | None, tyro.conf.Suppress] = option(
+        default=None,
+        says='the form of the prompts, "sentences" or "terse", unless ``env_options`` have a ``prompt``. None: chosen '
+        "to suit the model, and recorded in the run.",
+    )
+    env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = option(
+        default=(),
+        says="sampling weights of several environments: numbers, or schedules of training progress as plain data; "
+        "empty: equal weights.",
+    )
+    history: str | None = option(
+        default=None,
+        group="sampling",
+        says='the policy\'s view of a long episode, such as "notes(keep=2)"; see `palaestra list histories`. None: '
+        "the whole conversation, up to `context`.",
+    )
+    shots: int = option(
+        default=0,
+        group="sampling",
+        says="worked examples before each question, training tasks with its parameters; for models that have not "
+        "learned to answer, on environments of one question an episode. A model without a chat template then ends its "
+        "answer with the line.",
+    )
+    teacher: str = option(
+        default="alp-gmm",
+        says="registered teacher that chooses the parameters of every task, or module:name of your own teacher.",
+    )
+    teacher_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
+        default_factory=dict, says="further arguments of the teacher."
+    )
+    pool: int = option(
+        default=0,
+        group="practice",
+        says="number of fixed tasks, drawn once, that the teacher chooses from, like the prompts of a data set; 0: "
+        "the teacher chooses parameters, and every task is new.",
+    )
+    recipe: str = option(default="grpo", says="registered recipe, or module:name of your own recipe.")
+    stages: Annotated[Stages, tyro.conf.arg(name="")] = option(
+        default_factory=Stages, says="stages that replace the recipe's."
+    )
+    kl: float | None = option(
+        default=None,
+        low=0,
+        group="update",
+        says="replaces the coefficient of the recipe's KL penalties; 0 removes them; None keeps the recipe's "
+        "coefficient.",
+    )
+    model: str = option(
+        default="tiny",
+        says='"tiny", a registered model such as smollm2-135m (palaestra list models), a model folder, a GGUF file, '
+        "or a hub id.",
+    )
+    vocabulary: int = option(
+        default=0,
+        group="weights",
+        says="tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261, "
+        "for tasks with long texts; 0: it reads and writes single characters.",
+    )
+    teacher_model: str | None = option(
+        default=None,
+        group="weights",
+        says="a model to distil from, named as for model and with the same vocabulary; for recipes that need one.",
+    )
+    system: str | None = option(default=None, says="system prompt of a chat model.")
+    chat_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
+        default_factory=dict,
+        says='further arguments of the chat template, e.g. ``{"enable_thinking": False}``. A template that asks for '
+        'the present date gets the date of the run\'s start, or the given one: ``{"date": "2026-01-05"}``.',
+    )
+    lora: int = option(
+        default=0,
+        group="weights",
+        says="rank of low-rank adapters that are trained instead of the weights; 0 trains the weights, or the model's "
+        "existing adapters.",
+    )
+    dtype: Literal["float32", "bfloat16"] = option(
+        default="float32",
+        group="weights",
+        says='"float32", or "bfloat16" with single-precision master weights in the optimiser.',
+    )
+    fp32_head: bool = option(
+        default=False, group="weights", says="compute logits in single precision where weights are half precision."
+    )
+    gradient_checkpointing: bool = option(
+        default=False, group="weights", says="recompute activations in the backward pass instead of keeping them."
+    )
+    tf32: bool = option(
+        default=False,
+        group="weights",
+        says="let a GPU round the inputs of float32 products to 10 bits of mantissa, which is several times as fast; "
+        "runs in bfloat16 do so anyway, as their inputs have 7. No effect on a CPU.",
+    )
+    compile: bool = option(
+        default=False,
+        group="weights",
+        says="run the layers of Llama, Qwen2 and Qwen3 models through torch.compile in training. A minute or more is "
+        "spent on that first; on a CPU it has brought 1.1 times the speed.",
+    )
+    seed: int = option(default=0, says="root of all randomness, at least 0.")
+    steps: int = option(default=300, says="optimiser batches.")
+    prompts: int = option(default=16, low=1, says="tasks a step (P).")
+    samples: int = option(default=8, low=1, says="episodes a task (G).")
+    lr: float = option(default=3e-4, above=0, says="learning rate of AdamW.")
+    lr_warmup: int = option(default=10, group="optimiser", says="steps over which the learning rate rises linearly.")
+    lr_schedule: str = option(
+        default="constant",
+        group="optimiser",
+        says='learning rate after the warm-up: "constant"; "linear" or "cosine", towards lr_end at the end of the '
+        "run; or any schedule of `palaestra.schedules` as JSON, whose value is a factor of lr.",
+    )
+    lr_end: float = option(
+        default=0.0,
+        low=0,
+        high=1,
+        group="optimiser",
+        says='share of lr at which "linear" and "cosine" end, in [0, 1].',
+    )
+    weight_decay: float = option(
+        default=0.0,
+        low=0,
+        group="optimiser",
+        says="AdamW's, which shrinks weights by the factor 1 - lr x weight_decay a step.",
+    )
+    beta2: float = option(
+        default=0.999,
+        low=0,
+        high=1,
+        group="optimiser",
+        says="decay of AdamW's second moment, in [0, 1).",
+    )
+    max_grad_norm: float = option(
+        default=1.0,
+        above=0,
+        group="optimiser",
+        says="gradients are scaled down to this norm.",
+    )
+    temperature: float = option(
+        default=1.0,
+        above=0,
+        group="sampling",
+        says="sampling temperature, also used in training.",
+    )
+    max_new_tokens: int = option(default=32, low=1, says="longest action in tokens.")
+    max_episode_tokens: int = option(default=256, low=1, group="sampling", says="most action tokens in an episode.")
+    context: int = option(
+        default=512,
+        low=8,
+        group="sampling",
+        says="longest conversation in tokens. Tasks whose first observation leaves no room to answer are left out and "
+        "counted.",
+    )
+    max_overlong: float = option(
+        default=0.9,
+        low=0,
+        high=1,
+        group="sampling",
+        says="largest share of such tasks, in [0, 1]; a run with more of them does not begin.",
+    )
+    minibatches: int | None = option(
+        default=None,
+        low=1,
+        group="update",
+        says="optimiser steps per rollout batch and epoch; groups are dealt out in order. None: the recipe's.",
+    )
+    epochs: int | None = option(
+        default=None, low=1, group="update", says="passes over each rollout batch. None: the recipe's."
+    )
+    packer: str = option(default="shared_prefix", group="run", says='"shared_prefix" or "plain".')
+    token_budget: int = option(
+        default=0,
+        group="run",
+        says="most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and gains no time, and "
+        "what the free memory allows on a GPU. A pass that does not fit is cut and made again.",
+    )
+    warmup: WarmUp = option(default_factory=WarmUp, says="supervised steps on oracle solutions before the first step.")
+    requests: RequestSettings = option(
+        default_factory=RequestSettings, says="settings for requests in the teacher's proposals."
+    )
+    eval_every: int = option(
+        default=50, group="run", says="steps between evaluations on the test split; 0 evaluates only before and after."
+    )
+    eval_episodes: int = option(default=200, low=1, group="run", says="episodes of an evaluation during training.")
+    final_episodes: int = option(
+        default=500, low=1, group="run", says="episodes of the evaluations before the first and after the last step."
+    )
+    checkpoint_every: int = option(
+        default=50,
+        low=1,
+        group="run",
+        says="steps between checkpoints. The policy of the best evaluation so far is also kept.",
+    )
+    patience: Patience = option(default_factory=Patience, says="limits after which a run that cannot learn ends.")
+    collapse: Collapse = option(
+        default_factory=Collapse,
+        says="restoring of a run that has collapsed. A run has collapsed when the mean success of its last steps lies "
+        "far below the best of the ten windows of steps before, and success on the replayed tasks of that window has "
+        "fallen as far, beyond 95 % intervals (so harder tasks do not count). A collapse is always reported.",
+    )
+    keep_trajectories: int = option(default=8, group="run", says="episodes a step that are written out in full.")
+    track: tuple[str, ...] = option(
+        default=("tensorboard",),
+        group="run",
+        says='registered trackers that receive the figures besides the run folder, such as "tensorboard" and "wandb".',
+    )
+    engine: str = option(
+        default="torch",
+        group="processes",
+        says='engine that samples from the policy, such as "vllm" or "vllm-server"; see `palaestra list engines`. The '
+        "warm-up and models other than the policy are sampled by torch.",
+    )
+    engine_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
+        default_factory=dict, says="further arguments of the engine."
+    )
+    ray: str | None = option(
+        default=None,
+        group="processes",
+        says='sample in rollout workers, processes of a Ray cluster with a copy of the policy each: "local" starts '
+        'a cluster on this machine, "auto" joins this machine\'s cluster, HOST:PORT another cluster. A lost worker '
+        "is replaced; its episodes continue. None: sample in this process.",
+    )
+    workers: int = option(
+        default=1,
+        low=1,
+        group="processes",
+        says="number of rollout workers; without ``ray``, more than 1 run on this machine. Tokens do not depend on "
+        "this number, and log-probabilities only up to rounding.",
+    )
+    staleness: int = option(
+        default=0,
+        group="processes",
+        says="updates by which the sampling policy is older than the trained one. With N of 1 and more, a thread "
+        "plays up to N batches ahead while earlier ones are trained on, batch k with the policy after k - 1 - N "
+        "updates: a run does not depend on the speed of either side. 0: collection and updates take turns.",
+    )
+    env_workers: int = option(
+        default=0,
+        group="processes",
+        says="threads that reset and step environments while the policy decodes, for environments that wait (for a "
+        "network, a program, a page): as many as wait at a time. Tokens do not depend on this number, and "
+        "log-probabilities only up to rounding. 0: environments step one after another, in the policy's thread.",
+    )
+    env_processes: int = option(
+        default=0,
+        group="processes",
+        says="processes that hold environments; with a cluster's address in ``ray``, on its machines. A process that "
+        "dies is replaced, and its episodes are replayed up to the same point, so a run does not change. 0: this "
+        "process.",
+    )
+    env_seconds: float = option(
+        default=0.0,
+        low=0,
+        group="processes",
+        says="time limit in seconds for an environment's reset or step, with env_workers or env_processes; exceeding "
+        "it makes the episode invalid, which is then not trained on. 0: no limit.",
+    )
+    device: str = option(default="auto", group="run", says='"auto" (a GPU if available), "cpu", "cuda" or "cuda:1".')
+    threads: int = option(
+        default=0,
+        group="run",
+        says="CPU threads; a run is only bit-reproducible at the same number. 0 takes torch's choice and records it.",
+    )
 
     def __post_init__(self) -> None:
         if not self.envs:
@@ -192,23 +305,11 @@ class TrainConfig:
                 f"{len(self.env_weights)} weights were given for {len(self.envs)} environments; give one for each of "
                 "several, or none."
             )
-        self.warmup.check()
-        self.requests.check()
-        self.patience.check()
-        self.collapse.check()
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise InputError(f"{name} must be at least {least}, not {value}.")
-        for name in ("lr", "temperature", "max_grad_norm"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise InputError(f"{name} must be a positive number, not {value}.")
-        if not 0 <= self.weight_decay < float("inf"):
-            raise InputError(f"weight_decay must be a number of at least 0, not {self.weight_decay}.")
-        for name in ("lr_end", "max_overlong"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must lie in [0, 1], not {getattr(self, name)}.")
+        check_record(self)
+        if self.beta2 == 1:
+            raise InputError("beta2 must lie in [0, 1), not 1.")
+        for part in (self.warmup, self.requests, self.patience, self.collapse):
+            part.check()
         read_schedule(self.lr_schedule, self.lr_end)
         for name in ("split", "axes"):
             if name in self.env_options:
@@ -226,8 +327,6 @@ class TrainConfig:
                 f"the model 'tiny' has no chat template, which the option {next(iter(self.chat_options))!r} would be "
                 "for; leave it out."
             )
-        if not 0 <= self.env_seconds < float("inf"):
-            raise InputError(f"env_seconds must be a number of seconds, or 0 for no limit, not {self.env_seconds}.")
         if self.env_seconds and not self.env_workers and not self.env_processes:
             raise InputError(
                 f"env_seconds {self.env_seconds:g} needs threads or processes that environments can be left in; add "
@@ -240,10 +339,6 @@ class TrainConfig:
                 f"the engine {self.engine!r} does not run in workers of a Ray cluster; leave --ray and --workers "
                 "out, or take --engine torch."
             )
-        if not 0 <= self.beta2 < 1:
-            raise InputError(f"beta2 must lie in [0, 1), not {self.beta2}.")
-        if self.kl is not None and not 0 <= self.kl < float("inf"):
-            raise InputError(f"kl must be a number of at least 0, not {self.kl}.")
         if self.minibatches is not None and self.minibatches > self.prompts:
             raise InputError(
                 f"minibatches ({self.minibatches}) must not exceed prompts ({self.prompts}): a group is never split."
@@ -278,12 +373,12 @@ class TrainConfig:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainConfig:
         """The inverse of `to_json`; unknown keys raise InputError. Runs that name no form of prompts are terse."""
-        inner = {name: (record, data.get(name, {})) for name, record in _RECORDS.items()}
-        for record, given in ((cls, data), *inner.values()):
-            known = {item.name for item in dataclasses.fields(record)}
+        inner = {name: (part, data.get(name, {})) for name, part in _RECORDS.items()}
+        for part, given in ((cls, data), *inner.values()):
+            known = {item.name for item in dataclasses.fields(part)}
             if unknown := sorted(set(given) - known):
                 raise InputError(f"the configuration has unknown entries {unknown}; it was written by another version.")
-        parts = {name: record(**given) for name, (record, given) in inner.items()}
+        parts = {name: part(**given) for name, (part, given) in inner.items()}
         lists = {name: tuple(data.get(name, ())) for name in ("env_weights", "track")}
         return cls(**{"prompt_form": FORM_OF_OLD_RUNS, **data, **parts, **lists})
 
@@ -295,46 +390,10 @@ class TrainConfig:
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten inner records into the outer one, with names as on the command line."""
-    inner = {
-        f"{part}.{name}": value
-        for part in ("warmup", "patience", "collapse", "requests")
-        for name, value in data[part].items()
-    }
+    parts = ((part, data[part]) for part in _RECORDS if part != "stages")
+    inner = {f"{part}.{name}": value for part, values in parts for name, value in values.items()}
     return {name: value for name, value in data.items() if name not in _RECORDS} | inner | data["stages"]
 
 
-_RECORDS: dict[str, type[Any]] = {
-    "warmup": WarmUp,
-    "patience": Patience,
-    "collapse": Collapse,
-    "stages": Stages,
-    "requests": RequestSettings,
-}
-
-
-_LEAST = {
-    "seed": 0,
-    "pool": 0,
-    "shots": 0,
-    "steps": 0,
-    "prompts": 1,
-    "samples": 1,
-    "lr_warmup": 0,
-    "max_new_tokens": 1,
-    "max_episode_tokens": 1,
-    "context": 8,
-    "minibatches": 1,
-    "epochs": 1,
-    "token_budget": 0,
-    "lora": 0,
-    "eval_every": 0,
-    "eval_episodes": 1,
-    "final_episodes": 1,
-    "checkpoint_every": 1,
-    "keep_trajectories": 0,
-    "workers": 1,
-    "staleness": 0,
-    "env_workers": 0,
-    "env_processes": 0,
-    "threads": 0,
-}
+_PARTS = (WarmUp, Patience, Collapse, Stages, RequestSettings)
+_RECORDS: dict[str, type[Any]] = dict(zip(("warmup", "patience", "collapse", "stages", "requests"), _PARTS))

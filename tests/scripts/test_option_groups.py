@@ -6,19 +6,13 @@ import dataclasses
 
 import tyro
 from palaestra.agents.grpo.config import Patience, TrainConfig, WarmUp
-from palaestra.scripts.option_groups import GROUPS, describe_fields, make_form, read_form
+from palaestra.scripts.option_groups import describe_fields, make_form, read_form
 
 DEFAULTS = TrainConfig()
 
 
 def parse(*arguments: str, config: TrainConfig = DEFAULTS) -> TrainConfig:
     return read_form(tyro.cli(make_form(config, {}), args=list(arguments)), config)
-
-
-def test_every_grouped_field_is_a_field_of_the_configuration_and_in_one_group_only():
-    names = [name for group in GROUPS.values() for name in group]
-    assert len(set(names)) == len(names)
-    assert set(names) <= {field.name for field in dataclasses.fields(TrainConfig)}
 
 
 def test_every_field_is_described():

@@ -68,7 +68,7 @@ def test_a_run_ends_with_a_report(run):
         (["--steps", "-3"], ["steps", "-3"]),
         (["--kl", "-1"], ["kl", "-1"]),
         (["--device", "cuda:77"], ["'cuda:77'", "'cpu'"]),
-        (["--warmup.lr", "0"], ["warm-up", "lr=0.0"]),
+        (["--warmup.lr", "0"], ["warmup.lr", "not 0.0"]),
         (["--surrogate", "clip(low='a')"], ["low", "'clip'", "a number", "'a'"]),
         (["--baseline", "greedy"], ["'greedy'", "--rollout greedy_twin"]),
         (["--returns", "gae"], ["'value'", "--auxiliaries critic"]),

@@ -193,10 +193,10 @@ def test_the_command_line_trains_it(tmp_path):
     [
         ({"teacher": "sec"}, "levels of its own; leave --teacher sec out"),
         ({"bonus": ("count",)}, "no use for a bonus"),
-        ({"behaviour": "code"}, "must be one of place, learned, not 'code'"),
+        ({"behaviour": "code"}, "behaviour: 'code'; known: 'learned', 'place'"),
         ({"added": 21}, "at most the 20 mutants"),
         ({"mutation": 0.0}, "mutation must be"),
-        ({"es": "cmaes"}, "es must be one of best, cma_es, sep_cma_es, not 'cmaes'"),
+        ({"es": "cmaes"}, "es: 'cmaes'; did you mean 'cma_es'"),
         ({"es": "cma_es", "emitter_population": 1}, "an emitter_population of at least 2, not 1"),
     ],
 )
