@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ..batch.trajectory import Group
 from ..components.credit.peers import answer_dispersion
-from .instruments import Found, Instruments, produces
+from .producer import Found, ProducerTools, produces
 
 
 @produces("answer_dispersion")
-def dispersion_of_groups(groups: Sequence[Group], instruments: Instruments, choices: int | None = None) -> Found:
+def dispersion_of_groups(groups: Sequence[Group], tools: ProducerTools, choices: int | None = None) -> Found:
     """Dispersion of the answers of each group, the same number for all its episodes (see
     `components.credit.peers.answer_dispersion`).
 

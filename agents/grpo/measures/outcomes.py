@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..batch.trajectory import Trajectory
-from .instruments import measure_of
+from .producer import measure_of
 
 
 @measure_of("objective")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..batch.trajectory import Origin, Trajectory
-from .instruments import measure_of
+from .producer import measure_of
 
 
 @measure_of("policy_entropy")

@@ -13,7 +13,7 @@ from ..batch.forward import Forward
 from ..batch.memory_limit import MemoryLimit
 from ..config import TrainConfig
 from ..objective.binding import Clock
-from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
+from ..objective.loss import LossTerms, accumulate_gradients
 from ..objective.notices import apply_overrides
 from ..optimizers import widen_gradients
 from ..recipes import RECIPES
@@ -57,12 +57,10 @@ class Follower:
         self.channel.copy_weights([self._weights[i] for i in data])
 
     def _accumulate(self, data: Any) -> None:
-        forward, (number, fields, episodes, live, (self._clock.step, self._clock.steps)), shares = data
-        weighted = WeightedBatch(**fields, episodes=episodes, loss=self._losses[number], live_anchor=live)
-        share, reference = shares[self.channel.rank], self._models[1]
-        tally = accumulate_gradients(
-            self._models[0], weighted, self._here(forward), reference=reference, episodes=share
-        )
+        forward, number, weighted, (self._clock.step, self._clock.steps), shares = data
+        model, reference = self._models[:2]
+        weighted, share = replace(weighted, loss=self._losses[number]), shares[self.channel.rank]
+        tally = accumulate_gradients(model, weighted, self._here(forward), reference=reference, episodes=share)
         self.channel.gather(tally)
 
     def _gradients(self, data: Any) -> None:

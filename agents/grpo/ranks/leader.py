@@ -22,9 +22,9 @@ from ..batch.forward import Forward, Outputs
 from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
+from ..optimizer_steps import OptimizerSteps
 from .channel import RankChannel, unique_weights
-from .optimizer_steps import OptimizerSteps
-from .shares import split_episodes, strip
+from .shares import split_episodes, strip, without_loss
 from .work import join_shares, measure_share
 
 
@@ -69,30 +69,28 @@ class Ranks:
         """Return the number of a model in the other processes, if they have a copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
-    def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
+    def accumulate(self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         """Accumulate the gradient of a loss; each process computes the part of its episodes.
 
         Args:
             number: index of the loss, 0 for the rollouts, then one for each stream.
         """
-        if part.loss.coupled:
+        if weighted.loss.coupled:
             # The leader evaluates the loss; the processes share the log-probabilities and the backward passes.
             gathering = self._split(forward, gathers=True)
-            return accumulate_gradients(self.models[0], part, gathering, reference=reference)
-        return self._accumulate_in_shares(part, number, forward, reference)
-
-    def _accumulate_in_shares(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
-        shares = split_episodes(part.batch, part.episodes, self.channel.size)
-        clock = part.loss.surrogate.clock
-        bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
-        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps))
-        alone = plain(forward)
-        self._send("accumulate", (alone, data, shares))
-        mine = accumulate_gradients(self.models[0], part, alone, reference=reference, episodes=shares[0])
+            return accumulate_gradients(self.models[0], weighted, gathering, reference=reference)
+        shares = split_episodes(weighted.batch, weighted.episodes, self.channel.size)
         tally = Tally()
-        for each in self.channel.gather(mine):
-            tally.merge(each)
+        for losses in self._accumulate_in_shares(weighted, number, plain(forward), reference, shares):
+            tally.merge(losses)
         return tally
+
+    def _accumulate_in_shares(
+        self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any, shares: list[list[int]]
+    ) -> list[Tally]:
+        self._send("accumulate", (forward, number, *without_loss(weighted), shares))
+        mine = accumulate_gradients(self.models[0], weighted, forward, reference=reference, episodes=shares[0])
+        return self.channel.gather(mine)
 
     def collect_gradients(self) -> None:
         """Add up the gradients of the policy."""

@@ -30,7 +30,7 @@ from .leader import Ranks, SplitForward, plain
 from .part_steps import PartSteps
 from .sharding import check_model, outline, root_of
 from .shards import Shards
-from .shares import split_episodes, strip
+from .shares import split_episodes, strip, without_loss
 from .work import join_shares
 
 P = ParamSpec("P")
@@ -94,15 +94,10 @@ class ShardedRanks(Ranks):
         shares = split_episodes(batch, episodes, self.channel.size)
         self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
 
-    def _accumulate_in_shares(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
-        shares = split_episodes(part.batch, part.episodes, self.channel.size)
-        clock = part.loss.surrogate.clock
-        bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
-        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps), shares)
-        tally = Tally()
-        for each in self.together("accumulate", plain(forward), *data):
-            tally.merge(each)
-        return tally
+    def _accumulate_in_shares(
+        self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any, shares: list[list[int]]
+    ) -> list[Tally]:
+        return self.together("accumulate", forward, number, *without_loss(weighted), shares)
 
 
 def _teacher_plays(recipe: Recipe) -> bool:

@@ -9,6 +9,7 @@ import ctypes
 import io
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -85,15 +86,13 @@ class Shards:
         self,
         forward: Forward,
         number: int,
-        fields: dict[str, Any],
-        episodes: list[int],
-        live: bool,
+        weighted: WeightedBatch,
         clock: tuple[int, int],
         shares: Sequence[list[int]],
     ) -> list[Any]:
         """Accumulate the gradient of a loss; the tallies of all processes, at the leader."""
         self._clock.step, self._clock.steps = clock
-        weighted = WeightedBatch(**fields, episodes=episodes, loss=self._losses[number], live_anchor=live)
+        weighted = replace(weighted, loss=self._losses[number])
         passes, share = ShardedForward.of(forward, self.channel), shares[self.channel.rank]
         tally = accumulate_gradients(self.models[0], weighted, passes, reference=self.models[1], episodes=share)
         return self.channel.gather(tally)

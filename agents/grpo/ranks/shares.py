@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 
 from ..batch.batch import Batch
+from ..objective.loss import WeightedBatch
 
 
 def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[list[int]]:
@@ -30,3 +31,14 @@ def strip(batch: Batch) -> Batch:
     bare = replace(batch, trajectories=(), group_list=(), head=None, hidden=None)
     bare.__dict__["kl_scale"] = batch.kl_scale  # worked out from the episodes
     return bare
+
+
+def without_loss(weighted: WeightedBatch) -> tuple[WeightedBatch, tuple[int, int]]:
+    """Return the part of a weighted batch that another process lacks, which has the loss itself, and the loss's clock.
+
+    Returns:
+        (the batch without its loss, (step, steps)).
+    """
+    clock = weighted.loss.surrogate.clock
+    bare = replace(weighted, batch=strip(weighted.batch), loss=None)  # type: ignore[arg-type]
+    return bare, (clock.step, clock.steps)

@@ -80,7 +80,7 @@ class EnvironmentWorkers:
 
 
 class CallLine:
-    """Queue of related calls, such as the calls of one wave of episodes. A key has one call at a time."""
+    """Queue of related calls, such as those of episodes that are played at once. A key has one call at a time."""
 
     def __init__(self, workers: EnvironmentWorkers):
         self._workers = workers

@@ -11,9 +11,9 @@ from ....envs.transforms.rephrased import reword
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
 from .environments import begin, snapshot
+from .episode_player import EpisodePlayer
+from .episode_starts import Moment, RolloutTask, Start
 from .independent import Strategy, group_of, play_by_task
-from .player import Player
-from .starts import Moment, RolloutTask, Start
 
 
 @ROLLOUTS.register("paired_rephrase")
@@ -35,13 +35,13 @@ class PairedRephrase(Strategy):
     def __post_init__(self) -> None:
         check_count("changes", self.changes, 1)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         twins = {n: twin for n, task in enumerate(tasks) if (twin := self._reword(task, player)) is not None}
         starts = [[Start(task)] * task.samples for task in tasks]
         starts += [[Start(replace(tasks[n], proposal=-1), twin)] * tasks[n].samples for n, twin in twins.items()]
-        waves = play_by_task(player, starts)
-        groups = [group_of(task, played) for task, played in zip(tasks, waves[: len(tasks)], strict=True)]
-        others = dict(zip(twins, waves[len(tasks) :], strict=True))
+        by_task = play_by_task(player, starts)
+        groups = [group_of(task, played) for task, played in zip(tasks, by_task[: len(tasks)], strict=True)]
+        others = dict(zip(twins, by_task[len(tasks) :], strict=True))
         pairs = []
         for n, group in enumerate(groups):
             other = group_of(replace(tasks[n], proposal=-1), others[n]) if n in others else None
@@ -51,7 +51,7 @@ class PairedRephrase(Strategy):
                 pairs.append(_tell(other, {**extras, "twin_prompt": _prompt(group)}))
         return player.judge([*groups, *pairs])  # together, as rewards compare the two
 
-    def _reword(self, task: RolloutTask, player: Player) -> Moment | None:
+    def _reword(self, task: RolloutTask, player: EpisodePlayer) -> Moment | None:
         """Return the start of a task with its prompt reworded; None if no room for an action remains."""
         env = player.environments.take()
         observation, info = begin(env, task.seed, task.params)

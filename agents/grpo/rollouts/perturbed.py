@@ -10,9 +10,9 @@ from ....envs.transforms.rephrased import reword
 from ....errors import InputError
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import RolloutTask, Start
 from .independent import Strategy, group_of, play_by_task
-from .player import Player
-from .starts import RolloutTask, Start
 
 
 @ROLLOUTS.register("perturbed_twin")
@@ -39,7 +39,7 @@ class PerturbedTwin(Strategy):
         if check_count("changes", self.changes, 1) > 5:
             raise InputError(f"changes={self.changes} of a prompt must be at most 5, the number of rewordings.")
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         plain = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         probability = self.start * (1 - player.share_of_training)
         chosen = [i for i in range(len(tasks)) if player.rng.random() < probability]
@@ -55,6 +55,6 @@ class PerturbedTwin(Strategy):
             groups.append(Group(-1, members))
         return [*groups[: len(tasks)], *player.judge(groups[len(tasks) :])]
 
-    def _reword(self, task: RolloutTask, prompt: str, player: Player) -> RolloutTask:
+    def _reword(self, task: RolloutTask, prompt: str, player: EpisodePlayer) -> RolloutTask:
         conditions = replace(task.conditions, prompt=reword(prompt, player.rng, int(self.changes)), note="")
         return replace(task, proposal=-1, conditions=conditions)

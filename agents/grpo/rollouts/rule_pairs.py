@@ -10,10 +10,10 @@ from ....errors import InputError
 from ...language.renderer import Renderer
 from ..batch.trajectory import Group, Origin, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import RolloutTask
 from .guidance import solve
 from .independent import Strategy
-from .player import Player
-from .starts import RolloutTask
 
 
 @ROLLOUTS.register("rule_pairs")
@@ -31,7 +31,7 @@ class RulePairs(Strategy):
     provides: ClassVar[frozenset[str]] = frozenset()
     needs: ClassVar[frozenset[str]] = frozenset({"worse_actions"})
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         first, further = [], []
         for task, solution in zip(tasks, solve(tasks, player), strict=True):
             shown = solution.played.trajectory

@@ -20,7 +20,7 @@ from ...evaluation.pass_at_k import pass_at_ks, powers_of_two
 from ..batch.trajectory import Group, Origin, Trajectory, to_plain
 
 if TYPE_CHECKING:
-    from ..rollouts.starts import RolloutTask
+    from ..rollouts.episode_starts import RolloutTask
 
 
 @dataclass(frozen=True)

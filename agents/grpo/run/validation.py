@@ -15,14 +15,16 @@ from typing import Any
 from ...evaluation import Report, make_report
 from ...evaluation.episodes import EpisodePlan, EpisodeRecord
 from ..batch.trajectory import Trajectory
-from ..rollouts.player import Player
-from ..rollouts.starts import RolloutTask, Start
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask, Start
 
 AT_ONCE = 256
 """Most episodes that are played side by side."""
 
 
-def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: Sequence[bool] = (False,)) -> list[Report]:
+def evaluate_policy(
+    player: EpisodePlayer, plan: EpisodePlan, split: str, greedy: Sequence[bool] = (False,)
+) -> list[Report]:
     """Play a plan of episodes and report them.
 
     Args:

@@ -101,7 +101,7 @@ def learned(
     """
     batch = every_answer(logits, reward, other, greedy)
     objective = Objective(recipe, teacher_model=True) if isinstance(recipe, Recipe) else recipe
-    weighted = objective.weigh(batch)
+    weighted = objective.rollout_terms.weigh(batch)
     at = logits.clone().requires_grad_()
     logp = logps(at).flatten()
     place = batch.action.nonzero()[:, 0]
@@ -328,6 +328,6 @@ def test_the_recipe_has_the_gradient_of_its_objective_over_several_steps():
 
 def test_the_greedy_answer_itself_teaches_nothing():
     batch = every_answer(POLICY, mixed, None, greedy=mixed((2,)))
-    advantage = Objective(remax()).weigh(batch).advantage[batch.action]
+    advantage = Objective(remax()).rollout_terms.weigh(batch).advantage[batch.action]
     assert advantage[2].item() == pytest.approx(0.0, abs=1e-7)
     assert advantage[:2].abs().min() > 0.1

@@ -96,7 +96,7 @@ def test_the_novelty_among_votes_is_that_of_the_models_states(train, plain):
 
 
 def test_the_frozen_model_is_loaded_where_its_states_are_compared(train):
-    objective = train(shaping="repexp(embedder='reference')").learner.objective
+    objective = train(shaping="repexp(embedder='reference')").learner.parts.objective
     assert "logp_ref" in objective.needs
 
 

@@ -92,5 +92,5 @@ def test_the_reward_is_trained_and_what_is_sampled_stays(name, train, plain):
 
 def test_the_followups_are_those_of_the_reward(train, plain):
     step = train(shaping="flr(positive=['yes'], negative=['no'])")
-    (producer,) = step.learner.objective.producers
+    (producer,) = step.learner.parts.objective.producers
     assert producer.fixed == {"positive": ("yes",), "negative": ("no",), "separator": "\n\n"}

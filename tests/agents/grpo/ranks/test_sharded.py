@@ -70,7 +70,7 @@ def split_gradient(models: Any, name: str, groups: Any, ranks: ShardedRanks) -> 
     """Gradient and statistics of the first mini-batch; the models are left as they are."""
     update = update_of(copy.deepcopy(models), name, ranks)
     kept = update.objective.keep(update.objective.shape(groups))
-    tally = update._accumulate(update._prepare(kept, [groups for _ in update.objective.streams])[0])
+    tally = update._accumulate(update._weigh_minibatches(kept, [groups for _ in update.objective.streams])[0])
     assert tally is not None
     found = zip(update.model.parameters(), ranks.together("gradients"), strict=True)
     return torch.cat([(torch.zeros_like(w) if g is None else g).flatten() for w, g in found]), tally.means()
@@ -94,7 +94,7 @@ def test_a_process_with_nothing_to_train_takes_part_and_weights_without_gradient
         mine[0].requires_grad_(False)
         mine[0].model.layers[1].mlp.requires_grad_(True)
         update = update_of(mine, "reinforce", processes)
-        update._accumulate(update._prepare([group], [])[0])
+        update._accumulate(update._weigh_minibatches([group], [])[0])
         grads = [w.grad for w in mine[0].parameters()] if processes is None else ranks.together("gradients")
         found.append(grads)
     for mine, theirs in zip(*found, strict=True):
@@ -154,7 +154,7 @@ def test_adapters_over_a_half_precision_base_are_trained_alone(ranks, small, ful
             recipe="grpo_full_kl", minibatches=1, token_budget=60, lora=2, gradient_checkpointing=checkpointing
         )
         update = Update(config, objective, language.model, language.reference().model, None, ranks=processes)
-        update._accumulate(update._prepare(full, [])[0])
+        update._accumulate(update._weigh_minibatches(full, [])[0])
         grads = [w.grad for w in language.model.parameters()] if processes is None else ranks.together("gradients")
         found.append([None if grad is None else grad.clone() for grad in grads])
     assert sum(grad is not None for grad in found[0]) == 2 * 7 * len(small.model.model.layers)
@@ -167,7 +167,7 @@ def test_adapters_over_a_half_precision_base_are_trained_alone(ranks, small, ful
 def test_a_step_that_is_taken_back_leaves_weights_and_optimiser_as_they_were(ranks, models, full):  # noqa: F811
     update = updates(models, full, ranks)
     before = state_of(update, ranks)
-    update._accumulate(update._prepare(full, [])[0])
+    update._accumulate(update._weigh_minibatches(full, [])[0])
     update.steps.clip()
     update.steps.remember()
     update.steps.take()
@@ -183,7 +183,7 @@ def test_a_step_that_is_taken_back_leaves_weights_and_optimiser_as_they_were(ran
 
 def test_each_process_has_its_part_and_the_leader_a_copy_without_gradients(ranks, models, full):  # noqa: F811
     update = updates(models, full, ranks)
-    update._accumulate(update._prepare(full, [])[0])
+    update._accumulate(update._weigh_minibatches(full, [])[0])
     parts = ranks.together("all_bytes")
     whole = sum(w.numel() * w.element_size() for w in models[0].parameters())
     for part in parts:

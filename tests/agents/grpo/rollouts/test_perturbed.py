@@ -51,7 +51,7 @@ def test_the_branch_fades_out(tmp_path):
 def test_the_other_wording_is_trained_and_knows_the_first(tmp_path):
     made = learner(tmp_path, steps=1)
     made.run()
-    collected = made.collector.collect(1)
+    collected = made.parts.collector.collect(1)
     *plain, one, two = collected.trainable
     assert [len(group.trajectories) for group in (*plain, one, two)] == [3, 3, 3, 3]
     for group, twin in zip(plain, (one, two), strict=True):
@@ -60,7 +60,7 @@ def test_the_other_wording_is_trained_and_knows_the_first(tmp_path):
         assert shown.observation.split("Answer")[0].strip() in again.observation
         assert twin.trajectories[0].extras["twin_prompt"] == list(shown.obs_ids)
         assert twin.trajectories[0].judged
-    weighted = made.update.weigh(collected.trainable)
+    weighted = made.parts.update.weigh(collected.trainable)
     divergence = weighted.batch.measurement("prompt_divergence")
     twins = weighted.batch.per_token(weighted.batch.group_of >= 2) & weighted.batch.action
     assert (divergence[twins] > 0).all()

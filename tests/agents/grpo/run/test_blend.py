@@ -114,7 +114,7 @@ def test_teachers_of_every_kind_choose_among_the_environments(teacher, options, 
     learner = Learner.start(tmp_path / "run", changed)
     assert learner.run()
     assert f"teacher/{metric}" in rows(tmp_path / "run", "metrics")[0]
-    assert learner.teacher.metrics()["observed"] == 8
+    assert learner.parts.teacher.metrics()["observed"] == 8
 
 
 def test_priorities_are_those_of_each_environment(config, tmp_path):

@@ -13,7 +13,6 @@ prefetched batches. A resumed run therefore replays these batches exactly.
 
 from __future__ import annotations
 
-import copy
 import json
 import threading
 import time
@@ -24,23 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from ..engines.serving import Serving
-from ..language.gpu import free_memory
-from ..language.model import LanguageModel
-from .batch.trajectory import Group
-from .collection import Collected, Collector, played_version
-from .config import TrainConfig
-from .objective.objective import Objective
-from .objective.sides import join_states, load_training_side
+from ...engines.policy_engine import PolicyEngine
+from ...language.model import LanguageModel
+from ..batch.trajectory import Group
+from ..config import TrainConfig
+from ..objective.objective import Objective
+from ..objective.sides import join_states, load_training_side
+from .policy_weights import place_of_versions, played_version, set_weights, trained_weights
+from .task_collector import Collected, TaskCollector
 
+VERSION_FILE = "older-{:06d}.safetensors"
+"""File of a checkpoint with an older version of the weights."""
 PATIENCE = 30.0
 """Seconds that a run which has failed waits for the batch that is being played."""
-Weights = dict[str, Tensor]
-"""The trained weights of a policy by their names."""
-_KEPT_BESIDE = 0.05
-"""Share of a GPU's free memory up to which the versions of the weights are kept there."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,12 @@ class StepCollection:
     """
 
     def __init__(
-        self, config: TrainConfig, collector: Collector, training: Objective, language: LanguageModel, engines: Serving
+        self,
+        config: TrainConfig,
+        collector: TaskCollector,
+        training: Objective,
+        language: LanguageModel,
+        engines: PolicyEngine,
     ):
         self.config, self.collector, self.training = config, collector, training
         self._language, self._engines = language, engines
@@ -139,7 +140,12 @@ class AsynchronousCollection(StepCollection):
     """
 
     def __init__(
-        self, config: TrainConfig, collector: Collector, training: Objective, language: LanguageModel, engines: Serving
+        self,
+        config: TrainConfig,
+        collector: TaskCollector,
+        training: Objective,
+        language: LanguageModel,
+        engines: PolicyEngine,
     ):
         super().__init__(config, collector, training, language, engines)
         self._changed = threading.Condition()
@@ -229,7 +235,7 @@ class AsynchronousCollection(StepCollection):
             first = played_version(step + 1, self.config.staleness)
             older = {version: self._versions[version] for version in range(first, step)}
         for version, weights in older.items():
-            save_file(weights, folder / _file_of(version))
+            save_file(weights, folder / VERSION_FILE.format(version))
         state = json.loads(self._saved or self._pack_state())
         return state | {"objective": join_states(state["objective"], self.training)}
 
@@ -241,7 +247,7 @@ class AsynchronousCollection(StepCollection):
         step = int(state["step"])
         self.restart(step)
         for version in range(played_version(step + 1, self.config.staleness), step):
-            self._versions[version] = load_file(folder / _file_of(version))
+            self._versions[version] = load_file(folder / VERSION_FILE.format(version))
 
     def _pack_state(self) -> str:
         return json.dumps(self._state() | {"objective": self.collector.objective.state_dict()})
@@ -287,64 +293,3 @@ class AsynchronousCollection(StepCollection):
         with self._changed:
             self._ready[step], self._next, self._busy = data, step + 1, False
             self._changed.notify_all()
-
-
-def separate_models(
-    language: LanguageModel, reference: Any, distilled: Any, splits: bool
-) -> tuple[LanguageModel, Any, Any]:
-    """Copy models so that collection and update can each change or split theirs independently.
-
-    Args:
-        reference: the frozen reference model, or None.
-        distilled: the model to distil from, or None; the collection keeps this one.
-        splits: True if the update shards its models over processes, which removes their weights from this process.
-
-    Returns:
-        (the collection's policy, the collection's reference, the update's model to distil from).
-    """
-    played = copy_policy(language)
-    if reference is not None and played.adapters is not None:
-        reference = played.reference().model
-    elif splits:
-        reference = copy.deepcopy(reference)
-    return played, reference, copy.deepcopy(distilled) if splits else distilled
-
-
-def copy_policy(language: LanguageModel) -> LanguageModel:
-    """Return a frozen copy of a policy, adapters included, into which other weights can be loaded."""
-    if language.adapters is None:
-        return LanguageModel(copy.deepcopy(language.model).eval(), language.tokenizer, language.renderer)
-    adapters = copy.deepcopy(language.adapters).eval()
-    return LanguageModel(adapters.get_base_model(), language.tokenizer, language.renderer, adapters)
-
-
-def place_of_versions(language: LanguageModel, staleness: int) -> torch.device:
-    """Choose the device that stores versions of the weights: the policy's GPU if all versions are a small part of its
-    free memory (copies take a thousandth of the time there), else main memory."""
-    device = language.model.device
-    size = sum(weight.nbytes for weight in language.model.parameters() if weight.requires_grad)
-    # While the oldest version is replaced, one more than the kept ones exists.
-    if device.type == "cuda" and (staleness + 2) * size <= _KEPT_BESIDE * free_memory(device):
-        return device
-    return torch.device("cpu")
-
-
-def trained_weights(language: LanguageModel, place: torch.device | str = "cpu") -> Weights:
-    """Copy the trained weights to a device."""
-    return {
-        name: weight.detach().to(place, copy=True).contiguous()
-        for name, weight in language.model.named_parameters()
-        if weight.requires_grad
-    }
-
-
-@torch.no_grad()
-def set_weights(language: LanguageModel, weights: Weights) -> None:
-    """Give a policy the weights of `trained_weights`, in place."""
-    own = dict(language.model.named_parameters())
-    for name, weight in weights.items():
-        own[name].copy_(weight)
-
-
-def _file_of(version: int) -> str:
-    return f"older-{version:06d}.safetensors"

@@ -12,9 +12,9 @@ import torch
 from palaestra.agents.engines.scripted import ScriptedSampler
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, Start, TokenLimits
 from palaestra.agents.grpo.rollouts.independent import Independent
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
 from palaestra.agents.language.renderer import MarkerRenderer
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
@@ -35,7 +35,7 @@ def constant(renderer: MarkerRenderer, text: str) -> ScriptedSampler:
 
 def play(task: RolloutTask, environments, sampler, renderer, limits: TokenLimits = ROOM):
     """The task's group."""
-    player = Player(environments, sampler, renderer, limits, 1.0, np.random.default_rng(0))
+    player = EpisodePlayer(environments, sampler, renderer, limits, 1.0, np.random.default_rng(0))
     return Independent().play([task], player)[0]
 
 
@@ -169,7 +169,7 @@ def test_a_demonstration_ends_where_the_context_does(small):
 
 def test_only_unaided_attempts_are_reported_to_the_teacher(renderer):
     environments = Environments(GUESS)
-    player = Player(environments, constant(renderer, "1"), renderer, ROOM, 1.0, np.random.default_rng(0))
+    player = EpisodePlayer(environments, constant(renderer, "1"), renderer, ROOM, 1.0, np.random.default_rng(0))
     task = RolloutTask(environments.param_space.at(0.3), 5, 1, 42)
     helped = [Start(task, hint="It is 7."), Start(task, oracle_turns=1), Start(task, temperature=0.0)]
     played = player.play([Start(task), *helped, Start(task, role="solver"), Start(task)])

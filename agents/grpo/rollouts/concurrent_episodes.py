@@ -1,4 +1,4 @@
-"""Waves: episodes that are played at the same time, between one sampler and their environments.
+"""Episodes that are played at the same time: their requests are batched by one sampler, while environments step.
 
 Every episode is a session of the sampler. Its environment steps once its action is complete, in this thread, in the
 threads of environments that run programs, or by workers (`environment_workers`). An environment that raises or exceeds
@@ -22,14 +22,14 @@ from ...stepping import AT_ONCE
 from ..batch.trajectory import Trajectory
 from .environment_workers import CallLine, EnvironmentWorkers
 from .environments import Environments, begin, restore
-from .episode import LiveEpisode
-from .starts import FinishedEpisode, Moment, Start, TokenLimits
+from .episode_loop import EpisodeLoop
+from .episode_starts import FinishedEpisode, Moment, Start, TokenLimits
 
 _log = logging.getLogger(__name__)
 
 
 class PlayingPolicy(Protocol):
-    """Protocol of a wave's player; see `player.Player`."""
+    """Protocol of the player of the episodes; see `episode_player.EpisodePlayer`."""
 
     environments: Environments
     sampler: Sampler
@@ -45,7 +45,7 @@ class PlayingPolicy(Protocol):
     def request_seed(self, *keys: int) -> int: ...
 
 
-class Wave:
+class ConcurrentEpisodes:
     """Episodes that are played at the same time.
 
     Args:
@@ -58,9 +58,9 @@ class Wave:
     def __init__(self, player: PlayingPolicy, states: bool, entropies: bool, first: int = 0):
         self._player, self._states, self._entropies, self._first = player, states, entropies, first
         self._requests: Counter[int] = Counter()
-        self._playing: dict[int, tuple[int, LiveEpisode]] = {}
+        self._playing: dict[int, tuple[int, EpisodeLoop]] = {}
         # Episodes whose environments step in threads, in the order in which their actions were completed.
-        self._stepping: deque[tuple[int, int, LiveEpisode, Future[None]]] = deque()
+        self._stepping: deque[tuple[int, int, EpisodeLoop, Future[None]]] = deque()
         self._finished: list[tuple[int, FinishedEpisode]] = []
 
     @property
@@ -120,12 +120,12 @@ class Wave:
         self._playing.clear()
         self._stepping.clear()
 
-    def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> LiveEpisode:
+    def _episode(self, start: Start, env: Any, observation: str, info: dict[str, Any]) -> EpisodeLoop:
         player = self._player
         asked = (start.temperature, start.conditions.temperature, player.temperature)
         temperature = next(value for value in asked if value is not None)
         limits = start.limits or start.conditions.limits or player.limits
-        return LiveEpisode(
+        return EpisodeLoop(
             start,
             env,
             observation,
@@ -138,7 +138,7 @@ class Wave:
             self._entropies,
         )
 
-    def _step(self, number: int, session: int, episode: LiveEpisode) -> None:
+    def _step(self, number: int, session: int, episode: EpisodeLoop) -> None:
         """Submit the environment's step to a thread if it has threads and the action is complete; else play on."""
         threads, step = self._player.environments.threads, episode.prepare_step()
         if threads is None or step is None:
@@ -146,7 +146,7 @@ class Wave:
         else:
             self._stepping.append((number, session, episode, threads.submit(step)))
 
-    def _go_on(self, number: int, session: int, episode: LiveEpisode, stepped: Future[None] | None = None) -> None:
+    def _go_on(self, number: int, session: int, episode: EpisodeLoop, stepped: Future[None] | None = None) -> None:
         """Play until the sampler is needed or the episode is over."""
         try:
             if stepped is not None:
@@ -181,7 +181,7 @@ class Wave:
         self._requests[number] += 1
         return replace(request, seed=self._player.request_seed(1 + self._first + number, self._requests[number]))
 
-    def _end(self, number: int, episode: LiveEpisode, moments: tuple[Moment, ...]) -> None:
+    def _end(self, number: int, episode: EpisodeLoop, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()
         if episode.overlong:
             self._player.overlong.add((episode.start.task.proposal, episode.start.task.seed))
@@ -193,11 +193,11 @@ class Wave:
         self._player.attempts.setdefault(proposal, []).append(trajectory)
 
 
-class OverlappedWave(Wave):
+class OverlappedEpisodes(ConcurrentEpisodes):
     """Episodes whose environments are reset and stepped by workers while the sampler goes on.
 
     Args:
-        first: see `Wave`.
+        first: see `ConcurrentEpisodes`.
         ordered: episodes resume in the order of their actions instead of as soon as they can.
     """
 
@@ -270,7 +270,7 @@ class OverlappedWave(Wave):
             super()._add_attempt(0, proposal, trajectory)
         self._attempts.clear()
 
-    def _step(self, number: int, session: int, episode: LiveEpisode) -> None:
+    def _step(self, number: int, session: int, episode: EpisodeLoop) -> None:
         step = episode.prepare_step()
         if step is None:
             self._go_on(number, session, episode)

@@ -1,4 +1,4 @@
-"""Producers of measures: their instruments, their registry, and the storage of their results in episodes.
+"""Producers of measures: their tools, their registry, and the storage of their results in episodes.
 
 A producer is called before the rewards, with groups of episodes that are not judged yet, and returns one mapping of
 names to values for each trajectory. The values are stored in `Trajectory.extras`, where rewards and teachers read
@@ -21,7 +21,7 @@ from ..batch.batch import Batch, collate
 from ..batch.forward import Forward, Outputs
 from ..batch.trajectory import Group, Trajectory, Turn, last_context
 from ..recipes.stages import PRODUCERS
-from ..rollouts.player import Player
+from ..rollouts.episode_player import EpisodePlayer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Found = Sequence[Sequence[Mapping[str, Any]]]
@@ -42,19 +42,19 @@ class ScoredText:
 
 
 @dataclass(frozen=True)
-class Instruments:
+class ProducerTools:
     """Models, tokenizer and generators that a producer may use.
 
     Attributes:
-        player: the policy as it plays: `Player.ask` samples answers to questions, `Player.log_likelihoods` scores given
-            tokens, `Player.play` plays further episodes.
+        player: the policy as it plays: its `ask` samples answers to questions, `log_likelihoods` scores given tokens,
+            `play` plays further episodes.
         language: the policy with tokenizer and renderer.
         forward: the learner's passes through a model.
         reference: the model of the reference policy; None unless the producer needs "logp_ref".
         rng: random numbers of this step.
     """
 
-    player: Player
+    player: EpisodePlayer
     language: LanguageModel
     forward: Forward
     reference: Any
@@ -141,7 +141,7 @@ def place_rows(groups: Sequence[Group], rows: Iterable[Mapping[str, Any]]) -> Fo
 
 def produces(*names: str, needs: Sequence[str] = ()) -> Callable[[F], F]:
     """Register a producer under the first of the names that it produces: a function
-    ``(groups, instruments, **params) -> Found``, or a class whose instances are called so.
+    ``(groups, tools, **params) -> Found``, or a class whose instances are called so.
 
     Args:
         needs: measures that must be made first; "logp_ref" asks for the reference model.
@@ -161,7 +161,7 @@ def measure_of(name: str) -> Callable[[Callable[[Trajectory], float]], Callable[
     """Register a function of one trajectory as the producer of one number."""
 
     def add(function: Callable[[Trajectory], float]) -> Callable[[Trajectory], float]:
-        def producer(groups: Sequence[Group], instruments: Instruments) -> Found:
+        def producer(groups: Sequence[Group], tools: ProducerTools) -> Found:
             return [[{name: function(trajectory)} for trajectory in group.trajectories] for group in groups]
 
         producer.__name__, producer.__doc__ = function.__name__, function.__doc__
@@ -172,7 +172,7 @@ def measure_of(name: str) -> Callable[[Callable[[Trajectory], float]], Callable[
 
 
 def add_measures(
-    groups: Sequence[Group], producers: Sequence[Callable[..., Found]], instruments: Instruments
+    groups: Sequence[Group], producers: Sequence[Callable[..., Found]], tools: ProducerTools
 ) -> list[Group]:
     """Run the producers in order and store their values in `Trajectory.extras` of the episodes not judged yet."""
     measured = list(groups)
@@ -180,7 +180,7 @@ def add_measures(
         fresh = [replace(g, trajectories=tuple(t for t in g.trajectories if not t.judged)) for g in measured]
         if not any(group.trajectories for group in fresh):
             continue
-        for number, (group, rows) in enumerate(zip(measured, producer(fresh, instruments), strict=True)):
+        for number, (group, rows) in enumerate(zip(measured, producer(fresh, tools), strict=True)):
             found = iter(rows)
             members = tuple(
                 t if t.judged else replace(t, extras={**t.extras, **next(found)}) for t in group.trajectories

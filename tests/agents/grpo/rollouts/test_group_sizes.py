@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Trajectory, Turn
-from palaestra.agents.grpo.rollouts.sampling import (
+from palaestra.agents.grpo.rollouts.group_sizes import (
     AdaptiveRounds,
     FirstFinished,
     GreedyTwin,

@@ -20,8 +20,8 @@ from ....registry import Registry
 from ....teachers import Proposal
 from ....teachers.requests import REQUESTS
 from ..batch.trajectory import Group, Trajectory
-from ..rollouts.player import Player
-from ..rollouts.starts import RolloutTask
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask
 from ..settings import RequestSettings
 from .rewriting import Rewriter
 
@@ -80,7 +80,7 @@ class Workplace:
         screened: episodes of earlier proposals that were for evaluation only, by the proposal's id.
     """
 
-    player: Player
+    player: EpisodePlayer
     settings: RequestSettings
     rewriter: Rewriter
     screened: dict[int, tuple[Trajectory, ...]]
@@ -121,7 +121,7 @@ def check_requests_known(names: Iterable[str]) -> None:
         if not REQUESTS[name].label and name not in HANDLERS:
             raise InputError(
                 f"nothing carries out the request {name!r} of the teacher; register a function for it with "
-                "agents.grpo.proposals.requests.carries_out."
+                "agents.grpo.teacher_requests.requests.carries_out."
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from palaestra.agents.engines.engine import ENGINES, Engine
-from palaestra.agents.engines.serving import Serving
+from palaestra.agents.engines.policy_engine import PolicyEngine
 from palaestra.agents.engines.torch_engine import TorchEngine
 from palaestra.agents.grpo.learner import Learner
 from palaestra.scripts.train import read_config
@@ -39,7 +39,7 @@ class Copying(Engine):
 @pytest.fixture
 def copying(monkeypatch):
     monkeypatch.setitem(ENGINES._entries, "copying", Copying)
-    return Serving("copying", {"size": 1})
+    return PolicyEngine("copying", {"size": 1})
 
 
 def test_an_engine_with_weights_of_its_own_is_made_once_and_follows_the_policy(copying):
@@ -76,7 +76,7 @@ def test_the_engine_of_a_run_leaves_room_for_the_optimiser_and_those_of_evaluati
 
 
 def test_an_engine_that_reads_the_policy_is_made_anew(small):
-    serving = Serving()
+    serving = PolicyEngine()
     assert serving.open(small, 4, 100) is not serving.open(small, 4, 100)
     serving.sleep()
     serving.shut_down()

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...language.adapters import BaseOnly
-from ..config import TrainConfig
-from ..optimizers import make_optimizer, widen_gradients
-from .shard_files import SHARDS, load_whole
+from ..language.adapters import BaseOnly
+from .config import TrainConfig
+from .optimizers import make_optimizer, widen_gradients
+from .ranks.shard_files import SHARDS, load_whole
 
 OPTIMIZER, REFERENCE = "optimizer.pt", "reference.pt"
 """Files of a checkpoint."""

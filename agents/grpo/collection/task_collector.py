@@ -1,7 +1,8 @@
-"""Collection of a step's training data: tasks proposed by the teacher are played, shaped, filtered and mixed with
-replayed groups. A recipe's streams (further sources of training data) draw groups of their own.
+"""Asks the teacher for a step's tasks, has them played and judged, and reports their outcomes.
 
-Every random number of step t is derived from the run's seed, t and its purpose.
+In: the teacher, the environments and the policy. Out: `Collected`, the step's groups; those to train on have passed the
+recipe's filters and are mixed with replayed ones. A recipe's streams (further sources of training data) draw groups of
+their own. Every random number of step t is derived from the run's seed, t and its purpose (`run.seeds`).
 """
 
 from __future__ import annotations
@@ -13,93 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from ... import teachers
-from ...errors import InputError
-from ..engines.engine import Engine
-from ..engines.serving import Serving
-from ..language.decoder import context_limit
-from ..language.model import LanguageModel
-from .batch.forward import Forward
-from .batch.trajectory import Group, Trajectory, group_from_json, group_to_json
-from .components.streams.supply import Supply
-from .config import TrainConfig
-from .measures.instruments import Instruments, add_measures
-from .objective.objective import Objective
-from .proposals.requests import Assignment, Workplace, carry_out, count_requests
-from .proposals.rewriting import Rewriter
-from .rollouts.environments import Environments, begin
-from .rollouts.guidance import solve
-from .rollouts.independent import Independent
-from .rollouts.player import Player
-from .rollouts.starts import RolloutTask, TokenLimits
-from .run.logs import PlayedProposal
-
-ROLLOUT, NOISE, EVALUATION, REPLAY, STREAM, MEASURE = 2, 3, 4, 5, 6, 7
-"""Keys of the random streams; the warm-up has key 1."""
-
-
-def derive_seed(*keys: int) -> int:
-    """Derive a seed below 2**63 from several numbers."""
-    return int(np.random.SeedSequence(list(keys)).generate_state(1, np.uint64)[0] >> 1)
-
-
-def played_version(step: int, staleness: int) -> int:
-    """Return the version (number of updates) of the policy that plays the data of a step (from 1)."""
-    return max(step - 1 - staleness, 0)
-
-
-def token_limits(config: TrainConfig) -> TokenLimits:
-    """Return the token budgets of a run."""
-    return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
-
-
-def check_room(
-    environments: Environments, language: LanguageModel, limits: TokenLimits, most_overlong: float = 1.0
-) -> float:
-    """Estimate the share of tasks whose first observation leaves no room for an action.
-
-    A few tasks, spread evenly over the difficulties, are measured, and more of them if one does not fit.
-
-    Args:
-        most_overlong: largest share that is accepted.
-
-    Raises:
-        InputError: the model has fewer positions than the context, no easiest task fits, or more tasks than the
-            accepted share do not fit; raised before a warm-up rather than after it.
-    """
-    if limits.context > (most := context_limit(language.model)):
-        raise InputError(
-            f"a context of {limits.context} tokens exceeds the {most} positions of the model; lower --context."
-        )
-    env = environments.take()
-
-    def measure(seed: int, difficulty: float) -> int:
-        # With several environments, the longest observation counts.
-        observations = [begin(env, seed, space.at(difficulty))[0] for space in environments.spaces]
-        return max(len(language.renderer.observation(observation, first=True)) for observation in observations)
-
-    room = limits.context - limits.action
-    share = 0.0
-    if max(measure(i, i / (_FEW - 1)) for i in range(_FEW)) > room:
-        if (shortest := min(measure(seed, 0.0) for seed in range(_EASIEST))) > room:
-            raise InputError(
-                f"a first observation of {shortest} tokens and {limits.action} to answer exceed the context of "
-                f"{limits.context}, on the easiest tasks already; raise --context or lower --max-new-tokens."
-            )
-        counts = [measure(i, i / (_MANY - 1)) for i in range(_MANY)]
-        share = sum(count > room for count in counts) / _MANY
-        if share > most_overlong:
-            raise InputError(
-                f"{share:.0%} of the first observations (the longest has {max(counts)} tokens) and {limits.action} "
-                f"tokens to answer exceed the context of {limits.context}, more than the {most_overlong:.0%} that "
-                "--max-overlong allows; raise --context or --max-overlong, or take easier tasks with --axis."
-            )
-    environments.give_back(env)
-    return share
-
-
-_FEW, _EASIEST, _MANY = 16, 8, 64
-"""Tasks that `check_room` measures: over all difficulties at first, of difficulty 0, and over all difficulties."""
+from .... import teachers
+from ...engines.engine import Engine
+from ...engines.policy_engine import PolicyEngine
+from ...language.model import LanguageModel
+from ..batch.forward import Forward
+from ..batch.trajectory import Group, Trajectory, group_from_json, group_to_json
+from ..components.streams.supply import Supply
+from ..config import TrainConfig
+from ..measures.producer import ProducerTools, add_measures
+from ..objective.objective import Objective
+from ..rollouts.context_room import token_limits
+from ..rollouts.environments import Environments
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask
+from ..rollouts.guidance import solve
+from ..rollouts.independent import Independent
+from ..run.logs import PlayedProposal
+from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
+from ..teacher_requests.requests import Assignment, Workplace, carry_out, count_requests
+from ..teacher_requests.rewriting import Rewriter
+from .policy_weights import played_version
 
 
 @dataclass(frozen=True)
@@ -126,8 +61,8 @@ class Collected:
         return [*(practice.group for practice in self.played), *self.extra]
 
 
-class Collector:
-    """Collects the training data of a learner's steps.
+class TaskCollector:
+    """Collects the episodes of a learner's steps, and the groups of its streams.
 
     Args:
         teacher: proposes the tasks.
@@ -153,15 +88,15 @@ class Collector:
         forward: Forward,
         reference: Any = None,
         rewriter: Rewriter | None = None,
-        engines: Serving | None = None,
+        engines: PolicyEngine | None = None,
         spare: int = 0,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
-        self._engine = self._open(engines or Serving(), language, spare)
+        self._engine = self._open(engines or PolicyEngine(), language, spare)
         self._forward, self._reference = forward, reference
-        self._instruments = self._make_instruments(0)
+        self._tools = self._make_tools(0)
         self.rewriter = rewriter or Rewriter(config.requests)
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
 
@@ -169,7 +104,7 @@ class Collector:
         """Let the engine sample from the policy's present weights, whatever it was used for meanwhile."""
         self._engine.follow(self.language)
 
-    def _open(self, engines: Serving, language: LanguageModel, spare: int = 0) -> Engine:
+    def _open(self, engines: PolicyEngine, language: LanguageModel, spare: int = 0) -> Engine:
         config = self.config
         slots = min(256, config.prompts * config.samples)
         return engines.open(language, slots, config.context, config.fp32_head, spare)
@@ -178,7 +113,7 @@ class Collector:
     def _teacher_engine(self) -> Engine:
         """The engine of the model to distil from; made on first use, as few streams sample from it."""
         assert self.teacher_model is not None
-        return self._open(Serving(), self.teacher_model)
+        return self._open(PolicyEngine(), self.teacher_model)
 
     def collect(self, step: int) -> Collected:
         """Play the teacher's proposals and report their outcomes, until enough groups have passed the filters."""
@@ -189,18 +124,18 @@ class Collector:
         overlong = rounds = 0
         most = objective.recipe.refill
         while rounds < most and len(trainable) < config.prompts:
-            played, own, unplayed = self._play_round(step, rounds)
+            played, further, unplayed = self._play_round(step, rounds)
             trainable += objective.keep([assignment.group for assignment in played if assignment.trained])
             assignments += played
             overlong += unplayed
-            extra += own
+            extra += further
             rounds += 1
             if any(self._is_put_aside(assignment) for assignment in played):
                 most = max(most, config.requests.rounds)
-        chosen = cut_batch(trainable, config.prompts) + objective.keep(extra)
-        mixed = objective.replay.refresh().mix(chosen, step, np.random.default_rng([config.seed, REPLAY, step]))
+        trainable = cut_batch(trainable, config.prompts) + objective.keep(extra)
+        trainable = objective.replay.refresh().mix(trainable, step, np.random.default_rng([config.seed, REPLAY, step]))
         rows = [PlayedProposal(a.proposal, a.task, a.own_group, a.done) for a in assignments]
-        return Collected(rows, extra, mixed, count_requests(assignments), overlong)
+        return Collected(rows, extra, trainable, count_requests(assignments), overlong)
 
     def _play_round(self, step: int, round_: int) -> tuple[list[Assignment], list[Group], int]:
         """Play and report one batch of proposals.
@@ -212,17 +147,19 @@ class Collector:
         rng = np.random.default_rng([config.seed, ROLLOUT, step, round_])
         proposals = self.teacher.propose(config.prompts)
         seeds = rng.integers(2**31, size=len(proposals)).tolist()
-        assignments = [
-            Assignment(each, _make_task(each, seed, config.samples), Group(each.id, ()), trained=each.train)
-            for each, seed in zip(proposals, seeds, strict=True)
-        ]
-        self._instruments = self._make_instruments(step, round_)
+        assignments = []
+        for proposal, seed in zip(proposals, seeds, strict=True):
+            params, own_seed = teachers.instance(proposal.task)
+            samples = config.samples if proposal.n is None else proposal.n
+            task = RolloutTask(params, seed if own_seed is None else own_seed, samples, proposal.id)
+            assignments.append(Assignment(proposal, task, Group(proposal.id, ()), trained=proposal.train))
+        self._tools = self._make_tools(step, round_)
         player = self._player(step, round_)  # after the other, as both seed the engine
         workplace = Workplace(player, config.requests, self.rewriter, self._screened)
         carry_out("play", assignments, workplace)
         groups = self.objective.rollout.refresh().play([assignment.task for assignment in assignments], player)
-        groups, own = groups[: len(assignments)], groups[len(assignments) :]
-        for assignment, group in zip(assignments, groups, strict=True):
+        extra = groups[len(assignments) :]
+        for assignment, group in zip(assignments, groups[: len(assignments)], strict=True):
             assignment.group = group
         carry_out("group", assignments, workplace)
         self._report(assignments, player)
@@ -232,16 +169,16 @@ class Collector:
         for assignment, group in zip(trained, self.judge([each.group for each in trained]), strict=True):
             assignment.group = group
         # Episodes of another role, such as a proposer's, already have their rewards.
-        unjudged = [group for group in own if not any(t.role for t in group.trajectories)]
-        judged = iter(self.judge(unjudged))
-        own = [group if any(t.role for t in group.trajectories) else next(judged) for group in own]
-        return assignments, own, len(player.overlong)
+        unjudged = [not any(t.role for t in group.trajectories) for group in extra]
+        judged = iter(self.judge([group for group, wanted in zip(extra, unjudged, strict=True) if wanted]))
+        extra = [next(judged) if wanted else group for group, wanted in zip(extra, unjudged, strict=True)]
+        return assignments, extra, len(player.overlong)
 
-    def _report(self, assignments: Sequence[Assignment], player: Player) -> None:
+    def _report(self, assignments: Sequence[Assignment], player: EpisodePlayer) -> None:
         """Report outcomes to the teacher. Keep the screening episodes that its later proposals may ask to join."""
         attempted = [each for each in assignments if each.proposal.id in player.attempts]
         tried = [Group(each.proposal.id, tuple(player.attempts[each.proposal.id])) for each in attempted]
-        tried = add_measures(tried, self.objective.teacher_producers, self._instruments)
+        tried = add_measures(tried, self.objective.teacher_producers, self._tools)
         outcomes = [_make_outcome(*pair, self.teacher) for pair in zip(attempted, tried, strict=True)]
         self.teacher.observe(outcomes)
         screened = {a.proposal.id: a.group.valid for a in assignments if not a.proposal.train}
@@ -274,18 +211,18 @@ class Collector:
         for number, stream in enumerate(self.objective.streams):
             stream.source.refresh().prepare(self._supply(0, number))
 
-    def _player(self, step: int, *keys: int, engine: Engine | None = None) -> Player:
+    def _player(self, step: int, *keys: int, engine: Engine | None = None) -> EpisodePlayer:
         """Make a player of the present policy (or another engine); ``keys`` select its random numbers."""
         config = self.config
         engine, version = engine or self._engine, played_version(step, config.staleness)
 
-        def play_teacher() -> Player:
+        def play_teacher() -> EpisodePlayer:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
 
         engine.load_weights(version)
         noise = derive_seed(config.seed, NOISE, step, *keys)
         engine.seed(noise)
-        return Player(
+        return EpisodePlayer(
             self.environments,
             engine,
             self.language.renderer,
@@ -300,9 +237,9 @@ class Collector:
             noise=noise,
         )
 
-    def _make_instruments(self, step: int, *keys: int) -> Instruments:
-        """Create the instruments for measures; their random numbers are independent of the rollouts'."""
-        return Instruments(
+    def _make_tools(self, step: int, *keys: int) -> ProducerTools:
+        """Create the tools for measures; their random numbers are independent of the rollouts'."""
+        return ProducerTools(
             self._player(step, 4000, *keys),
             self.language,
             self._forward,
@@ -314,7 +251,7 @@ class Collector:
         """Measure and add the recipe's rewards to the episodes that have none yet."""
         renderer = self.language.renderer
         if self.objective.producers:
-            groups = add_measures(groups, self.objective.producers, self._instruments)
+            groups = add_measures(groups, self.objective.producers, self._tools)
         return self.objective.shape(groups, lambda turn, characters: renderer.tokens_until(turn.act_ids, characters))
 
     def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
@@ -342,12 +279,6 @@ class Collector:
             measure=lambda batch: self._forward.measure(self.language.model, batch).logp,
             play_teacher=None if self.teacher_model is None else play_teacher,
         )
-
-
-def _make_task(proposal: teachers.Proposal, seed: int, samples: int) -> RolloutTask:
-    """Make the task of a proposal; ``seed`` and ``samples`` apply if the proposal leaves them open."""
-    params, own = teachers.instance(proposal.task)
-    return RolloutTask(params, seed if own is None else own, samples if proposal.n is None else proposal.n, proposal.id)
 
 
 def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:

@@ -10,8 +10,8 @@ import palaestra
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Origin
+from palaestra.agents.grpo.rollouts.episode_starts import Insert, RolloutTask, Start, TokenLimits, branch
 from palaestra.agents.grpo.rollouts.independent import Independent
-from palaestra.agents.grpo.rollouts.starts import Insert, RolloutTask, Start, TokenLimits, branch
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC, GUESS, ROOM, answer_of, row_of, steps_of  # isort: skip

@@ -19,7 +19,7 @@ from ...language.renderer import Renderer
 from ...oracle import worked_action
 from ..batch.trajectory import Origin, Trajectory, Turn, last_context
 from .environments import snapshot
-from .starts import Conditions, Insert, Moment, Start, TokenLimits
+from .episode_starts import Conditions, Insert, Moment, Start, TokenLimits
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class _Action:
     finish: Literal["stop", "length"] | None = None
 
 
-class LiveEpisode:
+class EpisodeLoop:
     """An episode in progress: one start, played in one environment."""
 
     def __init__(

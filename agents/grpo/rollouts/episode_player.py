@@ -19,9 +19,9 @@ from ...engines.noise import noise_seed
 from ...engines.sampler import Completion, Request, Sampler
 from ...language.renderer import Renderer
 from ..batch.trajectory import Group, Trajectory, Turn
+from .concurrent_episodes import ConcurrentEpisodes, OverlappedEpisodes
 from .environments import Environments
-from .starts import FinishedEpisode, Start, TokenLimits
-from .wave import OverlappedWave, Wave
+from .episode_starts import FinishedEpisode, Start, TokenLimits
 
 
 def leave_unjudged(groups: Sequence[Group]) -> list[Group]:
@@ -29,8 +29,8 @@ def leave_unjudged(groups: Sequence[Group]) -> list[Group]:
     return list(groups)
 
 
-class Player:
-    """Plays waves of episodes with one policy.
+class EpisodePlayer:
+    """Plays episodes with one policy.
 
     Args:
         environments: pool of environments to play in.
@@ -60,7 +60,7 @@ class Player:
         steps: int = 0,
         version: int = 0,
         judge: Callable[[Sequence[Group]], list[Group]] = leave_unjudged,
-        teacher: Callable[[], Player] | None = None,
+        teacher: Callable[[], EpisodePlayer] | None = None,
         noise: int = 0,
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
@@ -115,23 +115,23 @@ class Player:
         workers, first = self.environments.workers, self._episodes
         self._episodes += len(starts)
         if workers is None:
-            wave = Wave(self, states, entropies, first)
+            episodes = ConcurrentEpisodes(self, states, entropies, first)
         else:
-            wave = OverlappedWave(self, states, entropies, workers, first, ordered=enough is not None)
+            episodes = OverlappedEpisodes(self, states, entropies, workers, first, ordered=enough is not None)
         finished: dict[int, FinishedEpisode] = {}
         try:
             waiting = deque(enumerate(starts))
             going_on = True
             while going_on or waiting:
-                while waiting and (at_once is None or wave.in_progress < at_once):
-                    wave.begin(*waiting.popleft())
-                for number, played in wave.take_finished():
+                while waiting and (at_once is None or episodes.in_progress < at_once):
+                    episodes.begin(*waiting.popleft())
+                for number, played in episodes.take_finished():
                     finished[number] = played
                     if enough is not None and enough(number, played.trajectory):
                         return [finished[number] for number in sorted(finished)]
-                going_on = wave.collect_completions()
+                going_on = episodes.collect_completions()
         finally:
-            wave.cancel()
+            episodes.cancel()
         return [finished[number] for number in sorted(finished)]
 
     # Text outside episodes ------------------------------------------------------------------------------------------

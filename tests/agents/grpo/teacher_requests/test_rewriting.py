@@ -8,9 +8,9 @@ import pytest
 from palaestra.agents.agent import Agent
 from palaestra.agents.grpo.config import RequestSettings, TrainConfig
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.proposals.rewriting import OriginalPrompt, find_fault, read_rewriting
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import TokenLimits
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import TokenLimits
+from palaestra.agents.grpo.teacher_requests.rewriting import OriginalPrompt, find_fault, read_rewriting
 from palaestra.errors import InputError
 
 from .conftest import rows
@@ -18,7 +18,7 @@ from .conftest import rows
 
 def player_of(language, context):
     """A player that only measures texts."""
-    return Player(None, None, language.renderer, TokenLimits(16, 64, context), 1.0, None)  # type: ignore[arg-type]
+    return EpisodePlayer(None, None, language.renderer, TokenLimits(16, 64, context), 1.0, None)  # type: ignore[arg-type]
 
 
 QUESTIONS: list[str] = []
@@ -59,7 +59,7 @@ def clpo(start, rewriter, name="run", **options):
 
 def test_a_hard_prompt_is_shown_rewritten_and_its_answer_stays_the_same(start):
     learner = clpo(start, f"{HERE}:reword", seed=4)
-    first, second = learner.collector.collect(1), learner.collector.collect(2)
+    first, second = learner.parts.collector.collect(1), learner.parts.collector.collect(2)
     originals = {
         row.group.trajectories[0].task_id: row.group.trajectories[0].turns[0].observation for row in first.played
     }
@@ -90,12 +90,12 @@ def test_the_policy_rewrites_by_default_and_what_fails_the_checks_is_counted(sta
 
 def test_a_refused_rewriting_leaves_the_original_prompt(start):
     learner = clpo(start, f"{HERE}:forget")
-    first, second = learner.collector.collect(1), learner.collector.collect(2)
+    first, second = learner.parts.collector.collect(1), learner.parts.collector.collect(2)
     originals = {t.task_id: t.turns[0].observation for group in first.groups for t in group.trajectories}
     edited = [row for row in second.played if row.proposal.origin == "edit"]
     assert {row.done["rewrite"] for row in edited} == {"numbers"}
     # The teacher takes them for groups of the original prompts.
-    assert learner.teacher.metrics()["rewritten"] == 0
+    assert learner.parts.teacher.metrics()["rewritten"] == 0
     for trajectory in (t for row in edited for t in row.group.trajectories):
         assert trajectory.turns[0].observation == originals[trajectory.task_id]
 
@@ -133,10 +133,10 @@ def test_thoughts_and_quotation_marks_are_not_part_of_the_question():
 
 def test_the_sentence_on_the_form_of_the_answer_stays_as_it_is(start):
     learner = clpo(start, f"{HERE}:reword", env="palaestra/Arithmetic-v0", axes={"digits": 1, "terms": 2})
-    learner.environments._kwargs["answer_format"] = "boxed"
-    learner.environments._free.clear()
-    learner.collector.collect(1)
-    edited = [row for row in learner.collector.collect(2).played if row.done.get("rewrite") == "used"]
+    learner.parts.environments._kwargs["answer_format"] = "boxed"
+    learner.parts.environments._free.clear()
+    learner.parts.collector.collect(1)
+    edited = [row for row in learner.parts.collector.collect(2).played if row.done.get("rewrite") == "used"]
     assert edited
     for trajectory in (t for row in edited for t in row.group.trajectories):
         shown = trajectory.turns[0].observation
@@ -152,7 +152,7 @@ def test_a_run_with_a_rewriter_that_has_a_memory_resumes_bit_for_bit(start):
     stopped = clpo(start, f"{HERE}:Counting", "stopped", steps=4)
     assert not stopped.run(lambda progress: progress.step == 2 and stopped.stop())
     again = Learner.resume(stopped.folder.path)
-    assert again.collector.rewriter.agent.count == 2
+    assert again.parts.collector.rewriter.agent.count == 2
     assert again.run()
     for log in ("metrics", "proposals", "trajectories"):
         assert rows(again.folder.path, log) == rows(whole.folder.path, log)
@@ -167,9 +167,9 @@ def test_an_unknown_rewriter_is_refused_before_a_model_is_loaded(tmp_path):
 
 def test_a_rewriter_must_return_text(start):
     learner = clpo(start, f"{HERE}:numb")
-    learner.collector.collect(1)
+    learner.parts.collector.collect(1)
     with pytest.raises(InputError, match="must return text, not 7"):
-        learner.collector.collect(2)
+        learner.parts.collector.collect(2)
 
 
 def numb(request: str) -> int:

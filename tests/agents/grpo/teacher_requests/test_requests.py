@@ -7,7 +7,7 @@ import json
 import pytest
 from palaestra.agents.grpo.config import RequestSettings, TrainConfig
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.proposals.requests import HANDLERS, Handler
+from palaestra.agents.grpo.teacher_requests.requests import HANDLERS, Handler
 from palaestra.errors import InputError
 from palaestra.scripts import train
 from palaestra.teachers import TEACHERS, Preset, Proposal
@@ -84,17 +84,17 @@ def test_a_package_can_carry_out_a_request_of_its_own(swapping, start, monkeypat
             assignment.done["letter"] = "added"
 
     monkeypatch.setitem(HANDLERS._entries, "letter", Handler("play", add_letter))
-    collected = start(swapping).collector.collect(1)
+    collected = start(swapping).parts.collector.collect(1)
     assert all(t.turns[0].observation.endswith("\nz") for group in collected.groups for t in group.trajectories)
     assert collected.requests == {"requests/letter": 3.0, "requests/letter/added": 3.0}
 
 
 def test_a_teacher_that_asks_without_declaring_it_is_obeyed(start, monkeypatch):
     learner = start("random")
-    propose = learner.teacher.propose
+    propose = learner.parts.teacher.propose
     asking = lambda k: [Proposal(p.id, p.task, meta={"max_tokens": 1}) for p in propose(k)]  # noqa: E731
-    monkeypatch.setattr(learner.teacher, "propose", asking)
-    assert {t.max_tokens for group in learner.collector.collect(1).groups for t in group.trajectories} == {1}
+    monkeypatch.setattr(learner.parts.teacher, "propose", asking)
+    assert {t.max_tokens for group in learner.parts.collector.collect(1).groups for t in group.trajectories} == {1}
 
 
 @pytest.mark.parametrize(

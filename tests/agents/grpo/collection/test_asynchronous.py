@@ -9,10 +9,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,22 +18,18 @@ import pytest
 import torch
 from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.torch_engine import TorchEngine
-from palaestra.agents.grpo import asynchronous
-from palaestra.agents.grpo.asynchronous import copy_policy, separate_models, set_weights, trained_weights
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.collection import played_version
+from palaestra.agents.grpo.collection import asynchronous
 from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.run.folder import newest_checkpoint
-from palaestra.agents.language.adapters import BaseOnly
-from palaestra.agents.language.model import LanguageModel
 from palaestra.envs import register
 from palaestra.errors import InputError
 
-from ...patience import wait_until  # isort: skip
-from ...step_record import RecordedLearner  # isort: skip
-from .arms import TwoArmed, trained_on  # isort: skip
+from ....patience import wait_until  # isort: skip
+from ....step_record import RecordedLearner  # isort: skip
+from ..arms import TwoArmed, trained_on  # isort: skip
 
 ENV = "tests/SlowTwoArmed-v0"
 STEPS = 6
@@ -121,7 +115,7 @@ class Watched(Learner):
         super()._prepare(fresh)
         self.weights, self.trained, self.lead, self.updates = [copy.deepcopy(self.language.model)], [], [], 0
         self.played = 0
-        run, collect = self.update.run, self.collector.collect
+        run, collect = self.parts.update.run, self.parts.collector.collect
 
         def train(groups: Any, streams: Any, rate: float) -> Any:
             wait_until(lambda: self.played >= min(STEPS, self.updates + 1 + self.ahead))
@@ -138,7 +132,7 @@ class Watched(Learner):
             self.played += 1
             return collected
 
-        self.update.run, self.collector.collect = train, play  # type: ignore[method-assign]
+        self.parts.update.run, self.parts.collector.collect = train, play  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(("staleness", "lora"), [(1, 0), (2, 0), (2, 2)])
@@ -154,7 +148,7 @@ def test_every_token_is_sampled_by_the_policy_of_so_many_updates_before(config, 
         batch = collate(groups)
         version = max(0, step - 1 - staleness)
         assert {t.version for t in batch.trajectories} == {version}
-        by = [learner.update.forward.measure(learner.weights[v], batch).logp for v in (version, step - 1)]
+        by = [learner.parts.update.forward.measure(learner.weights[v], batch).logp for v in (version, step - 1)]
         assert torch.allclose(by[0][batch.action], batch.logp_mu[batch.action], atol=1e-4)
         moved = max(moved, float((by[0] - by[1])[batch.action].abs().max()))
     assert moved > 0.01
@@ -208,7 +202,7 @@ def test_a_run_that_was_stopped_continues_bit_for_bit(config, whole, tmp_path, s
         state = json.loads((newest_checkpoint(run) / "state.json").read_text())["objective"]
         assert {name.partition("/")[0] for name in state["parts"]} >= {"replay", "selection"}
         assert state["rewards"][0]["visits"]
-        assert not learner.objective.state_dict()["parts"]["replay/0"]["kept"]
+        assert not learner.parts.objective.state_dict()["parts"]["replay/0"]["kept"]
     assert Learner.resume(run).run()
     assert outcome(run) == outcome(whole)
 
@@ -234,14 +228,14 @@ def test_an_error_of_the_collection_ends_the_run_as_its_own_and_the_run_can_be_r
 
     def break_later(fresh: bool = True) -> None:
         prepare(fresh)
-        collect = learner.collector.collect
+        collect = learner.parts.collector.collect
 
         def fail(step: int) -> Any:
             if step == 4:
                 raise RuntimeError("the task server is gone")
             return collect(step)
 
-        learner.collector.collect = fail  # type: ignore[method-assign]
+        learner.parts.collector.collect = fail  # type: ignore[method-assign]
 
     learner._prepare = break_later  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="the task server is gone"):
@@ -260,14 +254,14 @@ def test_an_error_of_the_update_is_told_although_an_environment_hangs(config, tm
     prepare = learner._prepare
 
     def wait() -> float:
-        if learner.collection._next == 3:  # the batch that is played beside the second update
+        if learner.parts.collection._next == 3:  # the batch that is played beside the second update
             hanging.set()
             released.wait()
         return 0.0
 
     def break_later(fresh: bool = True) -> None:
         prepare(fresh)
-        update = learner.update.run
+        update = learner.parts.update.run
 
         def fail(*arguments: Any) -> Any:
             if learner.step < 2:
@@ -275,7 +269,7 @@ def test_an_error_of_the_update_is_told_although_an_environment_hangs(config, tm
             assert hanging.wait(60)
             raise RuntimeError("the optimiser is gone")
 
-        learner.update.run = fail  # type: ignore[method-assign]
+        learner.parts.update.run = fail  # type: ignore[method-assign]
         monkeypatch.setattr(SlowTwoArmed, "delay", staticmethod(wait))
 
     learner._prepare = break_later  # type: ignore[method-assign]
@@ -283,10 +277,10 @@ def test_an_error_of_the_update_is_told_although_an_environment_hangs(config, tm
     try:
         with pytest.raises(RuntimeError, match="the optimiser is gone"):
             learner.run()
-        assert learner.collection._busy
+        assert learner.parts.collection._busy
     finally:
         released.set()
-    learner.collection.halt()
+    learner.parts.collection.halt()
     learner.close()
 
 
@@ -368,7 +362,7 @@ def test_an_engine_with_weights_of_its_own_plays_the_same(config, tmp_path, monk
     ],
 )
 def test_what_needs_the_update_of_the_step_before_is_refused_in_one_sentence(config, recipe, reason, monkeypatch):
-    monkeypatch.setattr("palaestra.agents.grpo.learner.apply_overrides", lambda *_: recipe)
+    monkeypatch.setattr("palaestra.agents.grpo.run_parts.apply_overrides", lambda *_: recipe)
     with pytest.raises(InputError, match=f"{reason}.*train it with --staleness 0"):
         Learner(config)
 
@@ -376,59 +370,3 @@ def test_what_needs_the_update_of_the_step_before_is_refused_in_one_sentence(con
 def test_a_reference_that_stays_is_measured_beside_the_updates(config, tmp_path):
     shaped = replace(config, stages=Stages(shaping="repexp(embedder='reference')"), steps=3)
     assert Learner.start(tmp_path / "run", shaped).run()
-
-
-@pytest.mark.parametrize("lora", [0, 2])
-def test_a_copy_of_a_policy_shows_engines_the_same_trained_weights_and_can_be_given_others(small, lora):
-    language = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer)
-    if lora:
-        pytest.importorskip("peft")
-        language = language.with_lora(lora)
-    copied, before = copy_policy(language), trained_weights(language)
-    trained = [
-        [name for name, weight in each.model.named_parameters() if weight.requires_grad] for each in (language, copied)
-    ]
-    assert trained[0] == trained[1] == list(before)
-    assert not {weight.data_ptr() for weight in language.model.parameters()} & {
-        weight.data_ptr() for weight in copied.model.parameters()
-    }
-    set_weights(copied, {name: weight + 1 for name, weight in before.items()})
-    assert all(torch.equal(weight, before[name]) for name, weight in trained_weights(language).items())
-    assert all(torch.equal(weight, before[name] + 1) for name, weight in trained_weights(copied).items())
-    if lora:
-        assert copied.adapters.get_base_model() is copied.model
-
-
-@pytest.mark.parametrize("lora", [0, 2])
-def test_what_the_update_splits_stays_whole_for_the_collection(small, lora):
-    language = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer)
-    distilled = copy.deepcopy(small.model)
-    if lora:
-        pytest.importorskip("peft")
-        language = language.with_lora(lora)
-    reference = language.reference().model
-    played, measured, own = separate_models(language, reference, distilled, splits=True)
-    for model in (own, *(() if lora else (reference,))):
-        model.to("meta")  # as the update does
-    expected = small.model(torch.arange(5)[None]).logits
-    for model in (played.model, distilled, measured):
-        with model.bare() if isinstance(model, BaseOnly) else nullcontext(model) as whole:
-            assert torch.equal(whole(torch.arange(5)[None]).logits, expected)
-    assert separate_models(language, None, None, splits=True)[1:] == (None, None)
-    assert separate_models(language, reference, distilled, splits=False)[2] is distilled
-
-
-def test_versions_count_the_updates_before_a_batch():
-    assert [played_version(step, 0) for step in (0, 1, 2, 3)] == [0, 0, 1, 2]
-    assert [played_version(step, 2) for step in (1, 2, 3, 4, 5)] == [0, 0, 0, 1, 2]
-
-
-def test_versions_of_small_weights_stay_on_their_gpu(small, monkeypatch):
-    weights = [SimpleNamespace(nbytes=1000, requires_grad=True), SimpleNamespace(nbytes=10**9, requires_grad=False)]
-    model = SimpleNamespace(device=torch.device("cuda:0"), parameters=lambda: weights)
-    language: Any = SimpleNamespace(model=model)
-    monkeypatch.setattr(asynchronous, "free_memory", lambda device: 60_000)
-    # Three copies of 1,000 bytes are a twentieth of 60,000, four are more.
-    assert asynchronous.place_of_versions(language, 1) == torch.device("cuda:0")
-    assert asynchronous.place_of_versions(language, 2) == torch.device("cpu")
-    assert asynchronous.place_of_versions(small, 1) == torch.device("cpu")

@@ -10,7 +10,7 @@ from typing import Any
 from .engine import ENGINES, Engine
 
 
-class Serving:
+class PolicyEngine:
     """Opens the engine of a policy, by name.
 
     An engine with copied weights is loaded once and follows the policy that it is opened for. An engine that reads the

@@ -10,9 +10,9 @@ from typing import Any
 from ....checks import check_choice, check_number
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import RolloutTask, Start
 from .independent import Independent, Strategy, group_of, play_by_task
-from .player import Player
-from .starts import RolloutTask, Start
 
 
 @ROLLOUTS.register("greedy_twin")
@@ -24,13 +24,13 @@ class GreedyTwin(Strategy):
 
     provides = frozenset({"greedy"})
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         starts = [[*[Start(task)] * task.samples, Start(task, temperature=0.0)] for task in tasks]
-        waves = play_by_task(player, starts)
-        twins = player.judge([group_of(task, played[-1:]) for task, played in zip(tasks, waves, strict=True)])
+        by_task = play_by_task(player, starts)
+        twins = player.judge([group_of(task, played[-1:]) for task, played in zip(tasks, by_task, strict=True)])
         return [
             group_of(task, played[:-1], greedy=twin.trajectories[0].outcome if twin.valid else None)
-            for task, played, twin in zip(tasks, waves, twins, strict=True)
+            for task, played, twin in zip(tasks, by_task, twins, strict=True)
         ]
 
 
@@ -59,10 +59,10 @@ class ResampleOnCorrect(Strategy):
     def __post_init__(self) -> None:
         check_number("oversample", self.oversample, 1)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         starts = [[Start(task)] * math.ceil(self.oversample * task.samples) for task in tasks]
-        waves = play_by_task(player, starts)
-        groups = player.judge([group_of(task, played) for task, played in zip(tasks, waves, strict=True)])
+        by_task = play_by_task(player, starts)
+        groups = player.judge([group_of(task, played) for task, played in zip(tasks, by_task, strict=True)])
         return [
             replace(group, trajectories=tuple(self.keep(group.valid, task.samples)), drawn=_list_returns(group))
             for task, group in zip(tasks, groups, strict=True)
@@ -130,13 +130,13 @@ class AdaptiveRounds(Strategy):
         check_number("rounds", self.rounds, 1)
         check_number("oversample", self.oversample, 1)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         drawn: list[list[Trajectory]] = [[] for _ in tasks]
         active = list(range(len(tasks)))
         for _ in range(self.rounds):
             starts = [[Start(tasks[i])] * math.ceil(self.oversample * tasks[i].samples) for i in active]
-            waves = play_by_task(player, starts)
-            judged = player.judge([group_of(tasks[i], played) for i, played in zip(active, waves, strict=True)])
+            by_task = play_by_task(player, starts)
+            judged = player.judge([group_of(tasks[i], played) for i, played in zip(active, by_task, strict=True)])
             for i, group in zip(active, judged, strict=True):
                 drawn[i] += group.valid
             active = [i for i in active if not self._is_finished(drawn[i], tasks[i].samples)]
@@ -183,7 +183,7 @@ class FirstFinished(Strategy):
     def __post_init__(self) -> None:
         check_number("oversample", self.oversample, 1)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         starts = [(i, Start(t)) for i, t in enumerate(tasks) for _ in range(math.ceil(self.oversample * t.samples))]
         kept: list[list[tuple[int, Trajectory]]] = [[] for _ in tasks]
 
@@ -225,7 +225,7 @@ class GrowingGroups(Strategy):
         self._factor = 1
         self._success: list[float] = []
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         played = max(1, len(tasks) // self._factor) if tasks else 0
         grown = [replace(task, samples=task.samples * len(tasks) // played) for task in tasks[:played]]
         groups = Independent().play(grown, player)

@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.serving import Serving
-from ..evaluation import Report
-from ..evaluation.episodes import EpisodePlan
-from ..language.model import LanguageModel
-from .collection import EVALUATION, derive_seed, token_limits
-from .config import TrainConfig
-from .rollouts.environment_processes import EnvironmentProcesses
-from .rollouts.environment_workers import EnvironmentWorkers
-from .rollouts.environments import Environments
-from .rollouts.player import Player
-from .rollouts.starts import RolloutTask, Start
-from .run.blend import environment_of, join_evaluations
-from .run.logs import evaluation_row
-from .run.validation import AT_ONCE, evaluate_policy
+from ...engines.policy_engine import PolicyEngine
+from ...evaluation import Report
+from ...evaluation.episodes import EpisodePlan
+from ...language.model import LanguageModel
+from ..config import TrainConfig
+from ..rollouts.context_room import token_limits
+from ..rollouts.environment_processes import EnvironmentProcesses
+from ..rollouts.environment_workers import EnvironmentWorkers
+from ..rollouts.environments import Environments
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask, Start
+from .blend import environment_of, join_evaluations
+from .logs import evaluation_row
+from .seeds import EVALUATION, derive_seed
+from .validation import AT_ONCE, evaluate_policy
 
 _AGAIN = 1 << 32
 """Key of the random numbers of `Evaluations.play_again`, beyond every seed of an evaluation."""
@@ -37,9 +38,9 @@ class Evaluations:
         engines: the run's engine.
     """
 
-    def __init__(self, config: TrainConfig, engines: Serving | None = None):
+    def __init__(self, config: TrainConfig, engines: PolicyEngine | None = None):
         self.config = config
-        self._engines = engines or Serving()
+        self._engines = engines or PolicyEngine()
         self._splits: dict[str, Environments] = {}
         count, seconds = config.env_processes, config.env_seconds
         self._processes = EnvironmentProcesses(count, seconds, config.ray) if count else None
@@ -114,13 +115,13 @@ class Evaluations:
         played = self._player(language, step, _AGAIN, "train", len(starts)).play(starts, at_once=AT_ONCE)
         return [one.trajectory.success for one in played if one.trajectory.valid]
 
-    def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> Player:
+    def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> EpisodePlayer:
         config = self.config
         engine = self._engines.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
         engine.load_weights(step)
         noise = derive_seed(config.seed, EVALUATION, step, seed)
         engine.seed(noise)
-        return Player(
+        return EpisodePlayer(
             self.environments(split),
             engine,
             language.renderer,

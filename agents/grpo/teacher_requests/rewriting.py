@@ -20,8 +20,8 @@ from ....errors import InputError
 from ....rewards.answers import REQUESTS as FORMAT_REQUESTS
 from ...agent import Agent
 from ..rollouts.environments import begin
-from ..rollouts.player import Player
-from ..rollouts.starts import RolloutTask
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask
 from ..settings import RequestSettings
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,9 @@ class Rewriter:
     def __init__(self, settings: RequestSettings, agent: Agent | None = None):
         self.settings, self.agent = settings, agent
 
-    def rewrite(self, tasks: Sequence[RolloutTask], manners: Sequence[str], player: Player) -> list[RewrittenPrompt]:
+    def rewrite(
+        self, tasks: Sequence[RolloutTask], manners: Sequence[str], player: EpisodePlayer
+    ) -> list[RewrittenPrompt]:
         """Rewrite the prompt of each task in its manner, "simplify" or "diversify"."""
         originals = [read_prompt(task, player) for task in tasks]
         templates = {"simplify": self.settings.simplify, "diversify": self.settings.diversify}
@@ -91,7 +93,7 @@ class Rewriter:
             prompts.append(RewrittenPrompt("" if fault else text + original.request, fault or "used"))
         return prompts
 
-    def _ask(self, questions: Sequence[str], seeds: Sequence[Sequence[int]], player: Player) -> list[str]:
+    def _ask(self, questions: Sequence[str], seeds: Sequence[Sequence[int]], player: EpisodePlayer) -> list[str]:
         if not questions:
             return []
         if self.agent is None:
@@ -120,7 +122,7 @@ class Rewriter:
             self.agent.load_state_dict(state)  # type: ignore[union-attr]
 
 
-def read_prompt(task: RolloutTask, player: Player) -> OriginalPrompt | None:
+def read_prompt(task: RolloutTask, player: EpisodePlayer) -> OriginalPrompt | None:
     """Read a task's prompt from its environment; None if that fails, which is no fault of the policy."""
     env = player.environments.take()
     try:
@@ -150,7 +152,7 @@ def read_rewriting(action: str) -> str:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def find_fault(original: OriginalPrompt, text: str, player: Player) -> str:
+def find_fault(original: OriginalPrompt, text: str, player: EpisodePlayer) -> str:
     """Return why a new question cannot be shown, a word of `RewrittenPrompt.outcome`; "" if it can."""
     if not text:
         return "empty"

@@ -17,9 +17,9 @@ import pytest
 import torch
 from palaestra.agents.grpo.rollouts.environment_workers import EnvironmentWorkers
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.sampling import FirstFinished
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, Start, TokenLimits
+from palaestra.agents.grpo.rollouts.group_sizes import FirstFinished
 from palaestra.envs.games.guess_number import GuessNumber
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -80,7 +80,7 @@ def sampled(small, workers: int, seed: int = 0, strategy=None, noise: int = 3):
     environments = Environments(SLOW, prompt="terse")
     environments.workers = EnvironmentWorkers(workers)
     limits = TokenLimits(action=6, episode=20, context=400)
-    player = Player(
+    player = EpisodePlayer(
         environments, small.engine(8, 400), small.renderer, limits, 1.0, np.random.default_rng(seed), noise=noise
     )
     tasks = [RolloutTask(environments.param_space.at(0.0), 5 + i, 3, i) for i in range(4)]

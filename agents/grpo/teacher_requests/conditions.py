@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..rollouts.episode_starts import TokenLimits
 from ..rollouts.guidance import extend, guided_start, solve
-from ..rollouts.starts import TokenLimits
 from .requests import Assignment, Workplace, carries_out
 
 
