@@ -28,6 +28,7 @@ from .batch.tally import Tally
 from .batch.trajectory import Group, Origin
 from .config import TrainConfig
 from .measures.influence import gradient_products
+from .objective.advantages import StreamTerms
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
@@ -194,24 +195,24 @@ class Update:
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
         minibatches: list[list[WeightedBatch]] = []
         for rollouts, *others in zip(*(split_groups(some, count) for some in (groups, *streams)), strict=True):
-            minibatch = [self.weigh(rollouts, first=not minibatches, train=True)]
-            for terms, drawn in zip(self.objective.streams, others, strict=True):
-                old = bool(terms.needs_before & _POLICY_MEASUREMENTS)
-                batch = self._measure(collate(drawn), terms.loss.needs | terms.needs_before, old=old)
-                minibatch.append(terms.weigh(batch))
-            minibatches.append(minibatch)
+            weighted = self.weigh(rollouts, first=not minibatches, train=True)
+            drawn = zip(others, self.objective.streams, strict=True)
+            minibatches.append([weighted, *(self.weigh(some, stream) for some, stream in drawn)])
         return minibatches
 
-    def weigh(self, groups: Sequence[Group], first: bool = False, train: bool = False) -> WeightedBatch:
-        """Measure and weigh one optimiser batch of rollouts.
+    def weigh(
+        self, groups: Sequence[Group], stream: StreamTerms | None = None, first: bool = False, train: bool = False
+    ) -> WeightedBatch:
+        """Flatten, measure and weigh one optimiser batch.
 
         Args:
+            stream: terms of the stream that drew the groups; None for rollouts.
             first: it is trained before any other of its step.
             train: it is trained, and auxiliary models may begin with that.
         """
-        terms = self.objective.rollout_terms
+        terms = stream or self.objective.rollout_terms
         batch = collate(groups)
-        before = terms.needs_before | self.objective.auxiliary_needs
+        before = terms.needs_before if stream else terms.needs_before | self.objective.auxiliary_needs
         several = self.epochs * self.minibatches > 1
         live = None
         old = bool(before & _POLICY_MEASUREMENTS) or (terms.anchor == "policy" and several)
@@ -221,7 +222,7 @@ class Update:
             live = live and self.epochs == 1
             old = old or not live
         needs = before | terms.loss.needs
-        late = "logp_ref" in needs - before and not several and self.ranks is None and self._is_at_reference()
+        late = "logp_ref" in needs - before and not (stream or several or self.ranks) and self._is_at_reference()
         batch = self._measure(batch, needs - {"logp_ref"} if late else needs, old=old, train=train)
         weighted = terms.weigh(batch, live_anchor=live)
         if late:

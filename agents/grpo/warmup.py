@@ -41,7 +41,7 @@ from .run.observers import TrainingProgress
 from .settings import WarmUp
 
 WARM_UP_STREAM = 1
-"""Key of the warm-up's random stream; `collection` has the others."""
+"""Key of the warm-up's random stream; `run.seeds` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
@@ -154,11 +154,7 @@ def demonstrate(
         done = terminated or truncated
         logps, origins = (0.0,) * len(act_ids), (int(Origin.TEACHER),) * len(act_ids)
         turns.append(
-            Turn(
-                *(obs_ids, act_ids, logps, "stop", float(reward), seen, action),
-                origins=origins,
-                fresh=fresh,
-            )
+            Turn(*(obs_ids, act_ids, logps, "stop", float(reward), seen, action), origins=origins, fresh=fresh)
         )
     tokens = sum(len(turn.act_ids) for turn in turns)
     return Trajectory(

@@ -18,7 +18,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,35 +29,14 @@ from ..batch.trajectory import Group
 from ..config import TrainConfig
 from ..objective.objective import Objective
 from ..objective.sides import join_states, load_training_side
+from ..run.step_log import Collected, StepData
 from .policy_weights import place_of_versions, played_version, set_weights, trained_weights
-from .task_collector import Collected, TaskCollector
+from .task_collector import TaskCollector
 
 VERSION_FILE = "older-{:06d}.safetensors"
 """File of a checkpoint with an older version of the weights."""
 PATIENCE = 30.0
 """Seconds that a run which has failed waits for the batch that is being played."""
-
-
-@dataclass(frozen=True)
-class StepData:
-    """Data that one step trains on.
-
-    Attributes:
-        collected: the played groups.
-        streams: the groups of each stream.
-        teacher: figures of the curriculum's teacher after it has seen the outcomes.
-        rollout_s: seconds that the collection took.
-        waits: seconds that each side waited for the other, by name; {} in synchronous collection.
-        state: JSON state from which the collection resumes after this step; "" in synchronous collection, which
-            computes it when a checkpoint is saved.
-    """
-
-    collected: Collected
-    streams: list[list[Group]]
-    teacher: Mapping[str, float]
-    rollout_s: float
-    waits: Mapping[str, float] = field(default_factory=dict)
-    state: str = ""
 
 
 class StepCollection:

@@ -8,7 +8,6 @@ their own. Every random number of step t is derived from the run's seed, t and i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,33 +31,10 @@ from ..rollouts.guidance import solve
 from ..rollouts.independent import Independent
 from ..run.logs import PlayedProposal
 from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
+from ..run.step_log import Collected
 from ..teacher_requests.requests import Assignment, Workplace, carry_out, count_requests
 from ..teacher_requests.rewriting import Rewriter
 from .policy_weights import played_version
-
-
-@dataclass(frozen=True)
-class Collected:
-    """The groups of a step.
-
-    Attributes:
-        played: the teacher's proposals with their groups, shaped.
-        extra: further groups of the rollout strategy, such as a proposer's.
-        trainable: groups to train on, after filters and replay.
-        requests: figures of the proposals' requests, for ``metrics.jsonl``.
-        overlong: proposed tasks whose first observation left no room for an action; they were not played.
-    """
-
-    played: list[PlayedProposal]
-    extra: list[Group]
-    trainable: list[Group]
-    requests: dict[str, float] = field(default_factory=dict)
-    overlong: int = 0
-
-    @property
-    def groups(self) -> list[Group]:
-        """All groups that were played."""
-        return [*(practice.group for practice in self.played), *self.extra]
 
 
 class TaskCollector:
@@ -130,7 +106,9 @@ class TaskCollector:
             overlong += unplayed
             extra += further
             rounds += 1
-            if any(self._is_put_aside(assignment) for assignment in played):
+            # Proposals that left gaps in the batch, which their teacher means the learner to fill.
+            screening = bool(self.teacher.asks & {"joins", "greedy"})
+            if any((screening and not a.proposal.train) or a.done.get("band") == "outside" for a in played):
                 most = max(most, config.requests.rounds)
         trainable = cut_batch(trainable, config.prompts) + objective.keep(extra)
         trainable = objective.replay.refresh().mix(trainable, step, np.random.default_rng([config.seed, REPLAY, step]))
@@ -184,11 +162,6 @@ class TaskCollector:
         screened = {a.proposal.id: a.group.valid for a in assignments if not a.proposal.train}
         wanted = self.teacher.joinable()
         self._screened = {id: each for id, each in (self._screened | screened).items() if id in wanted}
-
-    def _is_put_aside(self, assignment: Assignment) -> bool:
-        """True for a proposal that left a gap in the batch which its teacher means the learner to fill."""
-        screens = bool(self.teacher.asks & {"joins", "greedy"}) and not assignment.proposal.train
-        return screens or assignment.done.get("band") == "outside"
 
     def state_dict(self) -> dict[str, Any]:
         """State that later steps depend on, JSON-able; {} where that is nothing."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ....checks import check_choice
-from ..batch.trajectory import Group, Origin, Trajectory
+from ..batch.trajectory import Group, Origin
 from .likelihoods import reference_ids, valid_of
 from .producer import Found, ProducerTools, conversation, place_rows, produces
 
@@ -96,16 +96,12 @@ def _reference_states(producer: _Features, groups: Sequence[Group], tools: Produ
     """Return the states at the tokens of each valid trajectory's reference answer after the last observation."""
     rows, places = [], []
     for trajectory, ids in zip(valid_of(groups), reference_ids(groups, tools), strict=True):
-        before = _before_last_action(trajectory)
+        conversed, _ = conversation(trajectory)
+        before = conversed[: len(conversed) - len(trajectory.turns[-1].act_ids)]
         places.append(bool(ids))
         rows.append(([*before, *ids], len(before) if ids else len(before) - 1))
     states = producer.states(rows, tools)
     return [found if known else None for found, known in zip(states, places, strict=True)]
-
-
-def _before_last_action(trajectory: Trajectory) -> list[int]:
-    ids, _ = conversation(trajectory)
-    return ids[: len(ids) - len(trajectory.turns[-1].act_ids)]
 
 
 def _mean_state(states: torch.Tensor | None) -> list[float] | None:

@@ -129,8 +129,10 @@ def atom_scores(
     check_count("most", most, 1)
 
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
-        cuts = [_sentence_ends(t.episode.response)[: most - 1] for t in trajectories]
-        ends = [[*cut, len(t.episode.response)] for cut, t in zip(cuts, trajectories, strict=True)]
+        ends = []
+        for text in (t.episode.response for t in trajectories):
+            sentences = [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
+            ends.append([*sentences[: most - 1], len(text)])
         pairs = [
             (t.episode.prompt, t.episode.response[:end])
             for t, several in zip(trajectories, ends, strict=True)
@@ -140,10 +142,6 @@ def atom_scores(
         return [{"atom_scores": [next(rest) for _ in several]} for several in ends]
 
     return for_each_valid(groups, measure)
-
-
-def _sentence_ends(text: str) -> list[int]:
-    return [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
 
 
 @produces("coalition_values")

@@ -32,11 +32,6 @@ TokensUntil = Callable[[Turn, int], int]
 """(turn, characters) -> number of the action's tokens that cover so many characters of its text."""
 
 
-def count_all(turn: Turn, characters: int) -> int:
-    """Take every part of an action for the whole of it."""
-    return len(turn.act_ids)
-
-
 class Objective:
     """The stages of one recipe, resolved from their registries.
 
@@ -197,18 +192,23 @@ class Objective:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil = count_all) -> list[Group]:
+    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
         """Add the recipe's reward terms to the episodes that have none yet.
 
         Every reward judges an episode once: already judged episodes stay unchanged and do not influence the judgement
         of the others. An invalid verdict makes its trajectory invalid; it is not a reward of 0.
 
         Args:
-            tokens_until: see `TokensUntil`; places rewards of parts of an action.
+            tokens_until: see `TokensUntil`; places rewards of parts of an action, at its end by default.
         """
+        tokens_until = tokens_until or (lambda turn, characters: len(turn.act_ids))
         shaped = [tuple(t for t in group.trajectories if not t.judged) for group in groups]
         for reward in self.rewards:
-            judged = _judge(reward, [[trajectory.episode for trajectory in members] for members in shaped])
+            episodes = [[trajectory.episode for trajectory in members] for members in shaped]
+            judged = attempt(reward.batch, episodes)
+            if isinstance(judged, str):  # The reward as a whole failed.
+                failed = rewards.Verdict(0.0, False, valid=False, feedback=judged)
+                judged = [[failed] * len(members) for members in shaped]
             shaped = [
                 tuple(
                     _add_reward(t, reward, verdict, tokens_until) for t, verdict in zip(members, verdicts, strict=True)
@@ -281,14 +281,6 @@ def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, 
                     f"{dict(found[measure])}; give both the same options."
                 )
     return found
-
-
-def _judge(reward: rewards.Reward, groups: Sequence[Sequence[rewards.Episode]]) -> list[list[rewards.Verdict]]:
-    """Judge episodes; all verdicts are invalid where the reward as a whole fails."""
-    judged = attempt(reward.batch, groups)
-    if not isinstance(judged, str):
-        return judged
-    return [[rewards.Verdict(0.0, False, valid=False, feedback=judged) for _ in group] for group in groups]
 
 
 def _add_reward(

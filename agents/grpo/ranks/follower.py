@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +13,9 @@ from ...language.precision import set_product_precision
 from ..batch.forward import Forward
 from ..batch.memory_limit import MemoryLimit
 from ..config import TrainConfig
-from ..objective.binding import Clock
-from ..objective.loss import LossTerms, accumulate_gradients
-from ..objective.notices import apply_overrides
 from ..optimizers import widen_gradients
-from ..recipes import RECIPES
 from .channel import RankChannel, unique_weights
-from .work import measure_share
+from .work import RankWork
 
 
 class Follower:
@@ -37,50 +34,33 @@ class Follower:
             name, data = self.channel.order()
             if name == "stop":
                 return
-            getattr(self, f"_{name}")(data)
+            if name == "begin":
+                self._work = _copied_work(self.channel, *data)
+                self._weights = unique_weights(self._work.models)
+            elif name == "weights_changed":
+                self.channel.copy_weights([self._weights[i] for i in data])
+            else:
+                getattr(self._work, name)(*data)
 
-    def _begin(self, data: Any) -> None:
-        config, threads, saved = data
-        torch.set_num_threads(threads)
-        # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
-        where = None if self.channel.device.type == "cpu" else self.channel.device
-        self._models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
-        self._weights = unique_weights(self._models)
-        widen_gradients(self._models[0].parameters())
-        read = TrainConfig.from_json(config)
-        set_product_precision(read.device, read.dtype, read.tf32)
-        recipe = apply_overrides(RECIPES[read.recipe], read)
-        self._clock, self._memory = Clock(), MemoryLimit()
-        self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
 
-    def _weights_changed(self, data: Any) -> None:
-        self.channel.copy_weights([self._weights[i] for i in data])
+class FollowerWork(RankWork):
+    """Work of a follower, whose memory has limits of its own."""
 
-    def _accumulate(self, data: Any) -> None:
-        forward, number, weighted, (self._clock.step, self._clock.steps), shares = data
-        model, reference = self._models[:2]
-        weighted, share = replace(weighted, loss=self._losses[number]), shares[self.channel.rank]
-        tally = accumulate_gradients(model, weighted, self._here(forward), reference=reference, episodes=share)
-        self.channel.gather(tally)
+    def __init__(self, channel: RankChannel, config: TrainConfig, models: Sequence[Any]):
+        super().__init__(channel, config, models)
+        self._memory = MemoryLimit()
 
-    def _gradients(self, data: Any) -> None:
-        self.channel.add_gradients([w for w in self._models[0].parameters() if w.requires_grad])
-
-    def _measure(self, data: Any) -> None:
-        forward, (model, batch, settings), shares = data
-        share, forward = shares[self.channel.rank], self._here(forward)
-        self.channel.gather(measure_share(forward, self._models[model], batch, share, self._resolve(settings)))
-
-    def _backward(self, data: Any) -> None:
-        forward, (model, batch, settings), shares = data
-        share = shares[self.channel.rank]
-        self._here(forward).backward(self._models[model], batch, **self._resolve(settings), episodes=share)
-
-    def _here(self, forward: Forward) -> Forward:
-        """Return the leader's settings with this process's memory limits."""
+    def passes(self, forward: Forward) -> Forward:
         return replace(forward, memory=self._memory)
 
-    def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings with the reference itself in place of its number."""
-        number = settings["reference"]
-        return {**settings, "reference": None if number is None else self._models[number]}
+
+def _copied_work(channel: RankChannel, config: Any, threads: int, saved: bytes) -> FollowerWork:
+    """Take over the leader's configuration and copies of its models."""
+    torch.set_num_threads(threads)
+    where = None if channel.device.type == "cpu" else channel.device
+    # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
+    models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
+    widen_gradients(models[0].parameters())
+    read = TrainConfig.from_json(config)
+    set_product_precision(read.device, read.dtype, read.tf32)
+    return FollowerWork(channel, read, models)

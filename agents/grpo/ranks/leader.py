@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -24,8 +24,7 @@ from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
 from ..optimizer_steps import OptimizerSteps
 from .channel import RankChannel, unique_weights
-from .shares import split_episodes, strip, without_loss
-from .work import join_shares, measure_share
+from .work import RankWork, join_shares, split_episodes, strip
 
 
 class Ranks:
@@ -58,6 +57,7 @@ class Ranks:
         torch.save(list(models), buffer)
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
         self.models, self._weights = list(models), unique_weights(models)
+        self._work = RankWork(self.channel, config, self.models)
         self._sent = [weight._version for weight in self._weights]
         return self._split(forward)
 
@@ -68,6 +68,11 @@ class Ranks:
     def number(self, model: Any) -> int | None:
         """Return the number of a model in the other processes, if they have a copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
+
+    def together(self, name: str, *arguments: Any) -> Any:
+        """Call a method of `RankWork` in every process. Return this process's result."""
+        self._send(name, arguments)
+        return getattr(self._work, name)(*arguments)
 
     def accumulate(self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         """Accumulate the gradient of a loss; each process computes the part of its episodes.
@@ -80,39 +85,29 @@ class Ranks:
             gathering = self._split(forward, gathers=True)
             return accumulate_gradients(self.models[0], weighted, gathering, reference=reference)
         shares = split_episodes(weighted.batch, weighted.episodes, self.channel.size)
+        clock = weighted.loss.surrogate.clock
+        # Each process has the loss of that number itself.
+        bare = replace(weighted, batch=strip(weighted.batch), loss=None)  # type: ignore[arg-type]
+        given = (plain(forward), number, bare, (clock.step, clock.steps), shares)
         tally = Tally()
-        for losses in self._accumulate_in_shares(weighted, number, plain(forward), reference, shares):
+        for losses in self.together("accumulate", *given):
             tally.merge(losses)
         return tally
 
-    def _accumulate_in_shares(
-        self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any, shares: list[list[int]]
-    ) -> list[Tally]:
-        self._send("accumulate", (forward, number, *without_loss(weighted), shares))
-        mine = accumulate_gradients(self.models[0], weighted, forward, reference=reference, episodes=shares[0])
-        return self.channel.gather(mine)
-
     def collect_gradients(self) -> None:
         """Add up the gradients of the policy."""
-        self._send("gradients", None)
-        self.channel.add_gradients([w for w in self.models[0].parameters() if w.requires_grad])
+        self.together("add_gradients")
 
     def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
         """Measure every episode of a batch in shares; see `Forward.measure`."""
         shares = split_episodes(batch, range(batch.episodes), self.channel.size)
-        alone = plain(forward)
-        self._send("measure", (alone, (model, strip(batch), self._refer(settings)), shares))
-        mine = measure_share(alone, self.models[model], batch, shares[0], settings)
-        return join_shares(batch, shares, self.channel.gather(mine))
+        given = (plain(forward), model, strip(batch), self._refer(settings), shares)
+        return join_shares(batch, shares, self.together("measure", *given))
 
-    def backward(
-        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]
-    ) -> None:
-        """Accumulate a gradient in shares; see `Forward.backward`."""
+    def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]) -> None:
+        """Accumulate a gradient of the policy in shares; see `Forward.backward`."""
         shares = split_episodes(batch, episodes, self.channel.size)
-        alone = plain(forward)
-        self._send("backward", (alone, (model, strip(batch), self._refer(settings)), shares))
-        alone.backward(self.models[model], batch, **settings, episodes=shares[0])
+        self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
 
     def stop(self) -> None:
         """Let the other processes end."""
@@ -161,7 +156,7 @@ class SplitForward(Forward):
         if not self.gathers or self.ranks.number(model) != 0 or not self._knows(settings):
             return super().backward(model, batch, logp, episodes=episodes, **settings)
         every = range(batch.episodes) if episodes is None else episodes
-        return self.ranks.backward(self, 0, batch, {"logp": logp, **settings}, every)
+        return self.ranks.backward(self, batch, {"logp": logp, **settings}, every)
 
     def _knows(self, settings: dict[str, Any]) -> bool:
         reference = settings.get("reference")

@@ -18,20 +18,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 
 from ...language.adapters import BaseOnly
-from ..batch.batch import Batch
-from ..batch.forward import Forward, Outputs
-from ..batch.tally import Tally
+from ..batch.forward import Forward
 from ..config import TrainConfig
-from ..objective.loss import WeightedBatch
 from ..objective.notices import apply_overrides
-from ..recipes import RECIPES, Recipe
+from ..recipes import RECIPES
 from .channel import RankChannel, lost_ranks
-from .leader import Ranks, SplitForward, plain
+from .leader import Ranks, SplitForward
 from .part_steps import PartSteps
 from .sharding import check_model, outline, root_of
 from .shards import Shards
-from .shares import split_episodes, strip, without_loss
-from .work import join_shares
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,7 +51,10 @@ class ShardedRanks(Ranks):
         self.__dict__.pop("shards", None)  # earlier parts go before there are others
         gc.collect()  # torch's modules that are split refer to each other
         recipe = apply_overrides(RECIPES[config.recipe], config)
-        self.models = [*models[:2], None if _teacher_plays(recipe) else models[2]]
+        teacher_plays = recipe.rollout.name != "independent" or any(
+            stream.source.name == "teacher_model" for stream in recipe.streams
+        )
+        self.models = [*models[:2], None if teacher_plays else models[2]]
         for model in self.models:
             if model is not None:
                 check_model(root_of(model))
@@ -82,28 +80,6 @@ class ShardedRanks(Ranks):
 
     def collect_gradients(self) -> None:
         """Each process has its part of their sum already."""
-
-    def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
-        shares = split_episodes(batch, range(batch.episodes), self.channel.size)
-        given = (model, strip(batch), self._refer(settings), shares)
-        return join_shares(batch, shares, self.together("measure", plain(forward), *given))
-
-    def backward(
-        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]
-    ) -> None:
-        shares = split_episodes(batch, episodes, self.channel.size)
-        self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
-
-    def _accumulate_in_shares(
-        self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any, shares: list[list[int]]
-    ) -> list[Tally]:
-        return self.together("accumulate", forward, number, *without_loss(weighted), shares)
-
-
-def _teacher_plays(recipe: Recipe) -> bool:
-    """Return True if episodes of a recipe may be played by the model to distil from."""
-    streams = [stream.source.name for stream in recipe.streams]
-    return recipe.rollout.name != "independent" or "teacher_model" in streams
 
 
 def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concatenate[ShardedSteps, P], T]:

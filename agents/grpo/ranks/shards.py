@@ -9,7 +9,6 @@ import ctypes
 import io
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,20 +19,16 @@ from ...language.adapters import BaseOnly
 from ...language.precision import set_product_precision
 from ..batch.forward import Forward
 from ..config import TrainConfig
-from ..objective.binding import Clock
-from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
-from ..objective.notices import apply_overrides
-from ..recipes import RECIPES
 from .channel import RankChannel, lost_ranks
 from .part_steps import PartSteps
 from .sharding import HALF, ShardedForward, root_of, shard
-from .work import measure_share
+from .work import RankWork
 
 _MMAP_THRESHOLD = -3
 """M_MMAP_THRESHOLD of glibc's malloc.h."""
 
 
-class Shards:
+class Shards(RankWork):
     """The parts of the policy, its reference and the model to distil from that this process has, with the optimiser.
 
     Args:
@@ -47,15 +42,11 @@ class Shards:
         torch.set_num_threads(threads)
         if channel.device.type == "cpu":
             _return_freed_memory()
-        self.channel = channel
         where = None if channel.device.type == "cpu" else channel.device
         # From a process of the same run.
-        self.models = torch.load(io.BytesIO(outlines), map_location=where, weights_only=False)
-        self.config = TrainConfig.from_json(config)
+        models = torch.load(io.BytesIO(outlines), map_location=where, weights_only=False)
+        super().__init__(channel, TrainConfig.from_json(config), models)
         set_product_precision(self.config.device, self.config.dtype, self.config.tf32)
-        recipe = apply_overrides(RECIPES[self.config.recipe], self.config)
-        self._clock = Clock()
-        self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
         mesh = channel.mesh()
         rounded = any(w.requires_grad and w.dtype in HALF for w in self.models[0].parameters())
         for number, model in enumerate(self.models):
@@ -80,38 +71,8 @@ class Shards:
                     if model is not None:
                         root_of(model).reshard()
 
-    # Passes ----------------------------------------------------------------------------------------------------------
-
-    def accumulate(
-        self,
-        forward: Forward,
-        number: int,
-        weighted: WeightedBatch,
-        clock: tuple[int, int],
-        shares: Sequence[list[int]],
-    ) -> list[Any]:
-        """Accumulate the gradient of a loss; the tallies of all processes, at the leader."""
-        self._clock.step, self._clock.steps = clock
-        weighted = replace(weighted, loss=self._losses[number])
-        passes, share = ShardedForward.of(forward, self.channel), shares[self.channel.rank]
-        tally = accumulate_gradients(self.models[0], weighted, passes, reference=self.models[1], episodes=share)
-        return self.channel.gather(tally)
-
-    def measure(
-        self, forward: Forward, model: int, batch: Any, settings: dict[str, Any], shares: Sequence[list[int]]
-    ) -> list[Any]:
-        """Measure a batch; what each process has measured, at the leader."""
-        passes, share = ShardedForward.of(forward, self.channel), shares[self.channel.rank]
-        return self.channel.gather(measure_share(passes, self.models[model], batch, share, self._resolve(settings)))
-
-    def backward(self, forward: Forward, batch: Any, settings: dict[str, Any], shares: Sequence[list[int]]) -> None:
-        """Accumulate the gradient of a sum of outputs of the policy."""
-        passes, share = ShardedForward.of(forward, self.channel), shares[self.channel.rank]
-        passes.backward(self.models[0], batch, **self._resolve(settings), episodes=share)
-
-    def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
-        number = settings.get("reference")
-        return {**settings, "reference": None if number is None else self.models[number]}
+    def passes(self, forward: Forward) -> Forward:
+        return ShardedForward.of(forward, self.channel)
 
     # The optimiser ---------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ def _add(stage: Stage) -> Stage:
 
 
 ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestra.rollouts"))
-"""``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.player`)."""
+"""``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.episode_player`)."""
 
 PRODUCERS = _add(
     Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ....errors import InputError
-from ...engines.sampler import Completion, Request, Sampler
+from ...engines.sampler import Completion, Sampler
 from ...language.renderer import Renderer
 from ...stepping import AT_ONCE
 from ..batch.trajectory import Trajectory
@@ -70,25 +70,21 @@ class ConcurrentEpisodes:
 
     def begin(self, number: int, start: Start) -> None:
         env = self._player.environments.take()
+        self._open(number, start, env, lambda: _reset(env, start))
+
+    def _open(self, number: int, start: Start, env: Any, reset: Callable[[], tuple[str, dict[str, Any]]]) -> None:
+        """Play on from the first observation and its info; an environment that fails to begin ends the episode."""
         try:
-            first = _reset(env, start)
+            first = reset()
         except InputError:
             raise
         except Exception as error:
-            self._fail(number, start, env, error)
+            _log.exception("an environment failed to begin; the episode counts for nothing")
+            episode = self._episode(start, env, "", {})
+            episode.invalidate(error)
+            self._end(number, episode, ())
         else:
-            self._open(number, start, env, first)
-
-    def _open(self, number: int, start: Start, env: Any, first: tuple[str, dict[str, Any]]) -> None:
-        """Play on from the first observation and its info."""
-        self._go_on(number, self._player.new_session(), self._episode(start, env, *first))
-
-    def _fail(self, number: int, start: Start, env: Any, error: Exception) -> None:
-        """End an episode whose environment failed to begin; called where the exception is handled."""
-        _log.exception("an environment failed to begin; the episode counts for nothing")
-        episode = self._episode(start, env, "", {})
-        episode.invalidate(error)
-        self._end(number, episode, ())
+            self._go_on(number, self._player.new_session(), self._episode(start, env, *first))
 
     def collect_completions(self) -> bool:
         """Collect finished completions and continue their episodes. Return False when no episode is running."""
@@ -170,16 +166,13 @@ class ConcurrentEpisodes:
                 session = self._player.new_session()
                 request = replace(request, session=session)
             self._playing[session] = (number, episode)
-            self._player.sampler.submit(self._seeded(number, request))
+            self._requests[number] += 1
+            seed = self._player.request_seed(1 + self._first + number, self._requests[number])
+            self._player.sampler.submit(replace(request, seed=seed))
             return
         self._player.sampler.close(session)
         moments = (*episode.start.earlier, *episode.moments) if self._states else ()
         self._end(number, episode, moments)
-
-    def _seeded(self, number: int, request: Request) -> Request:
-        """Return the request with its sampling seed."""
-        self._requests[number] += 1
-        return replace(request, seed=self._player.request_seed(1 + self._first + number, self._requests[number]))
 
     def _end(self, number: int, episode: EpisodeLoop, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()
@@ -226,18 +219,9 @@ class OverlappedEpisodes(ConcurrentEpisodes):
 
     def begin(self, number: int, start: Start) -> None:
         env = self._player.environments.take()
-
-        def open_episode(reset: Future[Any]) -> None:
-            try:
-                first = reset.result()
-            except InputError:
-                raise
-            except Exception as error:
-                self._fail(number, start, env, error)
-            else:
-                self._open(number, start, env, first)
-
-        self._call(number, env, None, lambda: _reset(env, start), open_episode)
+        self._call(
+            number, env, None, lambda: _reset(env, start), lambda reset: self._open(number, start, env, reset.result)
+        )
 
     def collect_completions(self) -> bool:
         sampler = self._player.sampler

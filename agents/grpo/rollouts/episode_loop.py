@@ -132,7 +132,11 @@ class EpisodeLoop:
     def trajectory(self) -> Trajectory:
         """Return the turns played so far, as a trajectory."""
         sampled = any(o in (Origin.POLICY, Origin.COPY) for turn in self._turns for o in turn.token_origins)
-        played = self._recording
+        played, error = self._recording, self._error
+        if not played.valid and not error:
+            step = played.steps[-1] if played.steps else None
+            said = (step.action_error or step.feedback) if step is not None else ""
+            error = f"the environment could not judge it: {said or 'it gave no reason'}"
         return Trajectory(
             task_id=played.task_id,
             params=played.params or dict(self.start.task.params),
@@ -142,7 +146,7 @@ class EpisodeLoop:
             progress=played.progress or 0.0,
             truncated=self._truncated,
             valid=played.valid and not self._failed,
-            error=self._error or ("" if played.valid else _describe_failure(played)),
+            error=error,
             max_tokens=self._limits.episode,
             seed=self.start.task.seed,
             role=self.start.role,
@@ -257,10 +261,3 @@ class EpisodeLoop:
         self._action = None
         self.over = self._recording.over
         self._truncated = self.over and (self._recording.truncated or action.finish == "length")
-
-
-def _describe_failure(played: Recording) -> str:
-    """Return the environment's explanation for an invalid episode."""
-    step = played.steps[-1] if played.steps else None
-    said = (step.action_error or step.feedback) if step is not None else ""
-    return f"the environment could not judge it: {said or 'it gave no reason'}"

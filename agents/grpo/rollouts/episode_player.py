@@ -24,11 +24,6 @@ from .environments import Environments
 from .episode_starts import FinishedEpisode, Start, TokenLimits
 
 
-def leave_unjudged(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups unchanged, with the environment's returns."""
-    return list(groups)
-
-
 class EpisodePlayer:
     """Plays episodes with one policy.
 
@@ -43,7 +38,7 @@ class EpisodePlayer:
         version: number of optimiser batches that the policy has been trained on.
         judge: adds a recipe's rewards to groups, for strategies that need returns before credit is assigned (greedy
             twins, values of states). Each episode is judged once, together with the episodes of its group, and keeps
-            the judgement.
+            the judgement. By default groups stay as they are, with the environment's returns.
         teacher: makes a player of the run's second model; None if the run has no second model.
         noise: root of the seeds of all requests.
     """
@@ -59,7 +54,7 @@ class EpisodePlayer:
         step: int = 0,
         steps: int = 0,
         version: int = 0,
-        judge: Callable[[Sequence[Group]], list[Group]] = leave_unjudged,
+        judge: Callable[[Sequence[Group]], list[Group]] = list,
         teacher: Callable[[], EpisodePlayer] | None = None,
         noise: int = 0,
     ):

@@ -64,7 +64,11 @@ class ResampleOnCorrect(Strategy):
         by_task = play_by_task(player, starts)
         groups = player.judge([group_of(task, played) for task, played in zip(tasks, by_task, strict=True)])
         return [
-            replace(group, trajectories=tuple(self.keep(group.valid, task.samples)), drawn=_list_returns(group))
+            replace(
+                group,
+                trajectories=tuple(self.keep(group.valid, task.samples)),
+                drawn=tuple(t.outcome for t in group.valid),
+            )
             for task, group in zip(tasks, groups, strict=True)
         ]
 
@@ -82,10 +86,6 @@ class ResampleOnCorrect(Strategy):
         best = sorted(range(len(good)), key=lambda i: (clumsiness(good[i], self.tag), i))[:goods]
         stays = {id(good[i]) for i in best} | {id(t) for t in bad[:bads]}
         return [t for t in drawn if id(t) in stays]
-
-
-def _list_returns(group: Group) -> tuple[float, ...]:
-    return tuple(t.outcome for t in group.valid)
 
 
 def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:

@@ -12,17 +12,7 @@ from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .episode_player import EpisodePlayer
 from .episode_starts import FinishedEpisode, RolloutTask, Start
-from .guidance import (
-    AMOUNTS,
-    TEMPLATE,
-    TRIGGERS,
-    Shares,
-    Solution,
-    guided_start,
-    hinted_start,
-    in_chunks,
-    make_named,
-)
+from .guidance import AMOUNTS, TEMPLATE, TRIGGERS, Shares, Solution, guided_start, hinted_start, in_chunks, make_named
 from .independent import Strategy, group_of, play_by_task
 from .solution_sources import gather_solutions, make_sources
 

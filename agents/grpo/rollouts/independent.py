@@ -1,4 +1,4 @@
-"""The base class of rollout strategies, and the plain strategy: independent samples of every task."""
+"""The base class of rollout strategies, and the plain ones: independent samples of every task, and none."""
 
 from __future__ import annotations
 
@@ -56,3 +56,11 @@ class Independent(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         return [group_of(task, played) for task, played in zip(tasks, by_task, strict=True)]
+
+
+@ROLLOUTS.register("unplayed")
+class Unplayed(Strategy):
+    """An empty group for every task, so that no outcome is reported to the teacher."""
+
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
+        return [Group(task.proposal, ()) for task in tasks]

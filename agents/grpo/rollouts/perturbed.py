@@ -44,7 +44,12 @@ class PerturbedTwin(Strategy):
         probability = self.start * (1 - player.share_of_training)
         chosen = [i for i in range(len(tasks)) if player.rng.random() < probability]
         firsts = {i: next((p.trajectory.turns[0] for p in plain[i] if p.trajectory.turns), None) for i in chosen}
-        twins = {i: self._reword(tasks[i], turn.observation, player) for i, turn in firsts.items() if turn is not None}
+        twins = {}
+        for i, turn in firsts.items():
+            if turn is not None:
+                prompt = reword(turn.observation, player.rng, int(self.changes))
+                conditions = replace(tasks[i].conditions, prompt=prompt, note="")
+                twins[i] = replace(tasks[i], proposal=-1, conditions=conditions)
         played = play_by_task(player, [[Start(task)] * task.samples for task in twins.values()])
         groups = [group_of(task, one) for task, one in zip(tasks, plain, strict=True)]
         for i, again in zip(twins, played, strict=True):
@@ -54,7 +59,3 @@ class PerturbedTwin(Strategy):
             members = tuple(replace(p.trajectory, extras={**p.trajectory.extras, **known}) for p in again)
             groups.append(Group(-1, members))
         return [*groups[: len(tasks)], *player.judge(groups[len(tasks) :])]
-
-    def _reword(self, task: RolloutTask, prompt: str, player: EpisodePlayer) -> RolloutTask:
-        conditions = replace(task.conditions, prompt=reword(prompt, player.rng, int(self.changes)), note="")
-        return replace(task, proposal=-1, conditions=conditions)

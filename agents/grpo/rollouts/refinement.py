@@ -14,7 +14,6 @@ from .episode_starts import FinishedEpisode, RolloutTask, Start
 from .guidance import hinted_start
 from .guided import replace_failures
 from .independent import Strategy, group_of, play_by_task
-from .solution_sources import mark_as_teacher
 
 
 @ROLLOUTS.register("rubric_refine")
@@ -53,7 +52,9 @@ class RubricRefine(Strategy):
         groups = player.judge([group_of(task, played) for task, played in zip(tasks, by_task, strict=True)])
         bests = [max(group.valid, key=lambda t: t.outcome, default=None) for group in groups]
         starts = [self._start_again(task, best) for task, best in zip(tasks, bests, strict=True)]
-        written = [[mark_as_teacher(p).trajectory for p in episodes] for episodes in play_by_task(player, starts)]
+        written = [
+            [p.trajectory.attributed_to_teacher() for p in episodes] for episodes in play_by_task(player, starts)
+        ]
         judged = player.judge([Group(task.proposal, tuple(new)) for task, new in zip(tasks, written, strict=True)])
         return [self._merge(group, best, new.valid) for group, best, new in zip(groups, bests, judged, strict=True)]
 

@@ -138,9 +138,7 @@ class ModelSolutions(SolutionSource):
                 return [[] for _ in tasks]
             raise InputError("the source 'model' samples a second model, and the run names none; pass --teacher-model.")
         by_task = play_by_task(player.teacher(), [[Start(task)] * self.samples for task in tasks], states=True)
-        return [
-            [Solution.read(mark_as_teacher(played), player.renderer) for played in episodes] for episodes in by_task
-        ]
+        return [[Solution.read(mark_as_teacher(each), player.renderer) for each in played] for played in by_task]
 
 
 @SOLUTIONS.register("endpoint")
@@ -259,11 +257,7 @@ class OwnSolutions(SolutionSource):
 
 def mark_as_teacher(played: FinishedEpisode) -> FinishedEpisode:
     """Mark an episode's tokens as a teacher's, not sampled by the policy."""
-    turns = []
-    for turn in played.trajectory.turns:
-        size = len(turn.act_ids)
-        turns.append(replace(turn, origins=(int(Origin.TEACHER),) * size, logps=(0.0,) * size, entropies=()))
-    return replace(played, trajectory=replace(played.trajectory, turns=tuple(turns), nodes=(), version=-1))
+    return replace(played, trajectory=played.trajectory.attributed_to_teacher())
 
 
 def _play_actions(

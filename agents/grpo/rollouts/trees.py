@@ -139,19 +139,16 @@ class RandomTree(Strategy):
                 continue
             tokens = turn_starts(trajectory)[1:] if self.at == "turn" else range(1, trajectory.action_tokens)
             own = [_cut(token, number, trajectory) for token in tokens if token > member.shared]
-            places.setdefault(_root(tree, number), []).extend(own)
+            root = number
+            while tree[root].parent >= 0:
+                root = tree[root].parent
+            places.setdefault(root, []).extend(own)
         return [
             choices[int(player.rng.integers(len(choices)))]
             for choices in places.values()
             if choices
             for _ in range(self.expand)
         ]
-
-
-def _root(tree: Sequence[Member], number: int) -> int:
-    while tree[number].parent >= 0:
-        number = tree[number].parent
-    return number
 
 
 @ROLLOUTS.register("entropy_branch")

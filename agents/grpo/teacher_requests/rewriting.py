@@ -104,7 +104,8 @@ class Rewriter:
         slots = min(self.agent.max_slots or len(questions), len(questions))
         for first in range(0, len(questions), slots):
             part = questions[first : first + slots]
-            infos = [{"episode_seed": _combine(seed)} for seed in seeds[first : first + slots]]
+            combined = [np.random.SeedSequence(list(seed)).generate_state(1) for seed in seeds[first : first + slots]]
+            infos = [{"episode_seed": int(seed[0])} for seed in combined]
             if hasattr(self.agent, "seed"):  # a stochastic agent must repeat its answers in a resumed run
                 self.agent.seed(infos[0]["episode_seed"])  # type: ignore[attr-defined]
             self.agent.reset(range(len(part)))
@@ -171,7 +172,3 @@ def find_fault(original: OriginalPrompt, text: str, player: EpisodePlayer) -> st
 def _mentions(text: str, answer: str) -> bool:
     """Return True if the text contains the answer as whole words."""
     return bool(answer) and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
-
-
-def _combine(seed: Sequence[int]) -> int:
-    return int(np.random.SeedSequence(list(seed)).generate_state(1)[0])

@@ -80,19 +80,14 @@ def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
 def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Add the episodes that screened the task to its group (SPEED, arXiv 2506.09016)."""
     for assignment in assignments:
-        earlier = [
-            _with_own_nodes(trajectory, id)
-            for id in assignment.request("joins")
-            for trajectory in workplace.screened.pop(id, ())
-        ]
+        earlier = []
+        for id in assignment.request("joins"):
+            for trajectory in workplace.screened.pop(id, ()):
+                # Nodes of another tree must not clash with the group's.
+                nodes = tuple(replace(node, key=f"proposal {id}: {node.key}") for node in trajectory.nodes)
+                earlier.append(replace(trajectory, nodes=nodes))
         group = assignment.group
         drawn = (*group.drawn, *(t.outcome for t in earlier)) if group.drawn else ()
         assignment.group = replace(group, trajectories=(*group.trajectories, *earlier), drawn=drawn)
         assignment.joined = len(earlier)
         assignment.done["joins"] = len(earlier)
-
-
-def _with_own_nodes(trajectory: Trajectory, proposal: int) -> Trajectory:
-    """Rename the nodes of an episode from another tree, so that they do not clash with the group's nodes."""
-    nodes = tuple(replace(node, key=f"proposal {proposal}: {node.key}") for node in trajectory.nodes)
-    return replace(trajectory, nodes=nodes)

@@ -20,7 +20,7 @@ from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.ranks.channel import RankChannel
 from palaestra.agents.grpo.ranks.leader import Ranks, plain
-from palaestra.agents.grpo.ranks.shares import split_episodes
+from palaestra.agents.grpo.ranks.work import split_episodes
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.update import Update
 from palaestra.errors import InputError

@@ -17,7 +17,7 @@ from palaestra.agents.grpo.ranks.channel import RankChannel
 from palaestra.agents.grpo.ranks.sharded import ShardedRanks
 from palaestra.agents.grpo.ranks.sharding import check_model
 from palaestra.agents.grpo.ranks.shards import Shards
-from palaestra.agents.grpo.ranks.shares import split_episodes
+from palaestra.agents.grpo.ranks.work import split_episodes
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.recipes.recipe import c
 from palaestra.agents.grpo.update import Update

@@ -9,7 +9,7 @@ from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.rollouts.unplayed import Unplayed
+from palaestra.agents.grpo.rollouts.independent import Unplayed
 from palaestra.agents.grpo.run.logs import step_summary
 
 from .conftest import ARITHMETIC  # isort: skip
