@@ -53,7 +53,7 @@ class Learner:
     """One run. Build it with `start` or `resume`, then call `run`.
 
     Args:
-        engines: engines taken over from another run.
+        policy_engine: the engine of another run, taken over from it.
         ranks: further processes that share the update.
 
     Raises:
@@ -63,13 +63,13 @@ class Learner:
 
     folder: RunFolder
 
-    def __init__(self, config: TrainConfig, engines: PolicyEngine | None = None, ranks: Ranks | None = None):
+    def __init__(self, config: TrainConfig, policy_engine: PolicyEngine | None = None, ranks: Ranks | None = None):
         self.config, self.ranks = config, ranks
         self.recipe = check_config(config, ranks is not None)
         if config.threads:
             torch.set_num_threads(config.threads)
-        self.engines = engines or PolicyEngine(*config.serving)
-        self.parts = make_parts(config, self.recipe, self.engines, ranks is not None)
+        self.policy_engine = policy_engine or PolicyEngine(*config.serving)
+        self.parts = make_parts(config, self.recipe, self.policy_engine, ranks is not None)
         schedule = read_schedule(config.lr_schedule, config.lr_end)
         self._rate = partial(learning_rate, lr=config.lr, warmup=config.lr_warmup, schedule=schedule)
         self.health = Health(config.patience)
@@ -152,7 +152,7 @@ class Learner:
         """End the processes of its engine and of its environments, and let others have the folder."""
         if hasattr(self.parts, "collection"):
             self.parts.collection.close()
-        self.engines.shut_down()
+        self.policy_engine.shut_down()
         self.parts.evaluations.close()
         if hasattr(self, "folder"):
             self.folder.unlock()
@@ -280,7 +280,7 @@ class Learner:
             return False
         self.parts.collection.halt()
         self.parts.collection.close()
-        earlier = Learner(self.config, self.engines, self.ranks)
+        earlier = Learner(self.config, self.policy_engine, self.ranks)
         # Memory is freed for the restored models before they are loaded.
         del self.parts.language, self.parts.update, self.parts.collector, self.parts.collection
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
@@ -334,12 +334,13 @@ class Learner:
             splits = self.ranks is not None and self.ranks.splits
             played, measured, distilled = separate_models(played, reference, distilled, splits)
             kind = AsynchronousCollection
-        held = partial(self.engines.measure_held, ahead=config.staleness > 0)
+        held = partial(self.policy_engine.measure_held, ahead=config.staleness > 0)
         update = Update(config, parts.objective, model, reference, distilled, vocabulary, self.ranks, held)
         forward = plain(update.forward) if config.staleness else update.forward
-        places = (parts.environments, parts.teacher, played, teacher, forward, measured, parts.rewriter, self.engines)
-        parts.update, parts.collector = update, TaskCollector(config, parts.collecting, *places, update.pending_bytes)
-        parts.collection = kind(config, parts.collector, parts.objective, self.language, self.engines)
+        places = (parts.environments, parts.teacher, played, teacher, forward, measured, parts.rewriter)
+        engine, spare = self.policy_engine, update.pending_bytes
+        parts.update, parts.collector = update, TaskCollector(config, parts.collecting, *places, engine, spare)
+        parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)
         if fresh:
             parts.collector.prepare_streams()
 

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,10 @@ import torch
 
 from ...engines.policy_engine import PolicyEngine
 from ...language.model import LanguageModel
-from ..batch.trajectory import Group
 from ..config import TrainConfig
 from ..objective.objective import Objective
 from ..objective.sides import join_states, load_training_side
-from ..run.step_log import Collected, StepData
+from ..run.step_log import StepData
 from .policy_weights import place_of_versions, played_version, set_weights, trained_weights
 from .task_collector import TaskCollector
 
@@ -46,7 +46,7 @@ class StepCollection:
         collector: plays, measures and judges.
         training: the objective that trains on the data; here the same object as the collector's.
         language: the policy that is trained.
-        engines: the run's engine.
+        policy_engine: the run's engine.
     """
 
     def __init__(
@@ -55,24 +55,25 @@ class StepCollection:
         collector: TaskCollector,
         training: Objective,
         language: LanguageModel,
-        engines: PolicyEngine,
+        policy_engine: PolicyEngine,
     ):
         self.config, self.collector, self.training = config, collector, training
-        self._language, self._engines = language, engines
+        self._language, self._policy_engine = language, policy_engine
 
     def take(self, step: int) -> StepData:
         """Return the data of a step; steps are taken in order."""
-        begun = time.perf_counter()
-        self.training.advance(step, self.config.steps)
-        collected, streams = self._collect(step)
-        self._engines.sleep()
-        teacher = dict(self.collector.teacher.metrics())
-        return StepData(collected, streams, teacher, time.perf_counter() - begun)
+        data = self._collect(step)
+        self._policy_engine.sleep()
+        return data
 
-    def _collect(self, step: int) -> tuple[Collected, list[list[Group]]]:
-        self.collector.environments.set_progress(step - 1, self.config.steps)
+    def _collect(self, step: int) -> StepData:
+        """Play the teacher's tasks of a step, and draw the groups of its streams."""
+        begun, steps = time.perf_counter(), self.config.steps
+        self.collector.objective.advance(step, steps)
+        self.collector.environments.set_progress(step - 1, steps)
         collected = self.collector.collect(step)
-        return collected, self.collector.draw(step, collected.played)
+        streams = self.collector.draw(step, collected.played)
+        return StepData(collected, streams, dict(self.collector.teacher.metrics()), time.perf_counter() - begun)
 
     def publish(self, step: int) -> None:
         """Pass the policy after ``step`` updates to the collection."""
@@ -123,9 +124,9 @@ class AsynchronousCollection(StepCollection):
         collector: TaskCollector,
         training: Objective,
         language: LanguageModel,
-        engines: PolicyEngine,
+        policy_engine: PolicyEngine,
     ):
-        super().__init__(config, collector, training, language, engines)
+        super().__init__(config, collector, training, language, policy_engine)
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._going = self._busy = self._closed = False
@@ -162,8 +163,7 @@ class AsynchronousCollection(StepCollection):
                 raise self._error
             data = self._ready.pop(step)
         self._saved = data.state
-        waits = {**data.waits, "update_wait_s": time.perf_counter() - begun}
-        return StepData(data.collected, data.streams, data.teacher, data.rollout_s, waits, data.state)
+        return replace(data, waits={**data.waits, "update_wait_s": time.perf_counter() - begun})
 
     def publish(self, step: int) -> None:
         weights = trained_weights(self._language, self._place)
@@ -258,16 +258,12 @@ class AsynchronousCollection(StepCollection):
 
     def _play(self, waited: float) -> None:
         step, collector = self._next, self.collector
-        begun = time.perf_counter()
         with self._changed:
             weights = self._versions[played_version(step, self.config.staleness)]
         set_weights(collector.language, weights)
         collector.follow_policy()
-        collector.objective.advance(step, self.config.steps)
-        collected, streams = self._collect(step)
-        teacher = dict(collector.teacher.metrics())
-        state, took = self._pack_state(), time.perf_counter() - begun
-        data = StepData(collected, streams, teacher, took, {"collection_wait_s": waited}, state)
+        data = self._collect(step)
+        data = replace(data, waits={"collection_wait_s": waited}, state=self._pack_state())
         with self._changed:
             self._ready[step], self._next, self._busy = data, step + 1, False
             self._changed.notify_all()

@@ -47,7 +47,7 @@ class TaskCollector:
         forward: the learner's passes through a model.
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts where proposals ask for it; None for the policy.
-        engines: the run's engine, from which the policy is sampled; the model to distil from has an engine of torch.
+        policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
         spare: bytes of a GPU that the optimiser will take later, and keep.
 
     Where it is ahead of the updates, ``objective``, ``language`` and ``forward`` are its own.
@@ -64,13 +64,13 @@ class TaskCollector:
         forward: Forward,
         reference: Any = None,
         rewriter: Rewriter | None = None,
-        engines: PolicyEngine | None = None,
+        policy_engine: PolicyEngine | None = None,
         spare: int = 0,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
-        self._engine = self._open(engines or PolicyEngine(), language, spare)
+        self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         self._forward, self._reference = forward, reference
         self._tools = self._make_tools(0)
         self.rewriter = rewriter or Rewriter(config.requests)
@@ -80,10 +80,10 @@ class TaskCollector:
         """Let the engine sample from the policy's present weights, whatever it was used for meanwhile."""
         self._engine.follow(self.language)
 
-    def _open(self, engines: PolicyEngine, language: LanguageModel, spare: int = 0) -> Engine:
+    def _open(self, policy_engine: PolicyEngine, language: LanguageModel, spare: int = 0) -> Engine:
         config = self.config
         slots = min(256, config.prompts * config.samples)
-        return engines.open(language, slots, config.context, config.fp32_head, spare)
+        return policy_engine.open(language, slots, config.context, config.fp32_head, spare)
 
     @cached_property
     def _teacher_engine(self) -> Engine:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -14,12 +14,37 @@ from ..batch.forward import Forward
 from ..batch.memory_limit import MemoryLimit
 from ..config import TrainConfig
 from ..optimizers import widen_gradients
-from .channel import RankChannel, unique_weights
+from .channel import RankChannel, lost_ranks
 from .work import RankWork
 
 
+class CopiedWork(RankWork):
+    """Work of a follower on copies of the leader's models, with memory limits of its own.
+
+    Args:
+        data: the configuration, the threads of the leader, and the models, pickled.
+    """
+
+    def __init__(self, channel: RankChannel, data: tuple[Any, int, bytes]):
+        config, threads, models = data
+        torch.set_num_threads(threads)
+        where = None if channel.device.type == "cpu" else channel.device
+        # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
+        copies = torch.load(io.BytesIO(models), map_location=where, weights_only=False)
+        super().__init__(channel, TrainConfig.from_json(config), copies)
+        widen_gradients(self.models[0].parameters())
+        set_product_precision(self.config.device, self.config.dtype, self.config.tf32)
+        self._memory = MemoryLimit()
+
+    def passes(self, forward: Forward) -> Forward:
+        return replace(forward, memory=self._memory)
+
+
 class Follower:
-    """Copies of the models, and the losses of the recipe."""
+    """A process that works by the leader's orders."""
+
+    work: ClassVar[Any] = CopiedWork
+    """``work(channel, data) -> RankWork``."""
 
     def __init__(self, channel: RankChannel):
         self.channel = channel
@@ -30,37 +55,15 @@ class Follower:
         Raises:
             LostRank: another process ended.
         """
+        work: Any = None
         while True:
             name, data = self.channel.order()
             if name == "stop":
                 return
             if name == "begin":
-                self._work = _copied_work(self.channel, *data)
-                self._weights = unique_weights(self._work.models)
-            elif name == "weights_changed":
-                self.channel.copy_weights([self._weights[i] for i in data])
+                work = None  # earlier models go before there are others
+                gc.collect()
+                with lost_ranks(among_others=True):
+                    work = self.work(self.channel, data)
             else:
-                getattr(self._work, name)(*data)
-
-
-class FollowerWork(RankWork):
-    """Work of a follower, whose memory has limits of its own."""
-
-    def __init__(self, channel: RankChannel, config: TrainConfig, models: Sequence[Any]):
-        super().__init__(channel, config, models)
-        self._memory = MemoryLimit()
-
-    def passes(self, forward: Forward) -> Forward:
-        return replace(forward, memory=self._memory)
-
-
-def _copied_work(channel: RankChannel, config: Any, threads: int, saved: bytes) -> FollowerWork:
-    """Take over the leader's configuration and copies of its models."""
-    torch.set_num_threads(threads)
-    where = None if channel.device.type == "cpu" else channel.device
-    # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
-    models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
-    widen_gradients(models[0].parameters())
-    read = TrainConfig.from_json(config)
-    set_product_precision(read.device, read.dtype, read.tf32)
-    return FollowerWork(channel, read, models)
+                work.call(name, data)

@@ -45,6 +45,7 @@ class Ranks:
 
     def __init__(self, channel: RankChannel):
         self.channel = channel
+        self.work: Any = None
         self.models: list[Any] = []
         """The policy, the reference and the model to distil from, as `SplitForward` knows them."""
         self._weights: list[Tensor] = []
@@ -57,7 +58,7 @@ class Ranks:
         torch.save(list(models), buffer)
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
         self.models, self._weights = list(models), unique_weights(models)
-        self._work = RankWork(self.channel, config, self.models)
+        self.work = RankWork(self.channel, config, self.models)
         self._sent = [weight._version for weight in self._weights]
         return self._split(forward)
 
@@ -70,9 +71,14 @@ class Ranks:
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
     def together(self, name: str, *arguments: Any) -> Any:
-        """Call a method of `RankWork` in every process. Return this process's result."""
-        self._send(name, arguments)
-        return getattr(self._work, name)(*arguments)
+        """Call a method of `RankWork` in every process, on the present weights. Return this process's result."""
+        now = [weight._version for weight in self._weights]
+        changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
+        if changed:
+            self._sent = now
+            self.together("copy_weights", *changed)
+        self.channel.order((name, arguments))
+        return self.work.call(name, arguments)
 
     def accumulate(self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         """Accumulate the gradient of a loss; each process computes the part of its episodes.
@@ -120,16 +126,6 @@ class Ranks:
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings with the number of the reference in place of the model."""
         return {**settings, "reference": self.number(settings.get("reference"))}
-
-    def _send(self, name: str, data: Any) -> None:
-        """Send an order, after the weights that changed since the last one."""
-        now = [weight._version for weight in self._weights]
-        changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
-        if changed:
-            self.channel.order(("weights_changed", changed))
-            self.channel.copy_weights([self._weights[i] for i in changed])
-            self._sent = now
-        self.channel.order((name, data))
 
 
 @dataclass(frozen=True)

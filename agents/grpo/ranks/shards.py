@@ -57,11 +57,6 @@ class Shards(RankWork):
         self.steps = PartSteps(self.config, self.models[0], self.models[1], channel, rounded)
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
-        """Carry out an order.
-
-        Raises:
-            LostRank: another process ended, or does not answer.
-        """
         with lost_ranks(among_others=True):
             try:
                 return getattr(self, name)(*arguments)

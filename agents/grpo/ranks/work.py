@@ -17,7 +17,7 @@ from ..objective.binding import Clock
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
 from ..objective.notices import apply_overrides
 from ..recipes import RECIPES
-from .channel import RankChannel
+from .channel import RankChannel, unique_weights
 
 _OUTPUTS = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
 
@@ -35,9 +35,22 @@ class RankWork:
         recipe = apply_overrides(RECIPES[config.recipe], config)
         self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
 
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Carry out an order.
+
+        Raises:
+            LostRank: another process ended, or does not answer.
+        """
+        return getattr(self, name)(*arguments)
+
     def passes(self, forward: Forward) -> Forward:
         """Return the passes through this process's models, by the leader's settings."""
         return forward
+
+    def copy_weights(self, *numbers: int) -> None:
+        """Give the leader's values of some weights, by their numbers, to all."""
+        weights = unique_weights(self.models)
+        self.channel.copy_weights([weights[number] for number in numbers])
 
     def accumulate(
         self,

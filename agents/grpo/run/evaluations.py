@@ -35,12 +35,12 @@ class Evaluations:
     """Plays the evaluations of a run.
 
     Args:
-        engines: the run's engine.
+        policy_engine: the run's engine.
     """
 
-    def __init__(self, config: TrainConfig, engines: PolicyEngine | None = None):
+    def __init__(self, config: TrainConfig, policy_engine: PolicyEngine | None = None):
         self.config = config
-        self._engines = engines or PolicyEngine()
+        self._policy_engine = policy_engine or PolicyEngine()
         self._splits: dict[str, Environments] = {}
         count, seconds = config.env_processes, config.env_seconds
         self._processes = EnvironmentProcesses(count, seconds, config.ray) if count else None
@@ -117,7 +117,7 @@ class Evaluations:
 
     def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> EpisodePlayer:
         config = self.config
-        engine = self._engines.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
+        engine = self._policy_engine.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
         engine.load_weights(step)
         noise = derive_seed(config.seed, EVALUATION, step, seed)
         engine.seed(noise)
