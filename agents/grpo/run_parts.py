@@ -31,7 +31,7 @@ from .update import Update
 from .warmup import Syllabus
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RunParts:
     """All of a run that has a state, with what is made of it. A return to a checkpoint replaces the whole.
 

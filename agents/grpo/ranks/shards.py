@@ -12,8 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.distributed.tensor import DTensor
 
 from ...language.adapters import BaseOnly
 from ...language.precision import set_product_precision
@@ -84,17 +82,6 @@ class Shards(RankWork):
             error = f"{type(failure).__name__}: {failure}"
         return self.channel.gather(error)
 
-    # Memory ----------------------------------------------------------------------------------------------------------
-
-    def count_bytes(self) -> dict[str, int]:
-        """Return the bytes of this process's parts: of weights, gradients and the optimiser's state."""
-        weights = [w for model in self.models if model is not None for w in root_of(model).parameters()]
-        weights = list({id(weight): weight for weight in weights}.values())
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
-        moments = [value for state in self.steps.optimizer.state.values() for value in state.values()]
-        kinds = {"weights": weights, "gradients": gradients, "optimizer": moments}
-        return {kind: sum(map(_bytes_of, tensors)) for kind, tensors in kinds.items()}
-
 
 def _return_freed_memory() -> None:
     """Let the C library give freed tensors of a MiB or more back to the system at once.
@@ -103,8 +90,3 @@ def _return_freed_memory() -> None:
     """
     with suppress(AttributeError, OSError):  # other libraries
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
-
-
-def _bytes_of(tensor: Tensor) -> int:
-    local = tensor.to_local() if isinstance(tensor, DTensor) else tensor
-    return local.numel() * local.element_size()

@@ -30,7 +30,9 @@ from .test_leader import FAMILIES, follow, gradient, update_of
 
 # In both processes: what only tests ask for.
 EXTRA = """
+from palaestra.agents.grpo.ranks.sharding import root_of
 from palaestra.agents.grpo.ranks.shards import Shards
+from torch.distributed.tensor import DTensor
 Shards.gradients = lambda self: [
     None if w.grad is None else w.grad.full_tensor() for w in self.models[0].parameters()
 ]
@@ -38,7 +40,15 @@ Shards.moments = lambda self: [
     state[key].full_tensor() for state in self.steps.optimizer.state.values() for key in ("exp_avg", "exp_avg_sq")
 ]
 Shards.reference = lambda self: [w.full_tensor() for w in self.models[1].parameters()]
-Shards.all_bytes = lambda self: self.channel.gather(self.count_bytes())
+def all_bytes(shards):
+    weights = [w for model in shards.models if model is not None for w in root_of(model).parameters()]
+    weights = list({id(weight): weight for weight in weights}.values())
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    moments = [value for state in shards.steps.optimizer.state.values() for value in state.values()]
+    kinds = {"weights": weights, "gradients": gradients, "optimizer": moments}
+    local = {kind: [t.to_local() if isinstance(t, DTensor) else t for t in kinds[kind]] for kind in kinds}
+    return shards.channel.gather({kind: sum(t.nbytes for t in tensors) for kind, tensors in local.items()})
+Shards.all_bytes = all_bytes
 """
 FOLLOW = f"""{EXTRA}
 from palaestra.agents.grpo.ranks.channel import RankChannel
@@ -54,7 +64,7 @@ from, an auxiliary model, and the reference within the same pass."""
 
 @pytest.fixture(scope="module")
 def ranks():
-    exec(EXTRA)
+    exec(EXTRA, {})
     with follow(FOLLOW) as other:
         channel = RankChannel(2.0)
     leader = ShardedRanks(channel)
