@@ -104,11 +104,7 @@ class TeacherAnswer(AverageCopy):
         player = self._player(tools)
         questions = [one.turns[0].observation for one in asked for _ in range(self.samples)]
         answers = iter(["" if turn is None else turn.action for turn in player.ask(questions)])
-        labels = []
-        for _ in asked:
-            given = [extract(next(answers), self.answer_format) for _ in range(self.samples)]
-            votes = Counter(normalise(answer) for answer in given if answer)
-            labels.append(max(votes, key=lambda answer: votes[answer]) if votes else None)
+        labels = [self._vote([next(answers) for _ in range(self.samples)]) for _ in asked]
         if self.crossed:
             labels = cross_labels(labels, [one.extras.get("pair") for one in asked])
         label = iter(labels)
@@ -126,6 +122,11 @@ class TeacherAnswer(AverageCopy):
             self._engine = language.engine(256, ours.limits.context, tools.forward.fp32_head)
         self._engine.seed(int(tools.rng.integers(2**63)))
         return EpisodePlayer(ours.environments, self._engine, ours.renderer, ours.limits, ours.temperature, tools.rng)
+
+    def _vote(self, texts: Sequence[str]) -> str | None:
+        answers = [extract(text, self.answer_format) for text in texts]
+        votes = Counter(normalise(answer) for answer in answers if answer)
+        return max(votes, key=lambda answer: votes[answer]) if votes else None
 
 
 def cross_labels(labels: Sequence[str | None], pairs: Sequence[Any]) -> list[str | None]:

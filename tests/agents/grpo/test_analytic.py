@@ -24,13 +24,7 @@ from .conftest import trajectory  # isort: skip
 
 Reward = Callable[[tuple[int, ...]], float]
 
-PLAIN = Recipe(
-    name="plain",
-    paper="",
-    summary="",
-    credit=(Credit(scale=c("none")),),
-    surrogate=c("clip"),
-)
+PLAIN = Recipe(name="plain", paper="", summary="", credit=(Credit(scale=c("none")),), surrogate=c("clip"))
 """GRPO without its division by the standard deviation, which has another fixed point."""
 
 
@@ -90,11 +84,7 @@ def every_answer(logits: Tensor, reward: Reward, other: Tensor | None, greedy: f
 
 
 def learned(
-    recipe: Recipe | Objective,
-    logits: Tensor,
-    reward: Reward,
-    other: Tensor | None = None,
-    greedy: float | None = None,
+    recipe: Recipe | Objective, logits: Tensor, reward: Reward, other: Tensor | None = None, greedy: float | None = None
 ) -> Tensor:
     """Minus the gradient of a recipe's loss with respect to the logits, in expectation over the policy's answers; the
     loss of an answer is the sum over its tokens.

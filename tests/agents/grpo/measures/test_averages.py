@@ -10,12 +10,7 @@ import pytest
 import torch
 from palaestra.agents.grpo.config import Stages
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.measures.averages import (
-    AverageCopy,
-    TeacherAnswer,
-    ThoughtlessLogps,
-    cross_labels,
-)
+from palaestra.agents.grpo.measures.averages import AverageCopy, TeacherAnswer, ThoughtlessLogps, cross_labels
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.errors import InputError
 

@@ -7,12 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.measures.features import (
-    AnswerFeatures,
-    ReferenceFeatures,
-    TokenFeatures,
-    gradient_features,
-)
+from palaestra.agents.grpo.measures.features import AnswerFeatures, ReferenceFeatures, TokenFeatures, gradient_features
 from palaestra.errors import InputError
 from palaestra.rewards import make
 from palaestra.rewards.terms.novelty import token_gradients

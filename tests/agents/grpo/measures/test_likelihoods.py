@@ -7,12 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.measures.likelihoods import (
-    echo_logps,
-    followup_logps,
-    logps_without_prompt,
-    thought_logps,
-)
+from palaestra.agents.grpo.measures.likelihoods import echo_logps, followup_logps, logps_without_prompt, thought_logps
 from palaestra.rewards.terms.likelihood import mask_copies
 
 from ..conftest import group, trajectory  # isort: skip

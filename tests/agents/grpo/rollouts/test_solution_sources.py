@@ -100,10 +100,7 @@ def test_a_failing_endpoint_gives_no_solution_and_a_refusing_one_stops_the_run(w
     with chat.serving(lambda request, number: {"status": 500}) as server:
         assert pool_of(w, f"endpoint(model='m', base_url='{server.url}', retries=0)") == []
     assert "500" in caplog.text
-    with (
-        chat.serving(lambda request, number: {"status": 401}) as server,
-        pytest.raises(InputError, match="401"),
-    ):
+    with chat.serving(lambda request, number: {"status": 401}) as server, pytest.raises(InputError, match="401"):
         pool_of(w, f"endpoint(model='m', base_url='{server.url}', retries=0)")
 
 

@@ -209,6 +209,6 @@ def test_a_run_of_an_earlier_version_goes_on_in_terse_prompts(whole, tmp_path):
     stored = json.loads((run / "config.json").read_text())
     del stored["prompt_form"]
     (run / "config.json").write_text(json.dumps(stored))
-    environments = Learner.resume(run).environments
+    environments = Learner.resume(run).parts.environments
     env = environments.take()
     assert env.reset(seed=0, options={"params": {"env": "Arithmetic"}})[0].endswith("= ? (integer)")
