@@ -38,10 +38,9 @@ from .run.full_paths import with_absolute_places
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
-from .run.practice_teacher import make_practice_teacher
 from .run.step_log import write_step
 from .run.trackers import Tracker, evaluation_values, trackers_for
-from .run_parts import check_config, make_parts
+from .run_parts import check_config, make_parts, make_practice_teacher
 from .update import Update
 from .warmup import measure_variance, run_warm_up, solution_texts
 

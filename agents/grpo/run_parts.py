@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ... import teachers
 from ...errors import InputError
@@ -23,7 +24,6 @@ from .ranks.leader import Ranks
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
 from .run.evaluations import Evaluations
-from .run.practice_teacher import make_practice_teacher
 from .run.trackers import TRACKERS
 from .teacher_requests.requests import check_requests_known
 from .teacher_requests.rewriting import Rewriter
@@ -121,3 +121,24 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
     author = config.requests.rewriter
     rewriter = Rewriter(config.requests, None if author == "policy" else find_agent(author))
     return RunParts(evaluations, environments, teacher, collecting, objective, rewriter)
+
+
+def make_practice_teacher(config: TrainConfig, environments: Environments, **range_options: Any) -> teachers.Teacher:
+    """Make the teacher of a run.
+
+    Args:
+        environments: environments of the training split.
+        range_options: ``return_range``, if it differs from the environments' declaration. An option of the
+            configuration overrides both.
+
+    Raises:
+        InputError: the teacher is unknown, or an option or the space of tasks does not suit it.
+    """
+    space = environments.param_space
+    tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
+    options = {**environments.range_options, **range_options, **config.teacher_options}
+    if isinstance(options.get("generator"), str):  # an agent that writes tasks
+        options["generator"] = find_agent(options["generator"])
+    teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
+    teacher.expect(max(config.steps, 1) * config.prompts)  # one outcome per group
+    return teacher
