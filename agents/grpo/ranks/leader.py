@@ -75,7 +75,7 @@ class Ranks:
         now = [weight._version for weight in self._weights]
         changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
         if changed:
-            self._sent = now
+            self._sent = now  # first, as this order looks for changed weights, too
             self.together("copy_weights", *changed)
         self.channel.order((name, arguments))
         return self.work.call(name, arguments)
