@@ -331,7 +331,7 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
     try:
         import torch
 
-        from ..agents.grpo.collection import token_limits
+        from ..agents.grpo.rollouts.context_room import token_limits
         from ..agents.grpo.run.models import load_policy
         from ..agents.grpo.run.observers import TrainingProgress
         from ..agents.grpo.warmup import warm_up
@@ -369,7 +369,7 @@ def measure_held_out(
     Args:
         part: axes and their values or ranges, such as those of one rung.
     """
-    from ..agents.grpo.collection import token_limits
+    from ..agents.grpo.rollouts.context_room import token_limits
     from ..agents.grpo.warmup import measure_variance
 
     tasks = copy.copy(held_out)  # shares the environments: making them takes longer than playing

@@ -205,8 +205,8 @@ def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
 
         from ..agents.grpo.rollouts.environment_workers import EnvironmentWorkers
         from ..agents.grpo.rollouts.environments import Environments
-        from ..agents.grpo.rollouts.player import Player
-        from ..agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
+        from ..agents.grpo.rollouts.episode_player import EpisodePlayer
+        from ..agents.grpo.rollouts.episode_starts import RolloutTask, Start, TokenLimits
     except ImportError:
         raise MissingExtra("rollouts", "train") from None
     torch.set_num_threads(options.threads)
@@ -221,7 +221,7 @@ def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
         WaitingGuessNumber.waits, environments.workers = waits, threads
         engine.seed(options.seed)
         rng = np.random.default_rng(options.seed)
-        player = Player(environments, engine, language.renderer, limits, 1.0, rng, noise=options.seed)
+        player = EpisodePlayer(environments, engine, language.renderer, limits, 1.0, rng, noise=options.seed)
         starts = [Start(RolloutTask(TURNS, options.seed + i, 1)) for i in range(options.episodes)]
         begun = time.perf_counter()
         played = player.play(starts)

@@ -156,7 +156,7 @@ def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
 
 def measure(learner: Any, tasks: int) -> float:
     """Mean success over the rungs, on held-out tasks of each."""
-    from ..agents.grpo.collection import token_limits
+    from ..agents.grpo.rollouts.context_room import token_limits
     from ..agents.grpo.warmup import measure_variance
 
     config, found = learner.config, []

@@ -133,7 +133,7 @@ class LearnerStudent:
         from ..agents.grpo.learner import Learner
 
         self._learner = learner = Learner.inspect(run)
-        self._supply = learner.collector._supply(learner.step + 1, seed)
+        self._supply = learner.parts.collector._supply(learner.step + 1, seed)
         self.difficulties = np.linspace(0.0, 1.0, tasks).tolist()
         rng, space = np.random.default_rng(seed), self._supply.param_space
         self._tasks = [
@@ -152,18 +152,18 @@ class LearnerStudent:
     def train(self, task: int) -> None:
         learner = self._learner
         groups = self._supply.play([self._tasks[task]])
-        learner.update.run(groups, [[] for _ in learner.objective.streams], learner.config.lr)
+        learner.parts.update.run(groups, [[] for _ in learner.parts.objective.streams], learner.config.lr)
 
     def get_state(self) -> Any:
         learner = self._learner
         weights = {name: value.clone() for name, value in learner.language.model.state_dict().items()}
-        return weights, copy.deepcopy(learner.update.optimizer.state_dict()), learner.objective.state_dict()
+        return weights, copy.deepcopy(learner.parts.update.optimizer.state_dict()), learner.parts.objective.state_dict()
 
     def set_state(self, state: Any) -> None:
         weights, optimizer, objective = state
         self._learner.language.model.load_state_dict(weights)
-        self._learner.update.optimizer.load_state_dict(copy.deepcopy(optimizer))
-        self._learner.objective.load_state_dict(objective)
+        self._learner.parts.update.optimizer.load_state_dict(copy.deepcopy(optimizer))
+        self._learner.parts.objective.load_state_dict(objective)
 
 
 def _print(difficulties: Sequence[float], found: Interference) -> None:

@@ -16,7 +16,7 @@ import torch
 from palaestra.agents.grpo.batch.batch import Batch
 from palaestra.agents.grpo.batch.scored import Scored
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory
-from palaestra.agents.grpo.collection import Collected
+from palaestra.agents.grpo.collection.task_collector import Collected
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.loss import LossTerms, WeightedBatch
@@ -48,10 +48,10 @@ class RecordedLearner(Learner):
         self.measures: dict[str, list[Any]] = {}
         self.pays: set[str] = set()
         self._lessons: list[tuple[str, Any]] = []
-        _watch_method(self.teacher, "propose", lambda made, k: self._lessons.append(("propose", made)))
-        _watch_method(self.teacher, "observe", lambda _, outcomes: self._lessons.append(("observe", outcomes)))
+        _watch_method(self.parts.teacher, "propose", lambda made, k: self._lessons.append(("propose", made)))
+        _watch_method(self.parts.teacher, "observe", lambda _, outcomes: self._lessons.append(("observe", outcomes)))
         self._seen = 0
-        for part in (*self.objective.producers, *self.objective.teacher_producers):
+        for part in (*self.parts.objective.producers, *self.parts.objective.teacher_producers):
             _watch_call(part, self._see_measures)
 
     def _save(self) -> None:
@@ -62,17 +62,21 @@ class RecordedLearner(Learner):
 
     def _prepare(self, fresh: bool = True) -> None:
         super()._prepare(fresh)
-        objective, update = self.objective, self.update
-        _watch_method(self.collector, "collect", self._see_collected)
-        _watch_method(self.collector, "draw", lambda drawn, *_: self._add("streams", [_episodes(g) for g in drawn]))
+        objective, update = self.parts.objective, self.parts.update
+        _watch_method(self.parts.collector, "collect", self._see_collected)
+        _watch_method(
+            self.parts.collector, "draw", lambda drawn, *_: self._add("streams", [_episodes(g) for g in drawn])
+        )
         self._credit: list[Tensor] = []
         self._selected: list[tuple[Tensor, Tensor]] = []
-        for part in objective.adjustments[:1]:
+        for part in objective.rollout_terms.adjustments[:1]:
             _watch_call(part, lambda _, advantage, batch: self._credit.append(advantage))
-        _watch_call(objective.selection.reduction, lambda weight, _, keep: self._selected.append((keep, weight)))
-        _watch_method(update, "_prepare", self._see_prepared)
+        _watch_call(
+            objective.rollout_terms.selection.reduction, lambda weight, _, keep: self._selected.append((keep, weight))
+        )
+        _watch_method(update, "_weigh_minibatches", self._see_prepared)
         self._loss: dict[str, dict[int, Any]] = {}
-        for number, terms in enumerate((objective.loss, *(stream.loss for stream in objective.streams))):
+        for number, terms in enumerate((objective.rollout_terms.loss, *(stream.loss for stream in objective.streams))):
             self._watch_loss(terms, f"stream {number} " if number else "")
         _watch_method(update, "_accumulate", lambda *_: self._add_losses())
         _watch_method(update, "run", lambda *_: self._add("updates", self._updates()))
@@ -132,7 +136,7 @@ class RecordedLearner(Learner):
         self._add("anchor", None if live else _at_actions(batches, [batch.logp_old for batch in batches]))
         others = [part for parts in prepared for part in parts[1:]]
         self._add("stream weight", [(part.advantage.numpy(), part.weight.numpy()) for part in others])
-        self._add("minibatches", (len(prepared), self.update.epochs))
+        self._add("minibatches", (len(prepared), self.parts.update.epochs))
 
     def _watch_loss(self, terms: LossTerms, prefix: str) -> None:
         factors: list[Tensor] = []
@@ -175,7 +179,7 @@ class RecordedLearner(Learner):
         self._loss.clear()
 
     def _updates(self) -> int:
-        return max((int(state["step"]) for state in self.update.optimizer.state.values()), default=0)
+        return max((int(state["step"]) for state in self.parts.update.optimizer.state.values()), default=0)
 
     # The teacher ------------------------------------------------------------------------------------------------------
 
@@ -188,7 +192,7 @@ class RecordedLearner(Learner):
                 other.observe([change(outcome) for outcome in given])
             elif _texts(other.propose(len(given))) != _texts(given):
                 return False
-        return _texts(other.propose(FURTHER)) == _texts(self.teacher.propose(FURTHER))
+        return _texts(other.propose(FURTHER)) == _texts(self.parts.teacher.propose(FURTHER))
 
 
 def differs(one: Any, other: Any) -> bool:

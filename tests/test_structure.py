@@ -21,10 +21,10 @@ LEARNER = (
     {"batch"},
     {"components"},
     {"objective"},
-    {"rollouts", "ranks"},
-    {"run", "measures", "proposals"},
-    {"collection", "update", "warmup", "evaluations"},
-    {"asynchronous"},
+    {"rollouts", "ranks", "optimizer_steps"},
+    {"run", "measures", "teacher_requests"},
+    {"collection", "update", "warmup"},
+    {"run_parts"},
     {"learner"},
 )
 """Files and folders of the learner: each may import those of its own line and of the lines above it."""

@@ -20,25 +20,17 @@ import torch
 
 from ...errors import InputError
 from ...schedules import describe_jump, read_schedule
-from ..engines.engine import check_engine, check_ranks
-from ..engines.serving import Serving
+from ..engines.policy_engine import PolicyEngine
 from ..evaluation import Report
 from ..language.model import LanguageModel, resolve_device
-from ..lookup import find_agent
-from .asynchronous import AsynchronousCollection, StepCollection, separate_models
-from .batch.packing import PACKERS
-from .collection import Collector, check_room, token_limits
+from .collection.asynchronous import AsynchronousCollection, StepCollection
+from .collection.policy_weights import separate_models
+from .collection.task_collector import TaskCollector
 from .config import TrainConfig
-from .evaluations import Evaluations
-from .objective.dry_run import dry_run
-from .objective.notices import apply_overrides, recipe_notices
-from .objective.objective import Objective
-from .objective.sides import check_separable, make_training_side
+from .objective.notices import recipe_notices
 from .optimizers import learning_rate
-from .proposals.requests import check_requests_known
-from .proposals.rewriting import Rewriter
 from .ranks.leader import Ranks, plain
-from .recipes import RECIPES
+from .rollouts.context_room import check_room, token_limits
 from .run.collapse import SuccessWatch
 from .run.defaults import choose_prompt_form, describe_defaults, precision_notices, take_open_values
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
@@ -46,23 +38,21 @@ from .run.full_paths import with_absolute_places
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
-from .run.practice_teacher import make_practice_teacher
 from .run.step_log import write_step
-from .run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
+from .run.trackers import Tracker, evaluation_values, trackers_for
+from .run_parts import check_config, make_parts, make_practice_teacher
 from .update import Update
-from .warmup import Syllabus, measure_variance, run_warm_up, solution_texts
+from .warmup import measure_variance, run_warm_up, solution_texts
 
 FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
 """Fields of the configuration that may be others when a run is resumed."""
-_PARTS = ("evaluations", "environments", "teacher", "objective", "rewriter", "language", "update", "collector")
-_PARTS += ("collecting", "collection")
 
 
 class Learner:
     """One run. Build it with `start` or `resume`, then call `run`.
 
     Args:
-        engines: engines taken over from another run.
+        policy_engine: the engine of another run, taken over from it.
         ranks: further processes that share the update.
 
     Raises:
@@ -71,48 +61,14 @@ class Learner:
     """
 
     folder: RunFolder
-    language: LanguageModel
-    update: Update
-    collector: Collector
-    collection: StepCollection
 
-    def __init__(self, config: TrainConfig, engines: Serving | None = None, ranks: Ranks | None = None):
-        PACKERS[config.packer]
-        for name in config.track:
-            TRACKERS[name]
-        self.config = config
-        self.recipe = apply_overrides(RECIPES[config.recipe], config)
-        distils = config.teacher_model is not None
-        self.engines, self.ranks = engines or Serving(*config.serving), ranks
-        self.evaluations = Evaluations(config, self.engines)
-        self.environments = self.evaluations.environments("train")
-        supplies = self.environments.supplies
-        dry_run(self.recipe, samples=config.samples, steps=config.steps, teacher_model=distils, extras=supplies)
-        if config.warmup.most_steps(config.model):
-            Syllabus(self.environments, config.warmup)
+    def __init__(self, config: TrainConfig, policy_engine: PolicyEngine | None = None, ranks: Ranks | None = None):
+        self.config, self.ranks = config, ranks
+        self.recipe = check_config(config, ranks is not None)
         if config.threads:
             torch.set_num_threads(config.threads)
-        self.teacher = make_practice_teacher(config, self.environments)
-        uses = {"teacher_needs": self.teacher.needs, "teacher_uses": self.teacher.uses}
-        self.objective = Objective(self.recipe, teacher_model=distils, extras=supplies, **uses)
-        self.collecting = self.objective
-        if config.staleness:
-            check_separable(self.collecting)
-            self.objective = make_training_side(self.collecting, supplies, distils)
-        for part in (self.objective, *self.objective.streams) if ranks else ():
-            Ranks.check(part.loss, config.recipe)
-        head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
-        check_engine(*config.serving, self.collecting.engine_needs | head)
-        if ranks:
-            check_ranks(config.engine)
-        if config.lora and self.recipe.reference.name != "frozen" and "logp_ref" in self.needs:
-            raise InputError(
-                f"the reference policy {self.recipe.reference} cannot follow low-rank adapters, whose reference is the "
-                "base model; train without --lora, or take --reference frozen."
-            )
-        check_requests_known(self.teacher.asks)
-        rewriter = config.requests.rewriter
-        self.rewriter = Rewriter(config.requests, None if rewriter == "policy" else find_agent(rewriter))
+        self.policy_engine = policy_engine or PolicyEngine(*config.serving)
+        self.parts = make_parts(config, self.recipe, self.policy_engine, ranks is not None)
         schedule = read_schedule(config.lr_schedule, config.lr_end)
         self._rate = partial(learning_rate, lr=config.lr, warmup=config.lr_warmup, schedule=schedule)
         self.health = Health(config.patience)
@@ -129,7 +85,7 @@ class Learner:
         config = dataclasses.replace(config, **settled, prompt_form=choose_prompt_form(config))
         RunFolder.check_free(Path(out))
         learner = cls(config, ranks=ranks)
-        learner._load(load_policy(config, texts=solution_texts(learner.environments, config.seed)))
+        learner._load(load_policy(config, texts=solution_texts(learner.parts.environments, config.seed)))
         learner.folder = RunFolder.create(Path(out), learner.config)
         return learner
 
@@ -155,7 +111,7 @@ class Learner:
             learner.folder = folder
             newest = newest_checkpoint(folder.path)
             if newest is None:
-                texts = solution_texts(learner.environments, saved.seed)
+                texts = solution_texts(learner.parts.environments, saved.seed)
                 learner._load(load_policy(saved, folder.newest_warm_up(), texts))
             else:
                 learner._restore(newest)
@@ -183,9 +139,9 @@ class Learner:
         return learner
 
     @property
-    def needs(self) -> frozenset[str]:
-        """Needs of all components of the recipe."""
-        return self.objective.needs | self.collecting.needs
+    def language(self) -> LanguageModel:
+        """The policy."""
+        return self.parts.language
 
     def stop(self) -> None:
         """Make `run` save and return after the present step."""
@@ -193,10 +149,10 @@ class Learner:
 
     def close(self) -> None:
         """End the processes of its engine and of its environments, and let others have the folder."""
-        if hasattr(self, "collection"):
-            self.collection.close()
-        self.engines.shut_down()
-        self.evaluations.close()
+        if hasattr(self.parts, "collection"):
+            self.parts.collection.close()
+        self.policy_engine.shut_down()
+        self.parts.evaluations.close()
         if hasattr(self, "folder"):
             self.folder.unlock()
 
@@ -221,8 +177,8 @@ class Learner:
         try:
             return self._run(watch)
         finally:
-            if hasattr(self, "collection") and sys.exc_info()[0] is not KeyboardInterrupt:
-                self.collection.halt(failed=sys.exc_info()[0] is not None)
+            if hasattr(self.parts, "collection") and sys.exc_info()[0] is not KeyboardInterrupt:
+                self.parts.collection.halt(failed=sys.exc_info()[0] is not None)
             for tracker in self._trackers:
                 tracker.close()
             self.folder.unlock()
@@ -238,15 +194,16 @@ class Learner:
             if config.model != "tiny":
                 self._notices.add(0, "start", describe_defaults(config))
             self._notices.add(0, "start", *opening)
-            places = (self.folder, self.language, self.environments, config, token_limits(config))
+            limits, environments = token_limits(config), self.parts.environments
             with self.folder.measure_time(0, "warmup_s"):
+                places = (self.folder, self.language, environments, config, limits)
                 if not run_warm_up(*places, watch, lambda: self._stop):
                     return False
             if config.warmup.most_steps(config.model) and config.samples > 1:
-                sizes = (token_limits(config), config.samples, config.temperature)
-                variance = measure_variance(self.language, self.environments, config.seed, *sizes)
+                sizes = (limits, config.samples, config.temperature)
+                variance = measure_variance(self.language, environments, config.seed, *sizes)
                 self._notices.add(0, "health", *variance.describe(config.warmup))
-            self.language = add_missing_adapters(config, self.language)
+            self.parts.language = add_missing_adapters(config, self.language)
             self._prepare()
             self._evaluate(watch, config.final_episodes)
             self.collapse.add_checkpoint(0)
@@ -260,8 +217,8 @@ class Learner:
                 metrics["validation"] = self._evaluate(watch, config.final_episodes)
             elif config.eval_every and self.step % config.eval_every == 0:
                 metrics["validation"] = self._evaluate(watch, config.eval_episodes)
-            self.update.move_reference(self.step, metrics)
-            self.collection.publish(self.step)
+            self.parts.update.move_reference(self.step, metrics)
+            self.parts.collection.publish(self.step)
             regular = returned or self.step % config.checkpoint_every == 0
             if regular:
                 self.collapse.add_checkpoint(self.step)
@@ -274,27 +231,26 @@ class Learner:
     # One step --------------------------------------------------------------------------------------------------------
 
     def _train_step(self, watch: Callable[[TrainingProgress], None]) -> dict[str, float]:
-        config = self.config
+        config, update = self.config, self.parts.update
         self.step += 1
-        data = self.collection.take(self.step)
+        data = self.parts.collection.take(self.step)
         collected = data.collected
         begun = time.perf_counter()
-        weights = self.update.balance(collected.groups)
-        rate = self._rate(self.step, config.steps)
-        tally, updates = self.update.run(collected.trainable, data.streams, rate)
+        weights = update.balance(collected.groups)
+        tally, updates = update.run(collected.trainable, data.streams, self._rate(self.step, config.steps))
         seconds = time.perf_counter() - begun
-        places = {"environments": self.environments, "folder": self.folder, "trackers": self._trackers}
+        places = {"environments": self.parts.environments, "folder": self.folder, "trackers": self._trackers}
         metrics, speed = write_step(
-            self.step, data, tally, updates, weights, seconds, config=config, update=self.update, **places
+            self.step, data, tally, updates, weights, seconds, config=config, update=update, **places
         )
         self._notices.report_overlong(self.step, collected.overlong, len(collected.played), config.context)
         watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": speed}))
-        self._signs = StepSigns.of(collected.groups, metrics, self.update.has_signal)
+        self._signs = StepSigns.of(collected.groups, metrics, update.has_signal)
         return metrics
 
     def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
         """Report signs that the run cannot learn, and end it if its patience is used up."""
-        memory = self.update.forward.memory.take_notices()
+        memory = self.parts.update.forward.memory.take_notices()
         self._notices.add(self.step, "health", *memory, *self.health.observe(self._signs))
         if (verdict := self.health.verdict(last)) is not None:
             name, sentence = verdict
@@ -302,7 +258,7 @@ class Learner:
             if name not in ("nonfinite", "skipped"):
                 # The weights are sound, and with another patience the run may go on from here.
                 self.health.restart()
-                self.update.move_reference(self.step, metrics)
+                self.parts.update.move_reference(self.step, metrics)
                 self._save()
             raise DeadRun(sentence)
         if last:
@@ -314,22 +270,22 @@ class Learner:
         """
 
         def play_again(tasks: Sequence[Mapping[str, Any]], episodes: int) -> list[bool]:
-            with self.collection.pause():
-                return self.evaluations.play_again(self.language, self.step, tasks, episodes)
+            with self.parts.collection.pause():
+                return self.parts.evaluations.play_again(self.language, self.step, tasks, episodes)
 
         back, sentences = self.collapse.check(self.step, self._signs, self.folder, play_again)
         self._notices.add(self.step, "health", *sentences)
         if back is None:
             return False
-        self.collection.halt()
-        self.collection.close()
-        earlier = Learner(self.config, self.engines, self.ranks)
-        del self.language, self.update, self.collector, self.collection  # free memory for the restored ones
+        self.parts.collection.halt()
+        self.parts.collection.close()
+        earlier = Learner(self.config, self.policy_engine, self.ranks)
+        # Memory is freed for the restored models before they are loaded.
+        del self.parts.language, self.parts.update, self.parts.collector, self.parts.collection
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
-        self.evaluations.close()  # the restored learner starts its own evaluation processes
-        for name in _PARTS:
-            setattr(self, name, getattr(earlier, name))
-        self.collection.restart(self.step)
+        self.parts.evaluations.close()  # the restored parts start their own evaluation processes
+        self.parts = earlier.parts
+        self.parts.collection.restart(self.step)
         self.health.restart()
         return True
 
@@ -344,12 +300,12 @@ class Learner:
             greedy: take the likeliest tokens, instead of sampling at the training temperature.
             family: of several environments, the name of the one to evaluate on; None draws them by their weights.
         """
-        with self.collection.pause() if hasattr(self, "collection") else nullcontext():
-            return self.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
+        with self.parts.collection.pause() if hasattr(self.parts, "collection") else nullcontext():
+            return self.parts.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
 
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
-        with self.collection.pause(), self.folder.measure_time(self.step, "evaluation_s"):
-            row = self.evaluations.row(self.language, self.step, episodes)
+        with self.parts.collection.pause(), self.folder.measure_time(self.step, "evaluation_s"):
+            row = self.parts.evaluations.row(self.language, self.step, episodes)
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))
@@ -362,36 +318,37 @@ class Learner:
 
     def _load(self, language: LanguageModel) -> None:
         """Set the policy, load the model to distil from, and check that the context has room for an action."""
-        self.language = language
-        self.config = dataclasses.replace(self.config, chat_options=dict(language.renderer.options))
-        self._distilled = None if self.config.teacher_model is None else load_teacher(self.config, language)
-        check_room(self.environments, language, token_limits(self.config), self.config.max_overlong)
+        self.config = config = dataclasses.replace(self.config, chat_options=dict(language.renderer.options))
+        self.parts.language = language
+        self.parts.distilled = None if config.teacher_model is None else load_teacher(config, language)
+        check_room(self.parts.environments, language, token_limits(config), config.max_overlong)
 
     def _prepare(self, fresh: bool = True) -> None:
         """Make the update and the collector, once the policy has been warmed up."""
-        config, needs, teacher = self.config, self.needs, self._distilled
-        reference = self.language.reference().model if needs & {"logp_ref", "kl_ref"} else None
+        config, parts, teacher = self.config, self.parts, self.parts.distilled
+        reference = self.language.reference().model if parts.needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
         played, measured, kind = self.language, reference, StepCollection
         if config.staleness:
             splits = self.ranks is not None and self.ranks.splits
             played, measured, distilled = separate_models(played, reference, distilled, splits)
             kind = AsynchronousCollection
-        held = partial(self.engines.measure_held, ahead=config.staleness > 0)
-        self.update = Update(config, self.objective, model, reference, distilled, vocabulary, self.ranks, held)
-        forward = plain(self.update.forward) if config.staleness else self.update.forward
-        places = (self.environments, self.teacher, played, teacher, forward, measured, self.rewriter, self.engines)
-        self.collector = Collector(config, self.collecting, *places, self.update.pending_bytes)
-        self.collection = kind(config, self.collector, self.objective, self.language, self.engines)
+        held = partial(self.policy_engine.measure_held, ahead=config.staleness > 0)
+        update = Update(config, parts.objective, model, reference, distilled, vocabulary, self.ranks, held)
+        forward = plain(update.forward) if config.staleness else update.forward
+        places = (parts.environments, parts.teacher, played, teacher, forward, measured, parts.rewriter)
+        engine, spare = self.policy_engine, update.pending_bytes
+        parts.update, parts.collector = update, TaskCollector(config, parts.collecting, *places, engine, spare)
+        parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)
         if fresh:
-            self.collector.prepare_streams()
+            parts.collector.prepare_streams()
 
     def _save(self) -> None:
         keep = self.collapse.checkpoints if self.config.collapse.returns else ()
         with self.folder.checkpoint(self.step, keep) as place:
             self.language.save(place)
-            self.update.save(place)
-            collection = self.collection.save(place, self.step)
+            self.parts.update.save(place)
+            collection = self.parts.collection.save(place, self.step)
             state = {
                 "step": self.step,
                 "teacher": collection.pop("teacher"),
@@ -407,13 +364,14 @@ class Learner:
             state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
             known = tuple(state["teacher"]["settings"]["return_range"])
         language = load_policy(self.config, checkpoint)
-        if known != self.teacher.return_range:  # earlier versions did not ask the environments
-            self.teacher = make_practice_teacher(self.config, self.environments, return_range=known)
+        if known != self.parts.teacher.return_range:  # earlier versions did not ask the environments
+            environments = self.parts.environments
+            self.parts.teacher = make_practice_teacher(self.config, environments, return_range=known)
         self._load(language)
         self._prepare(fresh=False)
         with checkpoint_errors(checkpoint):
-            self.update.load(checkpoint)
-            self.collection.load(checkpoint, state)
+            self.parts.update.load(checkpoint)
+            self.parts.collection.load(checkpoint, state)
             for name in ("health", "collapse"):
                 if name in state:  # not in checkpoints of earlier versions
                     getattr(self, name).load_state_dict(state[name])

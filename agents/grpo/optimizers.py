@@ -22,10 +22,7 @@ _HALF = (torch.bfloat16, torch.float16)
 
 
 def make_optimizer(
-    parameters: Iterable[Tensor],
-    lr: float,
-    betas: tuple[float, float] = (0.9, 0.999),
-    weight_decay: float = 0.0,
+    parameters: Iterable[Tensor], lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 0.0
 ) -> torch.optim.Optimizer:
     """AdamW (Loshchilov & Hutter, arXiv 1711.05101, algorithm 2) over the parameters that require gradients.
 

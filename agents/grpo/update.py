@@ -1,13 +1,15 @@
 """The update: optimiser steps on a step's groups.
 
-All measurements are made before the first change of a weight. Rollouts and streams are split over the same
-mini-batches, so that one optimiser step trains on a part of each.
+Rollouts and streams are split over the same mini-batches, so that one optimiser step trains on a part of each. The
+groups of a mini-batch are flattened to a `Batch`, measured, and weighed (`objective.advantages`), all before the first
+change of a weight; then the gradient of its losses is accumulated (`objective.loss`), and the optimiser steps.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,49 @@ from .batch.tally import Tally
 from .batch.trajectory import Group, Origin
 from .config import TrainConfig
 from .measures.influence import gradient_products
-from .objective.binding import Bound
+from .objective.advantages import StreamTerms
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
 from .objective.objective import Objective
+from .optimizer_steps import OptimizerSteps
 from .optimizers import pending_bytes
 from .ranks.leader import Ranks
-from .ranks.optimizer_steps import OptimizerSteps
+
+
+@dataclass
+class StepFigures:
+    """Figures of a step's optimiser steps.
+
+    Attributes:
+        rate: learning rate.
+        norms: norm of the gradient at each step that was kept.
+        changes: largest change of a token at each step that guards judged, nats.
+        skipped: steps that were not taken, or taken back.
+        nonfinite: those of them whose gradient was no number.
+    """
+
+    rate: float
+    norms: list[float] = field(default_factory=list)
+    changes: list[float] = field(default_factory=list)
+    skipped: int = 0
+    nonfinite: int = 0
+
+    def add(self, norm: float, accepted: bool, change: float | None) -> None:
+        """Count a step, by the norm of its gradient and the largest change of a token, if that was measured."""
+        if accepted:
+            self.norms.append(norm)
+        else:
+            self.skipped += 1
+            self.nonfinite += not math.isfinite(norm)
+        if change is not None:
+            self.changes.append(change)
+
+    def values(self) -> dict[str, float]:
+        """Return the figures for ``metrics.jsonl``."""
+        norm = float(np.mean(self.norms)) if self.norms else 0.0
+        found = {"grad_norm": norm, "updates": len(self.norms), "skipped_updates": self.skipped, "lr": self.rate}
+        found |= {"nonfinite_updates": self.nonfinite} if self.nonfinite else {}
+        return found | ({"token_change": max(self.changes)} if self.changes else {})
 
 
 class Update:
@@ -114,41 +152,29 @@ class Update:
             (the tally of the losses, figures of the optimiser steps).
         """
         self.steps.set_rate(rate)
-        tally = Tally()
-        norms: list[float] = []
-        changes: list[float] = []
-        skipped = nonfinite = 0
-        prepared = self._prepare(groups, streams)
-        self.has_signal = any(_has_signal(part) for parts in prepared for part in parts)
-        after = [guard for guard in self.objective.guards if "after_update" in guard.needs]
+        tally, figures = Tally(), StepFigures(rate)
+        minibatches = self._weigh_minibatches(groups, streams)
+        self.has_signal = any(weighted.has_signal for minibatch in minibatches for weighted in minibatch)
         before = [guard for guard in self.objective.guards if "after_update" not in guard.needs]
         for _ in range(self.epochs):
-            for parts in prepared:
-                step = self._accumulate(parts)
-                if step is None:
+            for minibatch in minibatches:
+                losses = self._accumulate(minibatch)
+                if losses is None:
                     continue
-                tally.merge(step)
-                norm = self.steps.clip()
-                if (
-                    torch.isfinite(norm)
-                    and all(guard(step.means()) for guard in before)
-                    and self._step(parts, after, changes)
-                ):
-                    norms.append(float(norm))
-                else:
-                    skipped += 1
-                    nonfinite += not torch.isfinite(norm)
+                tally.merge(losses)
+                norm, change = float(self.steps.clip()), None
+                accepted = math.isfinite(norm) and all(guard(losses.means()) for guard in before)
+                if accepted:
+                    accepted, change = self._step(minibatch)
+                figures.add(norm, accepted, change)
                 self.steps.clear()
         self.steps.finish()
-        for part in self.objective.auxiliaries:
-            for batch in {id(w.batch): w.batch for parts in prepared for w in parts[:1]}.values():
-                tally.add_all(part.refresh().update(batch, self.forward))
-        for part in self.objective.copies:
-            part.refresh().follow(self.model)
-        norm = float(np.mean(norms)) if norms else 0.0
-        figures: dict[str, float] = {"grad_norm": norm, "updates": len(norms), "skipped_updates": skipped, "lr": rate}
-        figures |= {"nonfinite_updates": nonfinite} if nonfinite else {}
-        return tally, figures | ({"token_change": max(changes)} if changes else {})
+        for auxiliary in self.objective.auxiliaries:
+            for rollouts, *_ in minibatches:
+                tally.add_all(auxiliary.refresh().update(rollouts.batch, self.forward))
+        for producer in self.objective.copies:
+            producer.refresh().follow(self.model)
+        return tally, figures.values()
 
     def balance(self, groups: Sequence[Group]) -> dict[str, float]:
         """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
@@ -162,48 +188,49 @@ class Update:
             metrics |= {f"weight/{name}": value for name, value in reward.weights.items()}  # type: ignore[attr-defined]
         return metrics
 
-    def _prepare(self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]) -> list[list[WeightedBatch]]:
-        """Weight the parts of each mini-batch: the rollouts' part first, then one of each stream."""
+    def _weigh_minibatches(
+        self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]
+    ) -> list[list[WeightedBatch]]:
+        """Weigh each mini-batch: its rollouts, then its part of each stream."""
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
-        prepared: list[list[WeightedBatch]] = []
-        for rollouts, *others in zip(*(_split_groups(part, count) for part in (groups, *streams)), strict=True):
-            weighted = [self.weigh(rollouts, first=not prepared, train=True)]
-            for terms, part in zip(self.objective.streams, others, strict=True):
-                old = bool(terms.needs_before & _POLICY_MEASUREMENTS)
-                batch = self._measure(collate(part), terms.loss.needs | terms.needs_before, old=old)
-                weighted.append(terms.weigh(batch))
-            prepared.append(weighted)
-        return prepared
+        minibatches: list[list[WeightedBatch]] = []
+        for rollouts, *others in zip(*(split_groups(some, count) for some in (groups, *streams)), strict=True):
+            weighted = self.weigh(rollouts, first=not minibatches, train=True)
+            drawn = zip(others, self.objective.streams, strict=True)
+            minibatches.append([weighted, *(self.weigh(some, stream) for some, stream in drawn)])
+        return minibatches
 
-    def weigh(self, groups: Sequence[Group], first: bool = False, train: bool = False) -> WeightedBatch:
-        """Measure and weight one optimiser batch of rollouts.
+    def weigh(
+        self, groups: Sequence[Group], stream: StreamTerms | None = None, first: bool = False, train: bool = False
+    ) -> WeightedBatch:
+        """Flatten, measure and weigh one optimiser batch.
 
         Args:
+            stream: terms of the stream that drew the groups; None for rollouts.
             first: it is trained before any other of its step.
             train: it is trained, and auxiliary models may begin with that.
         """
-        objective = self.objective
+        terms = stream or self.objective.rollout_terms
         batch = collate(groups)
-        before = objective.needs_before | objective.auxiliary_needs
+        before = terms.needs_before if stream else terms.needs_before | self.objective.auxiliary_needs
         several = self.epochs * self.minibatches > 1
         live = None
-        old = bool(before & _POLICY_MEASUREMENTS) or (objective.recipe.anchor == "policy" and several)
-        if objective.recipe.anchor == "rescored":
+        old = bool(before & _POLICY_MEASUREMENTS) or (terms.anchor == "policy" and several)
+        if terms.anchor == "rescored":
             # Measuring again would round differently, so that ratios of 1 are taken as such where they are known.
-            live = bool((objective.sampled_now(batch) == batch.action).all()) and (not several or first)
+            live = bool((terms.sampled_now(batch) == batch.action).all()) and (not several or first)
             live = live and self.epochs == 1
             old = old or not live
-        needs = before | objective.loss.needs
-        late = "logp_ref" in needs - before and not several and self.ranks is None and self._is_at_reference()
-        weighted = objective.weigh(
-            self._measure(batch, needs - {"logp_ref"} if late else needs, old=old, train=train), live_anchor=live
-        )
-        if not late:
-            return weighted
-        # Often few episodes are left: none, where every group failed.
-        episodes = weighted.episodes_at_reference
-        logp_ref = self.forward.measure(self.reference, weighted.batch, episodes=episodes).logp
-        return dataclasses.replace(weighted, batch=weighted.batch.with_(logp_ref=logp_ref), episodes=list(episodes))
+        needs = before | terms.loss.needs
+        late = "logp_ref" in needs - before and not (stream or several or self.ranks) and self._is_at_reference()
+        batch = self._measure(batch, needs - {"logp_ref"} if late else needs, old=old, train=train)
+        weighted = terms.weigh(batch, live_anchor=live)
+        if late:
+            # Often few episodes are left: none, where every group failed.
+            episodes = list(weighted.episodes_at_reference)
+            logp_ref = self.forward.measure(self.reference, weighted.batch, episodes=episodes).logp
+            weighted = replace(weighted, batch=weighted.batch.with_(logp_ref=logp_ref), episodes=episodes)
+        return weighted
 
     def _is_at_reference(self) -> bool:
         """Return True if the policy equals its reference, as before the first update."""
@@ -234,7 +261,7 @@ class Update:
             found["logp_teacher"] = self.forward.measure(self.teacher, batch).logp
         batch = batch.with_(**found)
         if "head" in needs:
-            batch = dataclasses.replace(batch, head=self.forward.logits_of(self.model))
+            batch = replace(batch, head=self.forward.logits_of(self.model))
         if batch.logp_old is not None and batch.rescore.any():
             again = batch.per_token(batch.rescore) & batch.action
             batch = batch.with_(logp_mu=torch.where(again, batch.logp_old.float(), batch.logp_mu))
@@ -246,44 +273,45 @@ class Update:
                 batch = batch.with_(**model.measure(batch, self.forward))
         return batch
 
-    def _step(self, parts: Sequence[WeightedBatch], guards: Sequence[Bound], changes: list[float]) -> bool:
-        """Take an optimiser step. Return False, with weights and optimiser as before, if a guard refuses the result.
-
-        With guards, the largest change of a token is appended to ``changes``.
-        """
-        if not guards:
-            self.steps.take()
-            return True
-        self.steps.remember()
-        self.steps.take()
-        moved = []
-        for part in parts:
-            sampled = (part.weight != 0) & part.batch.written_by(Origin.POLICY, Origin.COPY)
-            logp = self.forward.measure(self.model, part.batch).logp
-            moved.append((logp - part.batch.logp_mu)[sampled].abs())
-        change = torch.cat(moved)
-        changes.append(float(change.max()) if len(change) else 0.0)
-        if all(guard(change) for guard in guards):
-            return True
-        self.steps.undo()
-        return False
-
-    def _accumulate(self, parts: Sequence[WeightedBatch]) -> Tally | None:
-        """Accumulate the gradients of a mini-batch's parts. Return None if no episode is trained."""
-        if any(part.episodes != part.episodes_at_reference for part in parts) and self._is_at_reference():
-            parts = [dataclasses.replace(part, episodes=list(part.episodes_at_reference)) for part in parts]
-        if not any(part.episodes for part in parts):
+    def _accumulate(self, minibatch: Sequence[WeightedBatch]) -> Tally | None:
+        """Accumulate the gradients of a mini-batch. Return None if no episode is trained."""
+        if any(w.episodes != w.episodes_at_reference for w in minibatch) and self._is_at_reference():
+            minibatch = [replace(weighted, episodes=list(weighted.episodes_at_reference)) for weighted in minibatch]
+        if not any(weighted.episodes for weighted in minibatch):
             return None
         tally = Tally()
-        for number, part in enumerate(parts):
+        for number, weighted in enumerate(minibatch):
             if self.ranks is None:
-                one = accumulate_gradients(self.model, part, self.forward, reference=self.reference)
+                losses = accumulate_gradients(self.model, weighted, self.forward, reference=self.reference)
             else:
-                one = self.ranks.accumulate(part, number, self.forward, self.reference)
-            tally.merge(one, prefix=f"stream{number}/" if number else "")
+                losses = self.ranks.accumulate(weighted, number, self.forward, self.reference)
+            tally.merge(losses, prefix=f"stream{number}/" if number else "")
         if self.ranks is not None:
             self.ranks.collect_gradients()
         return tally
+
+    def _step(self, minibatch: Sequence[WeightedBatch]) -> tuple[bool, float | None]:
+        """Take an optimiser step, unless a guard refuses its effect: weights and optimiser are then as before.
+
+        Returns:
+            (the step was kept, the largest change of a token in nats; None without such guards).
+        """
+        guards = [guard for guard in self.objective.guards if "after_update" in guard.needs]
+        if not guards:
+            self.steps.take()
+            return True, None
+        self.steps.remember()
+        self.steps.take()
+        moved = []
+        for weighted in minibatch:
+            sampled = (weighted.weight != 0) & weighted.batch.written_by(Origin.POLICY, Origin.COPY)
+            logp = self.forward.measure(self.model, weighted.batch).logp
+            moved.append((logp - weighted.batch.logp_mu)[sampled].abs())
+        change = torch.cat(moved)
+        kept = all(guard(change) for guard in guards)
+        if not kept:
+            self.steps.undo()
+        return kept, float(change.max()) if len(change) else 0.0
 
     # The reference, and what is saved --------------------------------------------------------------------------------
 
@@ -318,23 +346,12 @@ class Update:
         return {name: list(parts) for name, parts in found.items() if parts}
 
 
-def _has_signal(part: WeightedBatch) -> bool:
-    """True if there is more to learn from than penalties: an advantage at a trained token, returns that differ within a
-    group whose episodes the loss compares, or a model to distil from.
-    """
-    if "logp_teacher" in part.loss.needs:
-        return bool(part.episodes)
-    if ((part.weight != 0) & (part.advantage != 0)).any():
-        return True
-    return bool(part.episodes) and any(group.has_variance for group in part.batch.group_list)
-
-
 _POLICY_MEASUREMENTS = frozenset({"logp_old", "entropy", "hidden"})
 """Measurements of the policy at the beginning of the update."""
-_FIELDS = frozenset(item.name for item in dataclasses.fields(Batch) if item.default is None) - {"head"}
+_FIELDS = frozenset(item.name for item in fields(Batch) if item.default is None) - {"head"}
 
 
-def _split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:
+def split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:
     """Split the groups, in order, into ``count`` parts of nearly equal size; pairs stay together."""
     units: list[list[Group]] = []
     for group in groups:

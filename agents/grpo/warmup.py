@@ -30,18 +30,18 @@ from .batch.tally import Tally
 from .batch.token_places import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .config import TrainConfig
+from .optimizer_steps import OPTIMIZER
 from .optimizers import make_optimizer, widen_gradients
-from .ranks.optimizer_steps import OPTIMIZER
 from .rollouts.environments import Environments
+from .rollouts.episode_player import EpisodePlayer
+from .rollouts.episode_starts import RolloutTask, TokenLimits
 from .rollouts.independent import Independent
-from .rollouts.player import Player
-from .rollouts.starts import RolloutTask, TokenLimits
 from .run.folder import RunFolder, checkpoint_errors
 from .run.observers import TrainingProgress
 from .settings import WarmUp
 
 WARM_UP_STREAM = 1
-"""Key of the warm-up's random stream; `collection` has the others."""
+"""Key of the warm-up's random stream; `run.seeds` has the others."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
@@ -154,11 +154,7 @@ def demonstrate(
         done = terminated or truncated
         logps, origins = (0.0,) * len(act_ids), (int(Origin.TEACHER),) * len(act_ids)
         turns.append(
-            Turn(
-                *(obs_ids, act_ids, logps, "stop", float(reward), seen, action),
-                origins=origins,
-                fresh=fresh,
-            )
+            Turn(*(obs_ids, act_ids, logps, "stop", float(reward), seen, action), origins=origins, fresh=fresh)
         )
     tokens = sum(len(turn.act_ids) for turn in turns)
     return Trajectory(
@@ -216,7 +212,7 @@ def warm_up(
         optimizer.step()
         optimizer.zero_grad()
         if step % PROBE_EVERY == 0:
-            player = Player(environments, engine, language.renderer, limits, 1.0, rng)
+            player = EpisodePlayer(environments, engine, language.renderer, limits, 1.0, rng)
             groups = _play_tasks(player, syllabus.shown, PROBE_EPISODES, 1)
             row["success"] = float(np.mean([group.trajectories[0].success for group in groups]))
         yield row
@@ -329,7 +325,7 @@ def measure_variance(
     """
     rng = np.random.default_rng([seed, WARM_UP_STREAM])
     engine = language.engine(PROBE_EPISODES, limits.context)
-    player = Player(environments, engine, language.renderer, limits, temperature, rng)
+    player = EpisodePlayer(environments, engine, language.renderer, limits, temperature, rng)
     played = _play_tasks(player, environments.param_space, groups or max(PROBE_EPISODES // samples, 8), samples)
     outcomes = np.array([[episode.success for episode in group.trajectories] for group in played], dtype=float)
     logps = [logp for group in played for episode in group.trajectories for t in episode.turns for logp in t.logps]
@@ -343,7 +339,7 @@ def measure_variance(
     )
 
 
-def _play_tasks(player: Player, space: Any, count: int, samples: int) -> list[Group]:
+def _play_tasks(player: EpisodePlayer, space: Any, count: int, samples: int) -> list[Group]:
     """Play tasks drawn uniformly, with the random numbers of the player."""
     rng: Any = player.rng
     tasks = [RolloutTask(space.sample(rng), int(rng.integers(2**31)), samples) for _ in range(count)]

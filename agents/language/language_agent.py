@@ -15,8 +15,8 @@ import numpy as np
 from ...errors import InputError, MissingExtra
 from ..agent import EndEpisode, SlotAgent, register
 from ..engines.engine import check_engine
+from ..engines.policy_engine import PolicyEngine
 from ..engines.sampler import Request
-from ..engines.serving import Serving
 from ..prompt_form import FORM_OF_OLD_RUNS, SENTENCES, TERSE
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class LanguageAgent(SlotAgent):
         self._max_episode_tokens = choose("max_episode_tokens", max_episode_tokens, math.inf)
         slots = (32 if large else 128) if slots is None else slots
         self._truncation, self._slots, self._fp32_head = truncation, slots, bool(fp32_head)
-        self._serving = Serving(engine, engine_options)
+        self._serving = PolicyEngine(engine, engine_options)
         self._open_engine()
         self.seed(seed)
         self._conversations: dict[int, _Conversation] = {}

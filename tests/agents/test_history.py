@@ -17,9 +17,9 @@ from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.reductions import turn_mean
 from palaestra.agents.grpo.measures.continuations import replay_moments
 from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import FinishedEpisode, RolloutTask, Start, TokenLimits, branch
 from palaestra.agents.grpo.rollouts.independent import Independent
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import FinishedEpisode, RolloutTask, Start, TokenLimits, branch
 from palaestra.agents.grpo.warmup import demonstrate
 from palaestra.agents.history import HISTORIES, HistoryWrapper, Notes, Summary, parse_history
 from palaestra.agents.lookup import find_agent
@@ -149,7 +149,7 @@ def play(language, history: str, samples: int = 3, tokens: int = 60):
     engine = language.engine(16, 512)
     engine.seed(3)
     limits = TokenLimits(action=6, episode=tokens, context=512)
-    player = Player(environments, engine, language.renderer, limits, 1.0, np.random.default_rng(0))
+    player = EpisodePlayer(environments, engine, language.renderer, limits, 1.0, np.random.default_rng(0))
     task = RolloutTask(environments.param_space.at(0.5), 4, samples, 4)
     return player, task
 

@@ -174,7 +174,7 @@ def test_a_run_shows_examples_and_counts_their_tokens(tmp_path):
     )
     learner = Learner.start(tmp_path / "run", config)
     for split in ("train", "test"):
-        prompt, _ = learner.evaluations.environments(split).take().reset(seed=0)
+        prompt, _ = learner.parts.evaluations.environments(split).take().reset(seed=0)
         assert len(prompt.examples) == 2
     assert len(learner.language.renderer.stop_ids) == 3
     learner.run()

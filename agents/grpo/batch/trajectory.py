@@ -96,6 +96,11 @@ class Turn:
         """Origin of each action token."""
         return self.origins or (Origin.POLICY,) * len(self.act_ids)
 
+    def attributed_to(self, origin: Origin) -> Turn:
+        """Return the turn with all action tokens given by ``origin``, not sampled by the policy."""
+        count = len(self.act_ids)
+        return replace(self, logps=(0.0,) * count, origins=(int(origin),) * count, entropies=())
+
 
 def last_context(turns: Sequence[Turn]) -> Sequence[Turn]:
     """Return the turns since the last restart of the context."""
@@ -194,6 +199,11 @@ class Trajectory:
         """Number of action tokens of any origin."""
         return sum(len(turn.act_ids) for turn in self.turns)
 
+    def attributed_to_teacher(self) -> Trajectory:
+        """Return the episode with all action tokens given by a teacher, not sampled by the policy."""
+        turns = tuple(turn.attributed_to(Origin.TEACHER) for turn in self.turns)
+        return replace(self, turns=turns, nodes=(), version=-1)
+
     @cached_property
     def episode(self) -> Episode:
         """The view that rewards score."""
@@ -286,16 +296,12 @@ def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
 
 def trajectory_from_json(data: Mapping[str, Any]) -> Trajectory:
     """Read a trajectory written by `trajectory_to_json`."""
-    turns = tuple(
-        Turn(**{**turn, **{name: tuple(turn[name]) for name in _SEQUENCES}, "spans": _read_spans(turn)})
-        for turn in data["turns"]
-    )
+    turns = []
+    for turn in data["turns"]:
+        spans = tuple((int(tokens), float(reward)) for tokens, reward in turn.get("spans", ()))
+        turns.append(Turn(**{**turn, **{name: tuple(turn[name]) for name in _SEQUENCES}, "spans": spans}))
     nodes = tuple(Node(*node) for node in data["nodes"])
-    return Trajectory(**{**data, "turns": turns, "nodes": nodes})
-
-
-def _read_spans(turn: Mapping[str, Any]) -> tuple[tuple[int, float], ...]:
-    return tuple((int(tokens), float(reward)) for tokens, reward in turn.get("spans", ()))
+    return Trajectory(**{**data, "turns": tuple(turns), "nodes": nodes})
 
 
 _SEQUENCES = ("obs_ids", "act_ids", "logps", "origins", "entropies")

@@ -122,12 +122,7 @@ def turn_discount(batch: Batch, advantage: Tensor, discount: float = 0.9) -> Ten
 @WEIGHTS.register("entropy_factor")
 @needs("entropy")
 def entropy_factor(
-    batch: Batch,
-    advantage: Tensor,
-    scale: float = 0.1,
-    power: float = 1.0,
-    sign: str = "any",
-    origin: str = "any",
+    batch: Batch, advantage: Tensor, scale: float = 0.1, power: float = 1.0, sign: str = "any", origin: str = "any"
 ) -> Tensor:
     """scale x exp(power x H), H the mean entropy at the batch's action tokens under the policy before the update (SRFT,
     arXiv 2506.19767: 0.1 exp(H) on successful rollouts).

@@ -1,4 +1,4 @@
-"""Producers of measures: measurements of an episode for rewards and teachers (see `instruments`).
+"""Producers of measures: measurements of an episode for rewards and teachers (see `producer`).
 
 One file per kind. A producer of one number from one trajectory is a function under `measure_of`. A producer that
 queries the policy, another model or a judge is registered with `produces`. A producer that owns weights is a class

@@ -12,12 +12,12 @@ from ....checks import check_number
 from ....errors import InputError
 from ...language.decoder import last_layer
 from ..batch.trajectory import Group
-from .instruments import Found, Instruments, place_rows, produces
 from .likelihoods import valid_of
+from .producer import Found, ProducerTools, place_rows, produces
 
 
 @produces("angle_concentration")
-def prompt_angles(groups: Sequence[Group], instruments: Instruments, weight: float = 8.0) -> Found:
+def prompt_angles(groups: Sequence[Group], tools: ProducerTools, weight: float = 8.0) -> Found:
     """`concentration` of the states of the first prompt's tokens (GAIN-RL, arXiv 2506.02281, section 3.2): within its
     text, and between its text and the preceding conversation. The states are the input of the last layer's MLP.
 
@@ -26,14 +26,14 @@ def prompt_angles(groups: Sequence[Group], instruments: Instruments, weight: flo
     """
     check_number("weight", weight, 0.0)
     prompts = [trajectory.turns[0].obs_ids for trajectory in valid_of(groups)]
-    blank = instruments.language.renderer.observation("", first=True)
+    blank = tools.language.renderer.observation("", first=True)
     known = {}
     for ids in dict.fromkeys(prompts):
         start = _common_length(ids, blank)
         stop = len(ids) - _common_length(ids[start:][::-1], blank[start:][::-1])
         if stop <= start:  # no text beside the scaffold of a message
             start, stop = 0, len(ids)
-        states = mlp_inputs(instruments.language.model, ids[:stop])
+        states = mlp_inputs(tools.language.model, ids[:stop])
         known[ids] = concentration(states, start, weight)
     return place_rows(groups, ({"angle_concentration": known[ids]} for ids in prompts))
 

@@ -19,9 +19,9 @@ from ....errors import InputError
 from ....rewards.answers import check_format, extract
 from ....rewards.verifiers.text import normalise
 from ..batch.trajectory import Group
-from ..rollouts.player import Player
-from .instruments import Found, Instruments, place_rows, produces
+from ..rollouts.episode_player import EpisodePlayer
 from .likelihoods import list_logps, reference_ids, valid_of
+from .producer import Found, ProducerTools, place_rows, produces
 
 
 class AverageCopy:
@@ -68,9 +68,9 @@ class ThoughtlessLogps(AverageCopy):
     """Log-probabilities, at temperature 1, of the reference answer right after the prompt, under the average (the
     no-think baseline of RLP, arXiv 2510.01265, section 3, which has decay 0.999); None where it is no text."""
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
         prompts = [t.turns[0].obs_ids for t in valid_of(groups)]
-        scored = instruments.score_texts(prompts, reference_ids(groups, instruments), self.model)
+        scored = tools.score_texts(prompts, reference_ids(groups, tools), self.model)
         return place_rows(groups, ({"base_logps": list_logps(text)} for text in scored))
 
 
@@ -97,11 +97,11 @@ class TeacherAnswer(AverageCopy):
         self.answer_format = answer_format
         self._engine: Any = None
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
         if any(len(trajectory.turns) > 1 for trajectory in valid_of(groups)):
             raise InputError("'teacher_answer' needs tasks of one answer, but episodes here have several turns.")
         asked = [group.valid[0] for group in groups if group.valid]
-        player = self._player(instruments)
+        player = self._player(tools)
         questions = [one.turns[0].observation for one in asked for _ in range(self.samples)]
         answers = iter(["" if turn is None else turn.action for turn in player.ask(questions)])
         labels = [self._vote([next(answers) for _ in range(self.samples)]) for _ in asked]
@@ -114,14 +114,14 @@ class TeacherAnswer(AverageCopy):
             found.append([told if t.valid else {} for t in group.trajectories])
         return found
 
-    def _player(self, instruments: Instruments) -> Player:
+    def _player(self, tools: ProducerTools) -> EpisodePlayer:
         """Return a player of the average, with random numbers of this step."""
-        ours = instruments.player
+        ours = tools.player
         if self._engine is None:
-            language = replace(instruments.language, model=self.model)
-            self._engine = language.engine(256, ours.limits.context, instruments.forward.fp32_head)
-        self._engine.seed(int(instruments.rng.integers(2**63)))
-        return Player(ours.environments, self._engine, ours.renderer, ours.limits, ours.temperature, instruments.rng)
+            language = replace(tools.language, model=self.model)
+            self._engine = language.engine(256, ours.limits.context, tools.forward.fp32_head)
+        self._engine.seed(int(tools.rng.integers(2**63)))
+        return EpisodePlayer(ours.environments, self._engine, ours.renderer, ours.limits, ours.temperature, tools.rng)
 
     def _vote(self, texts: Sequence[str]) -> str | None:
         answers = [extract(text, self.answer_format) for text in texts]

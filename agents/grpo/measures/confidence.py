@@ -8,12 +8,12 @@ from torch import Tensor
 
 from ....checks import check_count
 from ..batch.trajectory import Group, Trajectory
-from .instruments import Found, Instruments, place_rows, produces, split_actions
 from .likelihoods import valid_of
+from .producer import Found, ProducerTools, place_rows, produces, split_actions
 
 
 @produces("token_confidence")
-def token_confidence(groups: Sequence[Group], instruments: Instruments, top: int = 20) -> Found:
+def token_confidence(groups: Sequence[Group], tools: ProducerTools, top: int = 20) -> Found:
     """Minus the mean log-probability of the likeliest tokens at each action token, in a list for each step: the text
     between blank lines (SCOPE, arXiv 2512.15146, section 3.1; its engine gives at most 20 candidates a token).
 
@@ -21,7 +21,7 @@ def token_confidence(groups: Sequence[Group], instruments: Instruments, top: int
         top: number of likeliest tokens.
     """
     check_count("top", top, 1)
-    tokens_until = instruments.language.renderer.tokens_until
+    tokens_until = tools.language.renderer.tokens_until
 
     def split_steps(trajectory: Trajectory, confidence: list[float]) -> list[list[float]]:
         steps, start = [], 0
@@ -36,7 +36,7 @@ def token_confidence(groups: Sequence[Group], instruments: Instruments, top: int
         return [step for step in steps if step]
 
     rows = []
-    for logps, trajectory in zip(_likeliest(groups, instruments, top), valid_of(groups), strict=True):
+    for logps, trajectory in zip(_likeliest(groups, tools, top), valid_of(groups), strict=True):
         rows.append({"token_confidence": split_steps(trajectory, (-logps.mean(-1)).tolist())})
     return place_rows(groups, rows)
 
@@ -51,11 +51,11 @@ def step_ends(text: str) -> list[int]:
 
 
 @produces("least_confidence", "min_margin")
-def mean_confidence(groups: Sequence[Group], instruments: Instruments) -> Found:
+def mean_confidence(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Mean over the action tokens of 1 minus the probability of the likeliest token, and of the gap between the two
     likeliest (level scores of PLR, arXiv 2010.03934, table 1); 0 and 1 without a token."""
     rows = []
-    for logps in _likeliest(groups, instruments, 2):
+    for logps in _likeliest(groups, tools, 2):
         best = logps.exp()
         sure = len(best) == 0
         least = 0.0 if sure else float(1 - best[:, 0].mean())
@@ -64,13 +64,13 @@ def mean_confidence(groups: Sequence[Group], instruments: Instruments) -> Found:
     return place_rows(groups, rows)
 
 
-def _likeliest(groups: Sequence[Group], instruments: Instruments, count: int) -> list[Tensor]:
+def _likeliest(groups: Sequence[Group], tools: ProducerTools, count: int) -> list[Tensor]:
     """Log-probabilities of the likeliest tokens at each action token of each valid trajectory, [T, k]."""
     found: list[Tensor] = []
     for group in groups:  # one at a time, as the hidden states of all would take much memory
-        batch, outputs = instruments.score([group], hidden=True)
+        batch, outputs = tools.score([group], hidden=True)
         if outputs.hidden is not None:
             states = split_actions(batch, outputs.hidden)
-            model = instruments.language.model
-            found += [instruments.forward.likeliest_logps(model, state, count) for state in states]
+            model = tools.language.model
+            found += [tools.forward.likeliest_logps(model, state, count) for state in states]
     return found

@@ -14,10 +14,10 @@ from ....checks import check_count
 from ....rewards.terms.prefixes import PrefixProbe
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..rollouts.environments import begin, snapshot
-from ..rollouts.player import Player
-from ..rollouts.starts import Insert, Moment, RolloutTask, Start
-from .instruments import Found, Instruments, produces
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import Insert, Moment, RolloutTask, Start
 from .judgements import for_each_valid
+from .producer import Found, ProducerTools, produces
 
 
 @produces("prefix_values")
@@ -46,8 +46,8 @@ class PrefixValues:
         check_count("samples", self.samples, 1)
         self._probe = PrefixProbe(min_segment=self.min_segment, max_segments=self.max_segments)
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
-        player = instruments.player
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
+        player = tools.player
 
         def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
             starts = [self._starts(trajectory, player) for trajectory in trajectories]
@@ -67,7 +67,7 @@ class PrefixValues:
         known = [end.success for end in ends if end.valid]
         return sum(known) / len(known) if known else float("nan")
 
-    def _starts(self, trajectory: Trajectory, player: Player) -> list[Start]:
+    def _starts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[Start]:
         """Return a start for each prefix but the whole episode."""
         task = RolloutTask(trajectory.params, trajectory.seed, 1)
         options = {"temperature": self.temperature, "role": "probe"}
@@ -82,7 +82,7 @@ class PrefixValues:
         return starts
 
 
-def replay_moments(trajectory: Trajectory, player: Player) -> list[Moment]:
+def replay_moments(trajectory: Trajectory, player: EpisodePlayer) -> list[Moment]:
     """Return the moments before each turn, found by replaying the episode's actions in an environment."""
     env = player.environments.take()
     observation, info = begin(env, trajectory.seed, trajectory.params)
@@ -95,13 +95,13 @@ def replay_moments(trajectory: Trajectory, player: Player) -> list[Moment]:
 
 
 @produces("step_scores", needs=["prefix_values"])
-def step_scores(groups: Sequence[Group], instruments: Instruments) -> Found:
+def step_scores(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Chance of success after each step (Math-Shepherd, arXiv 2312.08935, soft estimation)."""
     return [[{"step_scores": list(_after_steps(t))} for t in group.trajectories] for group in groups]
 
 
 @produces("step_labels", needs=["prefix_values"])
-def step_labels(groups: Sequence[Group], instruments: Instruments) -> Found:
+def step_labels(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Labels of steps: in a success, True if success is possible after the step; in a failure, True if it leads to the
     wrong answer, that is, if most episodes fail after it (Math-Shepherd's hard estimation, for TP-GRPO 2507.23317)."""
     return [

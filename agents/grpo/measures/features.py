@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from ....checks import check_choice
-from ..batch.trajectory import Group, Origin, Trajectory
-from .instruments import Found, Instruments, conversation, place_rows, produces
+from ..batch.trajectory import Group, Origin
 from .likelihoods import reference_ids, valid_of
+from .producer import Found, ProducerTools, conversation, place_rows, produces
 
 _MODELS = ("policy", "reference")
 
@@ -25,23 +25,23 @@ class _Features:
 
     needs: frozenset[str] = frozenset()
 
-    def states(self, rows: Sequence[tuple[Sequence[int], int]], instruments: Instruments) -> list[torch.Tensor | None]:
+    def states(self, rows: Sequence[tuple[Sequence[int], int]], tools: ProducerTools) -> list[torch.Tensor | None]:
         """The hidden states at the tokens of each row of ids from a place on, [L, H]; None where it does not fit."""
-        model: Any = instruments.reference if self.model == "reference" else None
+        model: Any = tools.reference if self.model == "reference" else None
         # The state at a token is the one that predicts the next, so that one token more is scored.
         contexts = [ids[: start + 1] for ids, start in rows]
         texts = [(*ids[start + 1 :], ids[0]) for ids, start in rows]
-        scored = instruments.score_texts(contexts, texts, model, hidden=True)
+        scored = tools.score_texts(contexts, texts, model, hidden=True)
         return [None if text is None else text.hidden for text in scored]
 
-    def answers(self, groups: Sequence[Group], instruments: Instruments) -> list[torch.Tensor | None]:
+    def answers(self, groups: Sequence[Group], tools: ProducerTools) -> list[torch.Tensor | None]:
         """Return the states at the action tokens of each valid trajectory since the last restart of its context."""
         rows, acted = [], []
         for ids, action in map(conversation, valid_of(groups)):
             start = action.index(True) if True in action else len(ids)
             rows.append((ids, min(start, len(ids) - 1)))
             acted.append(action[rows[-1][1] :])
-        states = self.states(rows, instruments)
+        states = self.states(rows, tools)
         return [None if found is None else found[torch.tensor(mask)] for found, mask in zip(states, acted, strict=True)]
 
 
@@ -53,8 +53,8 @@ class AnswerFeatures(_Features):
         model: "policy" or "reference", whose hidden states they are.
     """
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
-        rows = ({"features": _mean_state(found)} for found in self.answers(groups, instruments))
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
+        rows = ({"features": _mean_state(found)} for found in self.answers(groups, tools))
         return place_rows(groups, rows)
 
 
@@ -66,8 +66,8 @@ class ReferenceFeatures(_Features):
         model: see `AnswerFeatures`.
     """
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
-        rows = ({"reference_features": _mean_state(found)} for found in _reference_states(self, groups, instruments))
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
+        rows = ({"reference_features": _mean_state(found)} for found in _reference_states(self, groups, tools))
         return place_rows(groups, rows)
 
 
@@ -79,35 +79,29 @@ class TokenFeatures(_Features):
         model: see `AnswerFeatures`.
     """
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
         last = [len(trajectory.turns[-1].act_ids) for trajectory in valid_of(groups)]
-        answers = self.answers(groups, instruments)
+        answers = self.answers(groups, tools)
         rows = [
             {
                 "token_features": _rows_of(None if own is None else own[-n:]),
                 "reference_token_features": _rows_of(theirs),
             }
-            for own, n, theirs in zip(answers, last, _reference_states(self, groups, instruments), strict=True)
+            for own, n, theirs in zip(answers, last, _reference_states(self, groups, tools), strict=True)
         ]
         return place_rows(groups, rows)
 
 
-def _reference_states(
-    producer: _Features, groups: Sequence[Group], instruments: Instruments
-) -> list[torch.Tensor | None]:
+def _reference_states(producer: _Features, groups: Sequence[Group], tools: ProducerTools) -> list[torch.Tensor | None]:
     """Return the states at the tokens of each valid trajectory's reference answer after the last observation."""
     rows, places = [], []
-    for trajectory, ids in zip(valid_of(groups), reference_ids(groups, instruments), strict=True):
-        before = _before_last_action(trajectory)
+    for trajectory, ids in zip(valid_of(groups), reference_ids(groups, tools), strict=True):
+        conversed, _ = conversation(trajectory)
+        before = conversed[: len(conversed) - len(trajectory.turns[-1].act_ids)]
         places.append(bool(ids))
         rows.append(([*before, *ids], len(before) if ids else len(before) - 1))
-    states = producer.states(rows, instruments)
+    states = producer.states(rows, tools)
     return [found if known else None for found, known in zip(states, places, strict=True)]
-
-
-def _before_last_action(trajectory: Trajectory) -> list[int]:
-    ids, _ = conversation(trajectory)
-    return ids[: len(ids) - len(trajectory.turns[-1].act_ids)]
 
 
 def _mean_state(states: torch.Tensor | None) -> list[float] | None:
@@ -119,17 +113,17 @@ def _rows_of(states: torch.Tensor | None) -> np.ndarray | None:
 
 
 @produces("gradient_features")
-def gradient_features(groups: Sequence[Group], instruments: Instruments) -> Found:
+def gradient_features(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Gradient of the answer's log-probability, in the hidden states that predict its tokens, summed over the tokens
     that the policy sampled (G2RL, arXiv 2512.15687): W'(onehot - probability) for output weights W."""
     rows = []
     for group in groups:  # one at a time, as the hidden states of all would take much memory
-        batch, outputs = instruments.score([group], hidden=True)
+        batch, outputs = tools.score([group], hidden=True)
         sampled = batch.written_by(Origin.POLICY)
         total = torch.zeros(batch.episodes, 0 if outputs.hidden is None else outputs.hidden.shape[1])
         if outputs.hidden is not None:
-            model, states = instruments.language.model, outputs.hidden[sampled]
-            slopes = instruments.forward.logp_slopes(model, states, batch.ids[sampled])
+            model, states = tools.language.model, outputs.hidden[sampled]
+            slopes = tools.forward.logp_slopes(model, states, batch.ids[sampled])
             total = total.double().index_add_(0, batch.episode_of[sampled], slopes.double())
         rows += [{"gradient_features": row} for row in total.tolist()]
     return place_rows(groups, rows)

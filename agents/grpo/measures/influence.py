@@ -46,10 +46,12 @@ def gradient_products(
     for row, name in enumerate(names):
         alone = [replace(g, trajectories=tuple(_reward_alone(t, name) for t in g.trajectories)) for g in known]
         weighted = weigh(alone)
+        loss = copy.copy(weighted.loss)
+        loss.regularisers = []
         with _only(model, weights):
-            accumulate_gradients(model, replace(weighted, loss=_without_penalties(weighted)), forward)
-            flat = [_flatten(weight) for weight in weights]
-        gradients[row] = torch.cat(flat).numpy()
+            accumulate_gradients(model, replace(weighted, loss=loss), forward)
+            slopes = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights]
+            gradients[row] = torch.cat([slope.detach().double().cpu().flatten() for slope in slopes]).numpy()
     return gradients @ gradients.T
 
 
@@ -58,12 +60,6 @@ def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:
     rewards: Mapping[str, float] = trajectory.extras["objective_rewards"]
     turns = tuple(replace(turn, shaping=0.0, spans=()) for turn in trajectory.turns)
     return replace(trajectory, turns=turns, shaping={name: rewards[name]}, replaced=True, stepwise=False)
-
-
-def _without_penalties(weighted: WeightedBatch) -> Any:
-    loss = copy.copy(weighted.loss)
-    loss.regularisers = []
-    return loss
 
 
 @contextmanager
@@ -80,8 +76,3 @@ def _only(model: Any, weights: Sequence[Tensor]) -> Iterator[None]:
             weight.requires_grad_(True)
         for weight in weights:
             weight.grad = None
-
-
-def _flatten(weight: Tensor) -> Tensor:
-    gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
-    return gradient.detach().double().cpu().flatten()

@@ -17,7 +17,7 @@ from ....rewards import Episode
 from ....rewards.judges.judge import as_judge
 from ....rewards.terms.step_scores import blank_spans, equal_spans
 from ..batch.trajectory import Group, Trajectory
-from .instruments import Found, Instruments, produces
+from .producer import Found, ProducerTools, produces
 
 POLICY = "policy"
 
@@ -32,7 +32,7 @@ QUESTIONS = {
 JudgeLike = str | Mapping[str, Any]
 
 
-def policy_scores(texts: Sequence[str], question: str | Sequence[str], instruments: Instruments) -> list[float | None]:
+def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: ProducerTools) -> list[float | None]:
     """Return the policy's probability of "yes" rather than "no" to a question about each text; None if the context has
     no room for even the end of the text. ``question`` is one for all texts or one for each.
 
@@ -40,11 +40,11 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], instrumen
     and P(True) (arXiv 2207.05221). Whole words would favour the shorter one: a character-level model finds "no"
     likelier than "yes" after any text.
     """
-    player = instruments.player
+    player = tools.player
     questions = [question] * len(texts) if isinstance(question, str) else question
     yes, no = (player.renderer.action_ids(word)[:-1] for word in ("yes", "no"))
     compared = 1 + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(yes, no)))
-    contexts = [_fit_context(text, asked, compared, instruments) for text, asked in zip(texts, questions, strict=True)]
+    contexts = [_fit_context(text, asked, compared, tools) for text, asked in zip(texts, questions, strict=True)]
     known = [context for context in contexts if context is not None]
     options = [yes[:compared], no[:compared]] * len(known)
     logps = player.log_likelihoods([c for c in known for _ in range(2)], options)
@@ -52,9 +52,9 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], instrumen
     return [None if context is None else 1 / (1 + math.exp(min(700.0, next(excess)))) for context in contexts]
 
 
-def _fit_context(text: str, question: str, answer: int, instruments: Instruments) -> tuple[int, ...] | None:
+def _fit_context(text: str, question: str, answer: int, tools: ProducerTools) -> tuple[int, ...] | None:
     """Return the ids of the text and the question; the beginning of a text that does not fit is cut off."""
-    player = instruments.player
+    player = tools.player
     while True:
         ids = player.renderer.observation(f"{text}\n{question} Answer yes or no.", first=True)
         if len(ids) + answer <= player.limits.context:
@@ -65,11 +65,11 @@ def _fit_context(text: str, question: str, answer: int, instruments: Instruments
 
 
 def judge_responses(
-    judge: JudgeLike, question: str, pairs: Sequence[tuple[str, str]], instruments: Instruments
+    judge: JudgeLike, question: str, pairs: Sequence[tuple[str, str]], tools: ProducerTools
 ) -> list[float | None]:
     """Score each (prompt, response); None where the judge failed."""
     if judge == POLICY:
-        return policy_scores([f"{prompt}\n{response}" for prompt, response in pairs], question, instruments)
+        return policy_scores([f"{prompt}\n{response}" for prompt, response in pairs], question, tools)
     made = as_judge(judge)
     calls = [lambda p=prompt, r=response: made.score(question, p, [r]) for prompt, response in pairs]
     return [answer.scores[0] if answer.valid else None for answer in made.gather(calls)]
@@ -87,13 +87,13 @@ def for_each_valid(
 def _register(name: str, asked: str) -> None:
     @produces(name)
     def judge_episodes(
-        groups: Sequence[Group], instruments: Instruments, judge: Any = POLICY, question: str = asked
+        groups: Sequence[Group], tools: ProducerTools, judge: Any = POLICY, question: str = asked
     ) -> Found:
         """Score of the response by a judge: the policy by default, a registered judge by name, or data."""
 
         def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
             pairs = [(t.episode.prompt, t.episode.response) for t in trajectories]
-            return [{name: score} for score in judge_responses(judge, question, pairs, instruments)]
+            return [{name: score} for score in judge_responses(judge, question, pairs, tools)]
 
         return for_each_valid(groups, measure)
 
@@ -103,7 +103,7 @@ for _name, _question in QUESTIONS.items():
 
 
 @produces("mark", needs=["judge_score"])
-def marks(groups: Sequence[Group], instruments: Instruments) -> Found:
+def marks(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Marks 1 to 3 of the response (CoMAS, arXiv 2510.08529): thirds of the judge's score."""
 
     def mark(trajectory: Trajectory) -> int | None:
@@ -116,7 +116,7 @@ def marks(groups: Sequence[Group], instruments: Instruments) -> Found:
 @produces("atom_scores")
 def atom_scores(
     groups: Sequence[Group],
-    instruments: Instruments,
+    tools: ProducerTools,
     judge: Any = POLICY,
     question: str = "Is the last of these thoughts right and useful?",
     most: int = 16,
@@ -129,27 +129,25 @@ def atom_scores(
     check_count("most", most, 1)
 
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
-        cuts = [_sentence_ends(t.episode.response)[: most - 1] for t in trajectories]
-        ends = [[*cut, len(t.episode.response)] for cut, t in zip(cuts, trajectories, strict=True)]
+        ends = []
+        for text in (t.episode.response for t in trajectories):
+            sentences = [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
+            ends.append([*sentences[: most - 1], len(text)])
         pairs = [
             (t.episode.prompt, t.episode.response[:end])
             for t, several in zip(trajectories, ends, strict=True)
             for end in several
         ]
-        rest = iter(judge_responses(judge, question, pairs, instruments))
+        rest = iter(judge_responses(judge, question, pairs, tools))
         return [{"atom_scores": [next(rest) for _ in several]} for several in ends]
 
     return for_each_valid(groups, measure)
 
 
-def _sentence_ends(text: str) -> list[int]:
-    return [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
-
-
 @produces("coalition_values")
 def coalition_values(
     groups: Sequence[Group],
-    instruments: Instruments,
+    tools: ProducerTools,
     judge: Any = POLICY,
     question: str = "Is the answer right?",
     spans: int = 4,
@@ -167,7 +165,7 @@ def coalition_values(
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
         texts = [_coalitions(t.episode, spans, most) for t in trajectories]
         pairs = [(t.episode.prompt, text) for t, several in zip(trajectories, texts) for text in several]
-        rest = iter(judge_responses(judge, question, pairs, instruments))
+        rest = iter(judge_responses(judge, question, pairs, tools))
         found = [[next(rest) for _ in several] for several in texts]
         unknown = [math.nan]
         return [{"coalition_values": unknown if not row or None in row else row} for row in found]

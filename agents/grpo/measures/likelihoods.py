@@ -10,16 +10,16 @@ import torch
 from ....checks import check_count
 from ....rewards.terms.likelihood import NEGATIVE, POSITIVE, QUERY, mask_copies
 from ..batch.trajectory import Group, Origin, Trajectory
-from .instruments import Found, Instruments, ScoredText, conversation, place_rows, produces, split_actions
+from .producer import Found, ProducerTools, ScoredText, conversation, place_rows, produces, split_actions
 
 
 @produces("logps_without_prompt")
-def logps_without_prompt(groups: Sequence[Group], instruments: Instruments) -> Found:
+def logps_without_prompt(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Log-probabilities of the action tokens where the task's prompt is empty, at the sampling temperature, as
     ``Turn.logps`` are; 0 at tokens that the policy did not sample."""
-    blank = instruments.encode_blank()
+    blank = tools.encode_blank()
     blind = [replace(g, trajectories=tuple(_replace_prompt(t, blank) for t in g.trajectories)) for g in groups]
-    batch, outputs = instruments.score(blind)
+    batch, outputs = tools.score(blind)
     logp = torch.where(batch.written_by(Origin.POLICY, Origin.COPY), outputs.logp, 0.0)
     return place_rows(groups, ({"logps_without_prompt": row.tolist()} for row in split_actions(batch, logp)))
 
@@ -35,7 +35,7 @@ def _replace_prompt(trajectory: Trajectory, ids: tuple[int, ...]) -> Trajectory:
 @produces("positive_logps", "negative_logps")
 def followup_logps(
     groups: Sequence[Group],
-    instruments: Instruments,
+    tools: ProducerTools,
     positive: Sequence[str] = POSITIVE,
     negative: Sequence[str] = NEGATIVE,
     separator: str = "\n\n",
@@ -47,10 +47,10 @@ def followup_logps(
         positive, negative: the follow-ups.
         separator: between the answer and a follow-up.
     """
-    texts = [instruments.encode(text) for text in (*positive, *negative)]
-    between = instruments.encode(separator)
-    contexts = [(*instruments.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
-    scored = instruments.score_texts(
+    texts = [tools.encode(text) for text in (*positive, *negative)]
+    between = tools.encode(separator)
+    contexts = [(*tools.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
+    scored = tools.score_texts(
         [context for context in contexts for _ in texts], [text for _ in contexts for text in texts]
     )
     means = [float("nan") if text is None else float(text.logps.mean()) for text in scored]
@@ -60,7 +60,7 @@ def followup_logps(
 
 
 @produces("echo_logps", "echo_run")
-def echo_logps(groups: Sequence[Group], instruments: Instruments, query: str = QUERY, run: int = 4) -> Found:
+def echo_logps(groups: Sequence[Group], tools: ProducerTools, query: str = QUERY, run: int = 4) -> Found:
     """Log-probabilities, at temperature 1, of the prompt's tokens given the answer, from which copies of the prompt are
     removed, and a question about it (PromptEcho).
 
@@ -71,25 +71,25 @@ def echo_logps(groups: Sequence[Group], instruments: Instruments, query: str = Q
     check_count("run", run, low=1, unit="words")
     episodes = [trajectory.episode for trajectory in valid_of(groups)]
     seen = [mask_copies(episode.response, episode.prompt, run) for episode in episodes]
-    contexts = [instruments.language.renderer.observation(f"{text}\n\n{query}", first=True) for text in seen]
-    scored = instruments.score_texts(contexts, [instruments.encode(episode.prompt) for episode in episodes])
+    contexts = [tools.language.renderer.observation(f"{text}\n\n{query}", first=True) for text in seen]
+    scored = tools.score_texts(contexts, [tools.encode(episode.prompt) for episode in episodes])
     return place_rows(groups, ({"echo_logps": list_logps(text) or [], "echo_run": run} for text in scored))
 
 
 @produces("thought_logps", needs=("reference",))
-def thought_logps(groups: Sequence[Group], instruments: Instruments) -> Found:
+def thought_logps(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Log-probabilities, at temperature 1, of the reference answer after the conversation, whose actions are the
     thought (RLP, arXiv 2510.01265, eq. 2); None where the reference is no text."""
-    between = instruments.encode("\n")
-    contexts = [(*instruments.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
-    scored = instruments.score_texts(contexts, reference_ids(groups, instruments))
+    between = tools.encode("\n")
+    contexts = [(*tools.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
+    scored = tools.score_texts(contexts, reference_ids(groups, tools))
     return place_rows(groups, ({"thought_logps": list_logps(text)} for text in scored))
 
 
-def reference_ids(groups: Sequence[Group], instruments: Instruments) -> list[tuple[int, ...]]:
+def reference_ids(groups: Sequence[Group], tools: ProducerTools) -> list[tuple[int, ...]]:
     """Return the ids of each valid trajectory's reference answer; () where it is no text."""
     references = [trajectory.episode.extras.get("reference") for trajectory in valid_of(groups)]
-    return [instruments.encode(text) if isinstance(text, str) else () for text in references]
+    return [tools.encode(text) if isinstance(text, str) else () for text in references]
 
 
 def list_logps(scored: ScoredText | None) -> list[float] | None:

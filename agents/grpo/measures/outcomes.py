@@ -1,9 +1,13 @@
-"""Measures that follow from the outcome of an episode and the limits in force."""
+"""Measures of the episodes alone: outcomes, limits, answers and sampled tokens; no model is asked."""
 
 from __future__ import annotations
 
-from ..batch.trajectory import Trajectory
-from .instruments import measure_of
+import math
+from collections.abc import Sequence
+
+from ..batch.trajectory import Group, Origin, Trajectory
+from ..components.credit.peers import answer_dispersion
+from .producer import Found, ProducerTools, measure_of, produces
 
 
 @measure_of("objective")
@@ -22,3 +26,27 @@ def progress_as_dense_reward(trajectory: Trajectory) -> float:
 def budget_of_tokens(trajectory: Trajectory) -> float:
     """The length that was asked for: the limit on action tokens in force, as a teacher may set it."""
     return float(trajectory.max_tokens)
+
+
+@measure_of("policy_entropy")
+def sampled_entropy(trajectory: Trajectory) -> float:
+    """Mean negative log-probability, nats, of the tokens that the policy sampled: unbiased for its entropy."""
+    logps = [
+        logp
+        for turn in trajectory.turns
+        for logp, origin in zip(turn.logps, turn.token_origins)
+        if origin == Origin.POLICY
+    ]
+    return -math.fsum(logps) / len(logps) if logps else 0.0
+
+
+@produces("answer_dispersion")
+def dispersion_of_groups(groups: Sequence[Group], tools: ProducerTools, choices: int | None = None) -> Found:
+    """Dispersion of the answers of each group, the same number for all its episodes (see
+    `components.credit.peers.answer_dispersion`).
+
+    Args:
+        choices: number of answers that a task admits; None uses the task's number.
+    """
+    found = [{"answer_dispersion": answer_dispersion(group.valid, choices)} for group in groups]
+    return [[value] * len(group.trajectories) for group, value in zip(groups, found, strict=True)]

@@ -12,8 +12,8 @@ from ....rewards.models.ngram_encoder import NgramEncoder
 from ....rewards.models.preferences import preference_pairs
 from ....rewards.models.reward_model import RewardModel
 from ..batch.trajectory import Group, Trajectory
-from .instruments import Found, Instruments, produces
 from .judgements import for_each_valid
+from .producer import Found, ProducerTools, produces
 
 
 @produces("reward_model_score", "reference_scores")
@@ -38,7 +38,7 @@ class ScoresOfRewardModel:
         else:
             self.model = load_with_torch("RewardModel").load(model)
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
         def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
             episodes = [trajectory.episode for trajectory in trajectories]
             prompts = [episode.prompt for episode in episodes]

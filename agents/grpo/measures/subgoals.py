@@ -22,14 +22,14 @@ from ....rewards.judges.subgoals import (
 from ...agent import Agent, make
 from ...lookup import find_agent
 from ..batch.trajectory import Group, Trajectory
-from .instruments import Found, Instruments, produces
 from .judgements import POLICY, for_each_valid, policy_scores
+from .producer import Found, ProducerTools, produces
 
 
 @produces("achieved")
 def judge_subgoals(
     groups: Sequence[Group],
-    instruments: Instruments,
+    tools: ProducerTools,
     subgoals: Sequence[str] | None = None,
     author: Any = POLICY,
     judge: Any = POLICY,
@@ -61,7 +61,7 @@ def judge_subgoals(
     def policy_judge(transitions: Sequence[Transition]) -> list[bool | None]:
         texts = ["\n".join(describe_step(episode, t)) for _, episode, t in transitions]
         questions = [question.replace("{subgoal}", name) for name, _, _ in transitions]
-        scores = policy_scores(texts, questions, instruments)
+        scores = policy_scores(texts, questions, tools)
         return [None if score is None else score >= threshold for score in scores]
 
     asked = policy_judge if judge == POLICY else SubgoalJudge(judge, question, threshold).judge_all
@@ -69,7 +69,7 @@ def judge_subgoals(
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
         episodes = [trajectory.episode for trajectory in trajectories]
         if subgoals is None:
-            named = name_subgoals([episode.prompt for episode in episodes], author, most, instruments)
+            named = name_subgoals([episode.prompt for episode in episodes], author, most, tools)
         else:
             named = [list(subgoals)] * len(episodes)
         known = [n for n, names in enumerate(named) if names is not None]
@@ -80,7 +80,7 @@ def judge_subgoals(
     return for_each_valid(groups, measure)
 
 
-def name_subgoals(tasks: Sequence[str], author: Any, most: int, instruments: Instruments) -> list[list[str] | None]:
+def name_subgoals(tasks: Sequence[str], author: Any, most: int, tools: ProducerTools) -> list[list[str] | None]:
     """Let an author name the subgoals of each task, equal tasks once; None where it failed.
 
     Args:
@@ -91,7 +91,7 @@ def name_subgoals(tasks: Sequence[str], author: Any, most: int, instruments: Ins
     questions = [DECOMPOSITION.format(most=most, task=task) for task in distinct]
     texts: list[str | None]
     if author == POLICY:
-        texts = [None if turn is None else turn.action for turn in instruments.player.ask(questions)]
+        texts = [None if turn is None else turn.action for turn in tools.player.ask(questions)]
     else:
         texts = _write_texts(author, questions)
     named = {task: None if text is None else read_subgoals(text, most) for task, text in zip(distinct, texts)}

@@ -11,8 +11,8 @@ import torch
 from ....checks import check_count, check_number
 from ....rewards.embedding import HashedNgrams
 from ..batch.trajectory import Group, Trajectory
-from .instruments import Found, Instruments, place_rows, produces
 from .likelihoods import valid_of
+from .producer import Found, ProducerTools, place_rows, produces
 
 
 @produces("transition_loss")
@@ -48,7 +48,7 @@ class TransitionModel:
         """Restore what `state` returned."""
         self._weights = state["weights"].numpy().copy()
 
-    def __call__(self, groups: Sequence[Group], instruments: Instruments) -> Found:
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
         episodes = [self._transitions(trajectory) for trajectory in valid_of(groups)]
         losses = [float(np.square(y - x @ self._weights).sum(-1).mean()) if len(x) else 0.0 for x, y in episodes]
         for inputs, targets in episodes:

@@ -48,9 +48,8 @@ def dry_run(
         objective.keep(groups)
         tally = Tally()
         batch = with_measurements(collate(groups), objective)
-        parts = [objective.weigh(batch), *(stream.weigh(batch) for stream in objective.streams)]
-        for number, weighted in enumerate(parts):
-            _score(recipe, weighted, tally, f"stream{number}/" if number else "")
+        for number, terms in enumerate((objective.rollout_terms, *objective.streams)):
+            _score(recipe, terms.weigh(batch), tally, f"stream{number}/" if number else "")
         for guard in objective.guards:
             guard(torch.zeros(1) if "after_update" in guard.needs else tally.means())
         _check_batch_factor(recipe, objective, batch)
@@ -66,8 +65,10 @@ def _check_batch_factor(recipe: Recipe, objective: Objective, batch: Batch) -> N
     scaling = [name for part in recipe.shaping if (name := _find_batch_factor(rewards.build(part.data())))]
     if not scaling:
         return
-    one = objective.weigh(batch).advantage
-    two = objective.weigh(replace(batch, outcome=2 * batch.outcome, turn_reward=2 * batch.turn_reward)).advantage
+    one = objective.rollout_terms.weigh(batch).advantage
+    two = objective.rollout_terms.weigh(
+        replace(batch, outcome=2 * batch.outcome, turn_reward=2 * batch.turn_reward)
+    ).advantage
     if torch.allclose(one, two, rtol=0.01, atol=1e-6):
         scales = " and ".join(sorted({term.scale.name for term in recipe.credit}))
         raise InputError(
@@ -113,13 +114,13 @@ _MADE_BY = {
 
 def _learns_from_single_episodes(objective: Objective) -> bool:
     """Return True if groups of one episode can have a gradient apart from penalties."""
-    recipe, needs = objective.recipe, objective.loss.needs
+    recipe, loss = objective.recipe, objective.rollout_terms.loss
     if recipe.streams or recipe.auxiliaries or (recipe.rollout.name, recipe.replay.name) != ("independent", "none"):
         return True
-    if "logp_teacher" in needs or objective.loss.surrogate.needs & {"every_row", "batch"}:
+    if "logp_teacher" in loss.needs or loss.surrogate.needs & {"every_row", "batch"}:
         return True
     batch = with_measurements(collate([synthetic_group(number, 1) for number in range(4)]), objective)
-    return bool((objective.weigh(batch).advantage != 0).any())
+    return bool((objective.rollout_terms.weigh(batch).advantage != 0).any())
 
 
 def synthetic_group(number: int, samples: int) -> Group:

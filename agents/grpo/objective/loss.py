@@ -1,4 +1,4 @@
-"""The loss over scored tokens and the accumulation of its gradient.
+"""The loss over scored tokens and the accumulation of its gradient: `WeightedBatch` -> `Scored` -> loss.
 
 A loss without relations between episodes is computed micro-batch by micro-batch. A loss that relates episodes, or takes
 statistics over the batch, is evaluated once on the log-probabilities of the whole batch; its derivatives with respect
@@ -90,6 +90,17 @@ class WeightedBatch:
     live_anchor: bool = False
     episodes_at_reference: Sequence[int] = ()
 
+    @property
+    def has_signal(self) -> bool:
+        """True if there is more to learn from than penalties: an advantage at a trained token, returns that differ
+        within a group whose episodes the loss compares, or a model to distil from.
+        """
+        if "logp_teacher" in self.loss.needs:
+            return bool(self.episodes)
+        if ((self.weight != 0) & (self.advantage != 0)).any():
+            return True
+        return bool(self.episodes) and any(group.has_variance for group in self.batch.group_list)
+
 
 def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:
     """Gather all that the loss reads of the tokens at ``place`` [A] of a batch.
@@ -155,8 +166,8 @@ def accumulate_gradients(
     if loss.coupled and wanted:
         return _accumulate_coupled(model, weighted, forward, reference, wanted)
     device = forward.device(model)
-    there = _send(weighted, device)
-    top_ids = there.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None
+    batch, weighted = weighted.batch, _send(weighted, device)
+    top_ids = weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None
 
     def compute(micro: MicroBatch) -> tuple[Tensor | None, Tally]:
         micro = micro.to(device)
@@ -165,13 +176,13 @@ def accumulate_gradients(
         )
         if not len(micro.scored):  # a pass for the sake of other processes
             return outputs.logp.sum(), Tally()
-        scored = make_scored(there, micro.scored, micro.episode, micro.episodes, outputs)
-        part = Tally()
-        value = loss(scored, part)
-        add_loss_statistics(part, scored, value)
+        scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
+        tally = Tally()
+        value = loss(scored, tally)
+        add_loss_statistics(tally, scored, value)
         if value.requires_grad:
-            return value, part
-        return ((outputs.logp * 0.0).sum() if forward.together else None), part
+            return value, tally
+        return ((outputs.logp * 0.0).sum() if forward.together else None), tally
 
     memories = [(part, copy.deepcopy(state)) for part in loss.parts if (state := part.state_dict())]
 
@@ -179,27 +190,25 @@ def accumulate_gradients(
         for part, state in memories:
             part.load_state_dict(copy.deepcopy(state))
 
-    tally = Tally()
-    for part in forward.run(
-        weighted.batch, wanted, compute, weights=model.parameters(), reset=reset if memories else None
-    ):
-        tally.append(part)
-    return tally
+    total = Tally()
+    for tally in forward.run(batch, wanted, compute, weights=model.parameters(), reset=reset if memories else None):
+        total.append(tally)
+    return total
 
 
 def _send(weighted: WeightedBatch, device: torch.device) -> WeightedBatch:
-    """The batch with what `make_scored` reads of it on a device, so that no micro-batch has to fetch its part."""
+    """Send all that `make_scored` reads to a device, once for all micro-batches."""
     if device.type == "cpu":
         return weighted
     batch = weighted.batch
     names = ("logp_mu", "logp_old", "origin", "turn_of", "group_of", "outcome", "logp_ref", "logp_teacher")
     moved = {name: send(value, device) for name in names if (value := getattr(batch, name)) is not None}
     extra = {name: send(batch.extra[name], device) for name in ("top_ids", "top_logp") if name in batch.extra}
-    there = replace(batch, **moved, extra=extra)
-    there.__dict__["kl_scale"] = None if batch.kl_scale is None else send(batch.kl_scale, device)  # of the episodes
-    return replace(
-        weighted, batch=there, advantage=send(weighted.advantage, device), weight=send(weighted.weight, device)
-    )
+    sent = replace(batch, **moved, extra=extra)
+    # A cached property, which would be worked out again from the episodes.
+    sent.__dict__["kl_scale"] = None if batch.kl_scale is None else send(batch.kl_scale, device)
+    advantage, weight = send(weighted.advantage, device), send(weighted.weight, device)
+    return replace(weighted, batch=sent, advantage=advantage, weight=weight)
 
 
 def _accumulate_coupled(
@@ -209,7 +218,8 @@ def _accumulate_coupled(
     top_ids = batch.extra.get("top_ids") if "top_tokens" in needs else None
     measured = forward.measure(model, batch, reference=reference, top_ids=top_ids)
     place = batch.action.nonzero()[:, 0]
-    leaf = Outputs(
+    # Leaves of the graph: the loss is differentiated with respect to them, not to the weights.
+    outputs = Outputs(
         measured.logp[place].requires_grad_(),
         measured.entropy[place].requires_grad_("entropy_grad" in needs),
         None if measured.kl_ref is None else measured.kl_ref[place].requires_grad_(),
@@ -217,18 +227,16 @@ def _accumulate_coupled(
     )
     tally = Tally()
     everyone = torch.arange(batch.episodes)
-    scored = make_scored(weighted, place, batch.episode_of[place], everyone, leaf)
+    scored = make_scored(weighted, place, batch.episode_of[place], everyone, outputs)
     value = weighted.loss(scored, tally)
-    outputs = ("logp", "entropy", "kl_ref", "logp_top")
-    inputs = {name: x for name in outputs if (x := getattr(leaf, name)) is not None}
-    inputs = {name: x for name, x in inputs.items() if x.requires_grad}
+    names = ("logp", "entropy", "kl_ref", "logp_top")
+    inputs = {name: x for name in names if (x := getattr(outputs, name)) is not None and x.requires_grad}
     slopes = torch.autograd.grad(value, list(inputs.values()), allow_unused=True) if value.requires_grad else ()
     coefficients: dict[str, Tensor] = {}
     for name, slope in zip(inputs, slopes, strict=False):
         if slope is not None:
             coefficients[name] = slope.new_zeros(len(batch.ids), *slope.shape[1:]).index_copy_(0, place, slope)
-    none = measured.logp.new_zeros(len(batch.ids))
-    coefficients.setdefault("logp", none)
+    coefficients.setdefault("logp", measured.logp.new_zeros(len(batch.ids)))
     forward.backward(model, batch, **coefficients, reference=reference, top_ids=top_ids, episodes=wanted)
     add_loss_statistics(tally, scored, value)
     return tally

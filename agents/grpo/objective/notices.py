@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from ....rewards import REWARDS
 from ...engines.engine import ENGINES
@@ -155,16 +155,15 @@ def _arrays(stage: Stage, part: Component) -> frozenset[str]:
 
 def _name_ratio_parts(recipe: Recipe, *stages: Stage) -> str:
     """Name the parts of the loss that act only through ratios or bound them: stages' components and regularisers."""
-    return " and ".join(dict.fromkeys(map(str, _ratio_parts(recipe, stages))))
-
-
-def _ratio_parts(recipe: Recipe, stages: Collection[Stage]) -> Iterator[Component]:
+    found: list[Component] = []
     for stage, part in ((SURROGATES, recipe.surrogate), (CORRECTORS, recipe.corrector)):
         if stage in stages:
-            yield from (inner for inner in _formulas(stage, part) if _compares_policies(stage, inner))
+            found += [inner for inner in _formulas(stage, part) if _compares_policies(stage, inner)]
     for part in recipe.regularisers:
-        if _compares_policies(REGULARISERS, part) and not _other_arrays(REGULARISERS, part):
-            yield part
+        arrays = arrays_of(REGULARISERS[part.name])
+        if _compares_policies(REGULARISERS, part) and not arrays - {"logp_t", "logp_old_t"}:
+            found.append(part)
+    return " and ".join(dict.fromkeys(map(str, found)))
 
 
 def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
@@ -185,7 +184,3 @@ def _compares_policies(stage: Stage, part: Component) -> bool:
         return False
     arrays = _arrays(stage, part)
     return "logp_t" in arrays and bool(arrays & {"logp_old_t", "logp_mu_t"})
-
-
-def _other_arrays(stage: Stage, part: Component) -> frozenset[str]:
-    return arrays_of(stage[part.name]) - {"logp_t", "logp_old_t"}

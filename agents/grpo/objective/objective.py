@@ -1,4 +1,4 @@
-"""The objective of a recipe: resolves and checks its components, shapes and filters groups, and weights batches."""
+"""The objective of a recipe: resolves and checks its components, shapes and filters groups."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from .... import rewards
 from ....errors import InputError, unknown_name
 from ....rewards.attempt import attempt
 from ... import agent_judge  # noqa: F401  (registers the judge "agent")
-from ..batch.batch import Batch
-from ..batch.trajectory import Group, Origin, Trajectory, Turn
+from ..batch.trajectory import Group, Trajectory, Turn
 from ..recipes import Component, Recipe
 from ..recipes.stages import STAGES
-from .binding import Bound, Clock, bind, bind_number, bind_stages
-from .loss import LossTerms, WeightedBatch
-from .parts import CreditTerm, Selection, StreamTerms, trained_episodes
+from .advantages import RolloutTerms, StreamTerms
+from .binding import Bound, Clock, bind, bind_stages
 
 _MEASURED = frozenset(
     {"logp_old", "entropy", "logp_ref", "hidden", "head", "top_tokens", "prompt_logp", "prompt_divergence"}
@@ -35,11 +30,6 @@ _ANCHORS = ("sampler", "policy", "rescored")
 
 TokensUntil = Callable[[Turn, int], int]
 """(turn, characters) -> number of the action's tokens that cover so many characters of its text."""
-
-
-def count_all(turn: Turn, characters: int) -> int:
-    """Take every part of an action for the whole of it."""
-    return len(turn.act_ids)
 
 
 class Objective:
@@ -70,19 +60,18 @@ class Objective:
         self.clock = clock = Clock()
         self.rewards = [rewards.build(part.data()) for part in recipe.shaping]
         _check_learning(self.rewards)
-        self.own = bind_stages("objective", recipe, clock)
-        (self.rollout,), (self.replay,), (self.reference,) = (self.own[x] for x in ("rollout", "replay", "reference"))
-        self.filters, self.adjustments = self.own["filters"], self.own["adjustments"]
-        self.auxiliaries, self.guards = self.own["auxiliaries"], self.own["guards"]
-        self.credit = [CreditTerm(term, clock) for term in recipe.credit]
-        self.selection = Selection(recipe, clock)
-        self.loss = LossTerms(recipe, clock)
+        self.stages = bind_stages("objective", recipe, clock)
+        (self.rollout,) = self.stages["rollout"]
+        (self.replay,) = self.stages["replay"]
+        (self.reference,) = self.stages["reference"]
+        self.filters, self.auxiliaries = self.stages["filters"], self.stages["auxiliaries"]
+        self.guards = self.stages["guards"]
+        self.rollout_terms = RolloutTerms(recipe, self.stages["adjustments"], clock)
         self.streams = [StreamTerms(stream, clock) for stream in recipe.streams]
-        self.share = bind_number(recipe.rollout_share)
         supplied = frozenset(extras)
         used = {name for name in teacher_uses if self._is_producible(name, supplied)}
         self.teacher_producers = self.find_producers("the teacher", {*teacher_needs, *used} - supplied, supplied)
-        self.producers = list(self.own["measures"])
+        self.producers = list(self.stages["measures"])
         played = _RECORDED.union(extras, getattr(self.rollout.target, "provides", ()))
         options = _collect_options(self.rewards)
         for reward in self.rewards:
@@ -93,7 +82,7 @@ class Objective:
     @property
     def asked_measures(self) -> frozenset[str]:
         """Names of the measures from producers that the recipe itself names; these are logged."""
-        return frozenset().union(*(part.target.provides for part in self.own["measures"]))
+        return frozenset().union(*(part.target.provides for part in self.stages["measures"]))
 
     @property
     def engine_needs(self) -> dict[str, frozenset[str]]:
@@ -147,11 +136,11 @@ class Objective:
     def parts(self) -> dict[str, Bound]:
         """Every component under a name that is the same in every process."""
         listed = {
-            **self.own,
+            **self.stages,
             "measures": [*self.producers, *self.teacher_producers],
-            "credit": [part for term in self.credit for part in term.parts],
-            "selection": self.selection.parts,
-            "loss": self.loss.parts,
+            "credit": [part for term in self.rollout_terms.credit for part in term.parts],
+            "selection": self.rollout_terms.selection.parts,
+            "loss": self.rollout_terms.loss.parts,
             "streams": [part for stream in self.streams for part in stream.parts],
         }
         return {f"{stage}/{i}": part for stage, parts in listed.items() for i, part in enumerate(parts)}
@@ -160,12 +149,6 @@ class Objective:
     def needs(self) -> frozenset[str]:
         """Needs of all components together."""
         return frozenset().union(*(part.needs for part in self.parts.values()))
-
-    @property
-    def needs_before(self) -> frozenset[str]:
-        """Measurements that weighting a batch needs."""
-        credit = [part for name, part in self.parts.items() if name.startswith(("credit", "adjustments"))]
-        return frozenset().union(*(part.needs for part in [*credit, *self.selection.parts]))
 
     @property
     def gradient_rewards(self) -> list[rewards.Reward]:
@@ -197,7 +180,7 @@ class Objective:
                 )
         if recipe.anchor not in _ANCHORS:
             raise unknown_name("anchor", recipe.anchor, _ANCHORS)
-        if "anchor" in self.loss.corrector.needs and recipe.anchor != "policy":
+        if "anchor" in self.rollout_terms.loss.corrector.needs and recipe.anchor != "policy":
             raise InputError(
                 f"the corrector {recipe.corrector.name!r} corrects the gap between the sampler and the policy at the "
                 "beginning of the update, which the anchor 'sampler' leaves in the ratio; set the anchor to 'policy'."
@@ -209,18 +192,23 @@ class Objective:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil = count_all) -> list[Group]:
+    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
         """Add the recipe's reward terms to the episodes that have none yet.
 
         Every reward judges an episode once: already judged episodes stay unchanged and do not influence the judgement
         of the others. An invalid verdict makes its trajectory invalid; it is not a reward of 0.
 
         Args:
-            tokens_until: see `TokensUntil`; places rewards of parts of an action.
+            tokens_until: see `TokensUntil`; places rewards of parts of an action, at its end by default.
         """
+        tokens_until = tokens_until or (lambda turn, characters: len(turn.act_ids))
         shaped = [tuple(t for t in group.trajectories if not t.judged) for group in groups]
         for reward in self.rewards:
-            judged = _judge(reward, [[trajectory.episode for trajectory in members] for members in shaped])
+            episodes = [[trajectory.episode for trajectory in members] for members in shaped]
+            judged = attempt(reward.batch, episodes)
+            if isinstance(judged, str):  # The reward as a whole failed.
+                failed = rewards.Verdict(0.0, False, valid=False, feedback=judged)
+                judged = [[failed] * len(members) for members in shaped]
             shaped = [
                 tuple(
                     _add_reward(t, reward, verdict, tokens_until) for t, verdict in zip(members, verdicts, strict=True)
@@ -246,43 +234,6 @@ class Objective:
         for filter_groups in self.filters:
             kept = filter_groups(kept)
         return kept
-
-    # Batches ---------------------------------------------------------------------------------------------------------
-
-    def weigh(self, batch: Batch, *, live_anchor: bool | None = None) -> WeightedBatch:
-        """Compute the advantage and weight of every token of an optimiser batch.
-
-        Args:
-            batch: the batch, with the measurements of `needs_before`.
-            live_anchor: True if the batch is trained before any other update, so that the policy at the beginning of
-                the update need not be measured; by default, if ``logp_old`` was not measured.
-        """
-        advantage = torch.zeros(len(batch.ids), dtype=batch.outcome.dtype)
-        for term in self.credit:
-            advantage = advantage + term.advantage(batch)
-        if any(t.advantage_weight != 1.0 for t in batch.trajectories):
-            asked = [t.advantage_weight for t in batch.trajectories]
-            advantage = advantage * batch.per_token(torch.tensor(asked))
-        for adjust in self.adjustments:
-            advantage = adjust(advantage, batch)
-        advantage = advantage.float()
-        weight = self.share(self.clock) * self.selection.weight(batch, advantage)
-        if live_anchor is None:
-            live_anchor = batch.logp_old is None
-        live_anchor = live_anchor and self.recipe.anchor != "sampler"
-        anchored = batch
-        if self.recipe.anchor == "sampler":
-            anchored = replace(batch, logp_old=batch.logp_mu)
-        elif self.recipe.anchor == "rescored" and not live_anchor:
-            old = batch.measurement("logp_old").to(batch.logp_mu)
-            anchored = replace(batch, logp_old=torch.where(self.sampled_now(batch), old, batch.logp_mu))
-        episodes, at_reference = trained_episodes(advantage, weight, self.loss, batch)
-        return WeightedBatch(anchored, advantage, weight, episodes, self.loss, live_anchor, at_reference)
-
-    def sampled_now(self, batch: Batch) -> Tensor:
-        """Mark the action tokens sampled in this step, by the policy as of the beginning of the update, bool [N]."""
-        fresh = torch.tensor([t.version == self.clock.step for t in batch.trajectories], dtype=torch.bool)
-        return batch.written_by(Origin.POLICY, Origin.COPY) & batch.per_token(fresh)
 
     # State -----------------------------------------------------------------------------------------------------------
 
@@ -330,14 +281,6 @@ def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, 
                     f"{dict(found[measure])}; give both the same options."
                 )
     return found
-
-
-def _judge(reward: rewards.Reward, groups: Sequence[Sequence[rewards.Episode]]) -> list[list[rewards.Verdict]]:
-    """Judge episodes; all verdicts are invalid where the reward as a whole fails."""
-    judged = attempt(reward.batch, groups)
-    if not isinstance(judged, str):
-        return judged
-    return [[rewards.Verdict(0.0, False, valid=False, feedback=judged) for _ in group] for group in groups]
 
 
 def _add_reward(

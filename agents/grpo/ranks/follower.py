@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -12,17 +13,38 @@ from ...language.precision import set_product_precision
 from ..batch.forward import Forward
 from ..batch.memory_limit import MemoryLimit
 from ..config import TrainConfig
-from ..objective.binding import Clock
-from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
-from ..objective.notices import apply_overrides
 from ..optimizers import widen_gradients
-from ..recipes import RECIPES
-from .channel import RankChannel, unique_weights
-from .work import measure_share
+from .channel import RankChannel, lost_ranks
+from .work import RankWork
+
+
+class CopiedWork(RankWork):
+    """Work of a follower on copies of the leader's models, with memory limits of its own.
+
+    Args:
+        data: the configuration, the threads of the leader, and the models, pickled.
+    """
+
+    def __init__(self, channel: RankChannel, data: tuple[Any, int, bytes]):
+        config, threads, models = data
+        torch.set_num_threads(threads)
+        where = None if channel.device.type == "cpu" else channel.device
+        # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
+        copies = torch.load(io.BytesIO(models), map_location=where, weights_only=False)
+        super().__init__(channel, TrainConfig.from_json(config), copies)
+        widen_gradients(self.models[0].parameters())
+        set_product_precision(self.config.device, self.config.dtype, self.config.tf32)
+        self._memory = MemoryLimit()
+
+    def passes(self, forward: Forward) -> Forward:
+        return replace(forward, memory=self._memory)
 
 
 class Follower:
-    """Copies of the models, and the losses of the recipe."""
+    """A process that works by the leader's orders."""
+
+    work: ClassVar[Any] = CopiedWork
+    """``work(channel, data) -> RankWork``."""
 
     def __init__(self, channel: RankChannel):
         self.channel = channel
@@ -33,56 +55,15 @@ class Follower:
         Raises:
             LostRank: another process ended.
         """
+        work: Any = None
         while True:
             name, data = self.channel.order()
             if name == "stop":
                 return
-            getattr(self, f"_{name}")(data)
-
-    def _begin(self, data: Any) -> None:
-        config, threads, saved = data
-        torch.set_num_threads(threads)
-        # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
-        where = None if self.channel.device.type == "cpu" else self.channel.device
-        self._models = torch.load(io.BytesIO(saved), map_location=where, weights_only=False)
-        self._weights = unique_weights(self._models)
-        widen_gradients(self._models[0].parameters())
-        read = TrainConfig.from_json(config)
-        set_product_precision(read.device, read.dtype, read.tf32)
-        recipe = apply_overrides(RECIPES[read.recipe], read)
-        self._clock, self._memory = Clock(), MemoryLimit()
-        self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
-
-    def _weights_changed(self, data: Any) -> None:
-        self.channel.copy_weights([self._weights[i] for i in data])
-
-    def _accumulate(self, data: Any) -> None:
-        forward, (number, fields, episodes, live, (self._clock.step, self._clock.steps)), shares = data
-        weighted = WeightedBatch(**fields, episodes=episodes, loss=self._losses[number], live_anchor=live)
-        share, reference = shares[self.channel.rank], self._models[1]
-        tally = accumulate_gradients(
-            self._models[0], weighted, self._here(forward), reference=reference, episodes=share
-        )
-        self.channel.gather(tally)
-
-    def _gradients(self, data: Any) -> None:
-        self.channel.add_gradients([w for w in self._models[0].parameters() if w.requires_grad])
-
-    def _measure(self, data: Any) -> None:
-        forward, (model, batch, settings), shares = data
-        share, forward = shares[self.channel.rank], self._here(forward)
-        self.channel.gather(measure_share(forward, self._models[model], batch, share, self._resolve(settings)))
-
-    def _backward(self, data: Any) -> None:
-        forward, (model, batch, settings), shares = data
-        share = shares[self.channel.rank]
-        self._here(forward).backward(self._models[model], batch, **self._resolve(settings), episodes=share)
-
-    def _here(self, forward: Forward) -> Forward:
-        """Return the leader's settings with this process's memory limits."""
-        return replace(forward, memory=self._memory)
-
-    def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings with the reference itself in place of its number."""
-        number = settings["reference"]
-        return {**settings, "reference": None if number is None else self._models[number]}
+            if name == "begin":
+                work = None  # earlier models go before there are others
+                gc.collect()
+                with lost_ranks(among_others=True):
+                    work = self.work(self.channel, data)
+            else:
+                work.call(name, data)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -22,10 +22,9 @@ from ..batch.forward import Forward, Outputs
 from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
+from ..optimizer_steps import OptimizerSteps
 from .channel import RankChannel, unique_weights
-from .optimizer_steps import OptimizerSteps
-from .shares import split_episodes, strip
-from .work import join_shares, measure_share
+from .work import RankWork, join_shares, split_episodes, strip
 
 
 class Ranks:
@@ -46,6 +45,7 @@ class Ranks:
 
     def __init__(self, channel: RankChannel):
         self.channel = channel
+        self.work: Any = None
         self.models: list[Any] = []
         """The policy, the reference and the model to distil from, as `SplitForward` knows them."""
         self._weights: list[Tensor] = []
@@ -58,6 +58,7 @@ class Ranks:
         torch.save(list(models), buffer)
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
         self.models, self._weights = list(models), unique_weights(models)
+        self.work = RankWork(self.channel, config, self.models)
         self._sent = [weight._version for weight in self._weights]
         return self._split(forward)
 
@@ -69,52 +70,50 @@ class Ranks:
         """Return the number of a model in the other processes, if they have a copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
-    def accumulate(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
+    def together(self, name: str, *arguments: Any) -> Any:
+        """Call a method of `RankWork` in every process, on the present weights. Return this process's result."""
+        now = [weight._version for weight in self._weights]
+        changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
+        if changed:
+            self._sent = now  # first, as this order looks for changed weights, too
+            self.together("copy_weights", *changed)
+        self.channel.order((name, arguments))
+        return self.work.call(name, arguments)
+
+    def accumulate(self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
         """Accumulate the gradient of a loss; each process computes the part of its episodes.
 
         Args:
             number: index of the loss, 0 for the rollouts, then one for each stream.
         """
-        if part.loss.coupled:
+        if weighted.loss.coupled:
             # The leader evaluates the loss; the processes share the log-probabilities and the backward passes.
             gathering = self._split(forward, gathers=True)
-            return accumulate_gradients(self.models[0], part, gathering, reference=reference)
-        return self._accumulate_in_shares(part, number, forward, reference)
-
-    def _accumulate_in_shares(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
-        shares = split_episodes(part.batch, part.episodes, self.channel.size)
-        clock = part.loss.surrogate.clock
-        bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
-        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps))
-        alone = plain(forward)
-        self._send("accumulate", (alone, data, shares))
-        mine = accumulate_gradients(self.models[0], part, alone, reference=reference, episodes=shares[0])
+            return accumulate_gradients(self.models[0], weighted, gathering, reference=reference)
+        shares = split_episodes(weighted.batch, weighted.episodes, self.channel.size)
+        clock = weighted.loss.surrogate.clock
+        # Each process has the loss of that number itself.
+        bare = replace(weighted, batch=strip(weighted.batch), loss=None)  # type: ignore[arg-type]
+        given = (plain(forward), number, bare, (clock.step, clock.steps), shares)
         tally = Tally()
-        for each in self.channel.gather(mine):
-            tally.merge(each)
+        for losses in self.together("accumulate", *given):
+            tally.merge(losses)
         return tally
 
     def collect_gradients(self) -> None:
         """Add up the gradients of the policy."""
-        self._send("gradients", None)
-        self.channel.add_gradients([w for w in self.models[0].parameters() if w.requires_grad])
+        self.together("add_gradients")
 
     def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
         """Measure every episode of a batch in shares; see `Forward.measure`."""
         shares = split_episodes(batch, range(batch.episodes), self.channel.size)
-        alone = plain(forward)
-        self._send("measure", (alone, (model, strip(batch), self._refer(settings)), shares))
-        mine = measure_share(alone, self.models[model], batch, shares[0], settings)
-        return join_shares(batch, shares, self.channel.gather(mine))
+        given = (plain(forward), model, strip(batch), self._refer(settings), shares)
+        return join_shares(batch, shares, self.together("measure", *given))
 
-    def backward(
-        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]
-    ) -> None:
-        """Accumulate a gradient in shares; see `Forward.backward`."""
+    def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]) -> None:
+        """Accumulate a gradient of the policy in shares; see `Forward.backward`."""
         shares = split_episodes(batch, episodes, self.channel.size)
-        alone = plain(forward)
-        self._send("backward", (alone, (model, strip(batch), self._refer(settings)), shares))
-        alone.backward(self.models[model], batch, **settings, episodes=shares[0])
+        self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
 
     def stop(self) -> None:
         """Let the other processes end."""
@@ -127,16 +126,6 @@ class Ranks:
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings with the number of the reference in place of the model."""
         return {**settings, "reference": self.number(settings.get("reference"))}
-
-    def _send(self, name: str, data: Any) -> None:
-        """Send an order, after the weights that changed since the last one."""
-        now = [weight._version for weight in self._weights]
-        changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
-        if changed:
-            self.channel.order(("weights_changed", changed))
-            self.channel.copy_weights([self._weights[i] for i in changed])
-            self._sent = now
-        self.channel.order((name, data))
 
 
 @dataclass(frozen=True)
@@ -163,7 +152,7 @@ class SplitForward(Forward):
         if not self.gathers or self.ranks.number(model) != 0 or not self._knows(settings):
             return super().backward(model, batch, logp, episodes=episodes, **settings)
         every = range(batch.episodes) if episodes is None else episodes
-        return self.ranks.backward(self, 0, batch, {"logp": logp, **settings}, every)
+        return self.ranks.backward(self, batch, {"logp": logp, **settings}, every)
 
     def _knows(self, settings: dict[str, Any]) -> bool:
         reference = settings.get("reference")

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 
 from ..config import TrainConfig
+from ..optimizer_steps import OPTIMIZER, REFERENCE, OptimizerSteps
 from .channel import RankChannel
-from .optimizer_steps import OPTIMIZER, REFERENCE, OptimizerSteps
 from .shard_files import (
     MASTER,
     MOMENTS,

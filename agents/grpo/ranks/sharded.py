@@ -18,20 +18,16 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 
 from ...language.adapters import BaseOnly
-from ..batch.batch import Batch
-from ..batch.forward import Forward, Outputs
-from ..batch.tally import Tally
+from ..batch.forward import Forward
 from ..config import TrainConfig
-from ..objective.loss import WeightedBatch
 from ..objective.notices import apply_overrides
-from ..recipes import RECIPES, Recipe
-from .channel import RankChannel, lost_ranks
-from .leader import Ranks, SplitForward, plain
+from ..recipes import RECIPES
+from .channel import lost_ranks
+from .follower import Follower
+from .leader import Ranks, SplitForward
 from .part_steps import PartSteps
 from .sharding import check_model, outline, root_of
 from .shards import Shards
-from .shares import split_episodes, strip
-from .work import join_shares
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,7 +37,6 @@ class ShardedRanks(Ranks):
     """The processes of a run among which models are split, as their leader sees them."""
 
     splits = True
-    shards: Shards
 
     def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
         """Shard the policy, the reference and the model to distil from (each may be None) over the processes, replacing
@@ -53,10 +48,13 @@ class ShardedRanks(Ranks):
         Raises:
             InputError: a model cannot be split.
         """
-        self.__dict__.pop("shards", None)  # earlier parts go before there are others
+        self.work = None  # earlier parts go before there are others
         gc.collect()  # torch's modules that are split refer to each other
         recipe = apply_overrides(RECIPES[config.recipe], config)
-        self.models = [*models[:2], None if _teacher_plays(recipe) else models[2]]
+        teacher_plays = recipe.rollout.name != "independent" or any(
+            stream.source.name == "teacher_model" for stream in recipe.streams
+        )
+        self.models = [*models[:2], None if teacher_plays else models[2]]
         for model in self.models:
             if model is not None:
                 check_model(root_of(model))
@@ -65,7 +63,7 @@ class ShardedRanks(Ranks):
         data = (config.to_json(), torch.get_num_threads(), buffer.getvalue())
         self.channel.order(("begin", data))
         with lost_ranks(among_others=True):
-            self.shards = Shards(self.channel, data, self.models)
+            self.work = Shards(self.channel, data, self.models)
         for model in self.models[1:]:
             if model is not None and not isinstance(model, BaseOnly):
                 model.to("meta")
@@ -75,40 +73,8 @@ class ShardedRanks(Ranks):
         """Return the steps of all processes' optimisers."""
         return ShardedSteps(self, self.models[0])
 
-    def together(self, name: str, *arguments: Any) -> Any:
-        """Call a method in every process. Return this process's result."""
-        self.channel.order((name, arguments))
-        return self.shards.call(name, arguments)
-
     def collect_gradients(self) -> None:
         """Each process has its part of their sum already."""
-
-    def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
-        shares = split_episodes(batch, range(batch.episodes), self.channel.size)
-        given = (model, strip(batch), self._refer(settings), shares)
-        return join_shares(batch, shares, self.together("measure", plain(forward), *given))
-
-    def backward(
-        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]
-    ) -> None:
-        shares = split_episodes(batch, episodes, self.channel.size)
-        self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
-
-    def _accumulate_in_shares(self, part: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
-        shares = split_episodes(part.batch, part.episodes, self.channel.size)
-        clock = part.loss.surrogate.clock
-        bare = {"batch": strip(part.batch), "advantage": part.advantage, "weight": part.weight}
-        data = (number, bare, part.episodes, part.live_anchor, (clock.step, clock.steps), shares)
-        tally = Tally()
-        for each in self.together("accumulate", plain(forward), *data):
-            tally.merge(each)
-        return tally
-
-
-def _teacher_plays(recipe: Recipe) -> bool:
-    """Return True if episodes of a recipe may be played by the model to distil from."""
-    streams = [stream.source.name for stream in recipe.streams]
-    return recipe.rollout.name != "independent" or "teacher_model" in streams
 
 
 def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concatenate[ShardedSteps, P], T]:
@@ -137,7 +103,7 @@ class ShardedSteps:
     @property
     def optimizer(self) -> torch.optim.Optimizer:
         """This process's, of its parts of the weights."""
-        return self._ranks.shards.steps.optimizer
+        return self._ranks.work.steps.optimizer
 
     reset = _together(PartSteps.reset)
     set_rate = _together(PartSteps.set_rate)
@@ -158,7 +124,7 @@ class ShardedSteps:
         if not self._moved:
             return
         self._ranks.channel.order(("step", ("gather_policy",)))
-        self._ranks.shards.call("step", ("gather_policy", lambda number, weight: self._whole[number].copy_(weight)))
+        self._ranks.work.call("step", ("gather_policy", lambda number, weight: self._whole[number].copy_(weight)))
         self._moved = False
 
     def save(self, folder: Path) -> None:
@@ -184,28 +150,7 @@ def _first_failure(errors: Sequence[str | None]) -> str | None:
     return next((f"process {rank}: {error}" for rank, error in enumerate(errors) if error is not None), None)
 
 
-class ShardedFollower:
-    """The other processes' side: their parts of the models."""
+class ShardedFollower(Follower):
+    """A process that works by the leader's orders on its parts of the models."""
 
-    def __init__(self, channel: RankChannel):
-        self.channel = channel
-
-    def serve(self) -> None:
-        """Carry out orders until "stop".
-
-        Raises:
-            LostRank: another process ended.
-        """
-        shards = None
-        while True:
-            name, data = self.channel.order()
-            if name == "stop":
-                return
-            if name == "begin":
-                shards = None
-                gc.collect()
-                with lost_ranks(among_others=True):
-                    shards = Shards(self.channel, data)
-            else:
-                assert shards is not None
-                shards.call(name, data)
+    work = Shards

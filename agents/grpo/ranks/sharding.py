@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MethodType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -82,7 +82,7 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
     for layer in layers:
         setattr(layer, LAYER_PASS, MethodType(pass_layer, layer))
         register_fsdp_forward_method(layer, LAYER_PASS)
-    setattr(model, _ENTER, MethodType(_call, model))
+    setattr(model, _ENTER, MethodType(lambda model, function: function(), model))
     register_fsdp_forward_method(model, _ENTER)
 
 
@@ -104,21 +104,9 @@ def _fill(part: nn.Module, channel: RankChannel, half: torch.dtype | None, value
     channel.copy_weights(list(fresh.values()))
 
 
-def _call(model: nn.Module, function: Callable[[], T]) -> T:
-    return function()
-
-
 def root_of(model: Any) -> Any:
     """Return the sharded module that a model is, or is a view of."""
     return model._model if isinstance(model, BaseOnly) else model
-
-
-class Partners(Protocol):
-    """The processes that pass through the same models together."""
-
-    def most(self, count: int) -> int:
-        """Return the maximum of a number over all processes."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -131,11 +119,11 @@ class ShardedForward(Forward):
 
     together = True
 
-    partners: Partners = field(kw_only=True)
+    partners: RankChannel = field(kw_only=True)
     _entered: list[Any] = field(default_factory=list, init=False, compare=False)
 
     @classmethod
-    def of(cls, forward: Forward, partners: Partners) -> ShardedForward:
+    def of(cls, forward: Forward, partners: RankChannel) -> ShardedForward:
         """Return the same settings for sharded models."""
         own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
         # A micro-batch that is cut smaller in one process only would leave the others waiting.
@@ -147,7 +135,9 @@ class ShardedForward(Forward):
         if not missing:
             return own
         shortest = int(torch.bincount(batch.episode_of, minlength=batch.episodes).argmin())
-        return own + [_silence(super().micro_batches(batch, [shortest], packer)[0])] * missing
+        micro, none = super().micro_batches(batch, [shortest], packer)[0], torch.zeros(0, dtype=torch.int64)
+        silent = replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none)
+        return own + [silent] * missing
 
     def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:
         def score() -> tuple[Any, ...]:
@@ -170,9 +160,3 @@ class ShardedForward(Forward):
             return getattr(root, _ENTER)(function)
         finally:
             self._entered.pop()
-
-
-def _silence(micro: MicroBatch) -> MicroBatch:
-    """Return the micro-batch with the same tokens, but without scored ones."""
-    none = torch.zeros(0, dtype=torch.int64)
-    return replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none)

@@ -1,33 +1,119 @@
-"""Work of each process for an order, leader and others alike."""
+"""Work of each process for an order: its share of a batch, measured or differentiated; leader and others alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
+from ..batch.tally import Tally
+from ..config import TrainConfig
+from ..objective.binding import Clock
+from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
+from ..objective.notices import apply_overrides
+from ..recipes import RECIPES
+from .channel import RankChannel, unique_weights
 
 _OUTPUTS = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
 
 
-def measure_share(
-    forward: Forward, model: Any, batch: Batch, episodes: Sequence[int], settings: Mapping[str, Any]
-) -> dict[str, Tensor]:
-    """Measure some episodes; each output at their action tokens alone, in order."""
-    out = Forward.measure(forward, model, batch, episodes=episodes, **settings)
-    place = places(batch, episodes)
-    found = {name: getattr(out, name) for name in _OUTPUTS}
-    return {name: value[place] for name, value in found.items() if value is not None and len(place)}
+class RankWork:
+    """Models of a process and the losses of the recipe. Every method is called in all processes at once.
+
+    Args:
+        models: the policy, the reference and the model to distil from; each may be None.
+    """
+
+    def __init__(self, channel: RankChannel, config: TrainConfig, models: Sequence[Any]):
+        self.channel, self.config, self.models = channel, config, models
+        self._clock = Clock()
+        recipe = apply_overrides(RECIPES[config.recipe], config)
+        self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Carry out an order.
+
+        Raises:
+            LostRank: another process ended, or does not answer.
+        """
+        return getattr(self, name)(*arguments)
+
+    def passes(self, forward: Forward) -> Forward:
+        """Return the passes through this process's models, by the leader's settings."""
+        return forward
+
+    def copy_weights(self, *numbers: int) -> None:
+        """Give the leader's values of some weights, by their numbers, to all."""
+        weights = unique_weights(self.models)
+        self.channel.copy_weights([weights[number] for number in numbers])
+
+    def accumulate(
+        self,
+        forward: Forward,
+        number: int,
+        weighted: WeightedBatch,
+        clock: tuple[int, int],
+        shares: Sequence[list[int]],
+    ) -> list[Tally]:
+        """Accumulate the gradient of loss ``number``. Return the tallies of all processes, at the leader."""
+        self._clock.step, self._clock.steps = clock
+        weighted = replace(weighted, loss=self._losses[number])
+        model, reference = self.models[:2]
+        share, passes = shares[self.channel.rank], self.passes(forward)
+        return self.channel.gather(accumulate_gradients(model, weighted, passes, reference=reference, episodes=share))
+
+    def measure(
+        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]
+    ) -> list[dict[str, Tensor]]:
+        """Measure a batch. Return what each process has measured, at the leader: the outputs at the action tokens of
+        its share, in order."""
+        share = shares[self.channel.rank]
+        passes = self.passes(forward)
+        out = Forward.measure(passes, self.models[model], batch, episodes=share, **self._resolve(settings))
+        place = _places(batch, share)
+        found = {name: getattr(out, name) for name in _OUTPUTS}
+        return self.channel.gather({n: value[place] for n, value in found.items() if value is not None and len(place)})
+
+    def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]) -> None:
+        """Accumulate the gradient of a sum of outputs of the policy."""
+        share = shares[self.channel.rank]
+        self.passes(forward).backward(self.models[0], batch, **self._resolve(settings), episodes=share)
+
+    def add_gradients(self) -> None:
+        """Add up the gradients of the policy, at the leader."""
+        self.channel.add_gradients([weight for weight in self.models[0].parameters() if weight.requires_grad])
+
+    def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings with the reference itself in place of its number."""
+        number = settings.get("reference")
+        return {**settings, "reference": None if number is None else self.models[number]}
+
+
+def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[list[int]]:
+    """Cut episodes, in order, into ``count`` shares with nearly equal numbers of tokens; a share may be empty.
+
+    Neighbours stay together, so that most prompts are still encoded once.
+    """
+    length = torch.bincount(batch.episode_of, minlength=batch.episodes)
+    tokens = length[torch.tensor(list(episodes), dtype=torch.int64)].double()
+    middle = tokens.cumsum(0) - tokens / 2
+    owner = (middle * count / tokens.sum().clamp(min=1)).long().clamp(max=count - 1).tolist()
+    shares: list[list[int]] = [[] for _ in range(count)]
+    for episode, rank in zip(episodes, owner, strict=True):
+        shares[rank].append(episode)
+    return shares
 
 
 def join_shares(batch: Batch, shares: Sequence[Sequence[int]], parts: Sequence[Mapping[str, Tensor]]) -> Outputs:
     """Put the measurements of all shares in their places of the batch; 0 elsewhere."""
     joined: dict[str, Tensor] = {}
     for episodes, part in zip(shares, parts, strict=True):
-        place = places(batch, episodes)
+        place = _places(batch, episodes)
         for name, value in part.items():
             if name not in joined:
                 joined[name] = value.new_zeros(len(batch.ids), *value.shape[1:])
@@ -37,8 +123,15 @@ def join_shares(batch: Batch, shares: Sequence[Sequence[int]], parts: Sequence[M
     return Outputs(joined.get("logp", empty), joined.get("entropy", empty), **others)
 
 
-def places(batch: Batch, episodes: Sequence[int]) -> Tensor:
+def _places(batch: Batch, episodes: Sequence[int]) -> Tensor:
     """Places of the action tokens of some episodes."""
     chosen = batch.truncated.new_zeros(batch.episodes)
     chosen[list(episodes)] = True
     return (batch.action & batch.per_token(chosen)).nonzero()[:, 0]
+
+
+def strip(batch: Batch) -> Batch:
+    """Return the batch without the parts that forward passes and losses do not read: episodes and functions."""
+    bare = replace(batch, trajectories=(), group_list=(), head=None, hidden=None)
+    bare.__dict__["kl_scale"] = batch.kl_scale  # worked out from the episodes
+    return bare

@@ -65,13 +65,13 @@ def _add(stage: Stage) -> Stage:
 
 
 ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestra.rollouts"))
-"""``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.player`)."""
+"""``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.episode_player`)."""
 
 PRODUCERS = _add(
     Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")
 )
-"""``(groups, instruments, **params) -> [[{name: value}]]``: values of each trajectory, found before it is judged (see
-`measures.instruments`). Measures that a reward or the teacher needs are added to a recipe automatically."""
+"""``(groups, tools, **params) -> [[{name: value}]]``: values of each trajectory, found before it is judged (see
+`measures.tools`). Measures that a reward or the teacher needs are added to a recipe automatically."""
 
 FILTERS = _add(Stage("filters", "filter", "components.filters", arguments=1, many=True))
 """``(groups, **params) -> groups``: the groups and trajectories to train on."""

@@ -32,11 +32,7 @@ def _read(kind: Any, row: Mapping[str, Any]) -> Any:
     for key in row:
         if key not in hints:
             raise unknown_name(f"key of a {kind.__name__.lower()}:", key, hints)
-    return kind(**{key: _READERS.get(hints[key], _as_it_is)(value) for key, value in row.items()})
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
+    return kind(**{key: _READERS.get(hints[key], lambda value: value)(value) for key, value in row.items()})
 
 
 _READERS: dict[Any, Any] = {

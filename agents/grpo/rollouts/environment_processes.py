@@ -203,7 +203,9 @@ class EnvironmentProcesses:
                 users.discard(env)
             place = min(range(self.count), key=lambda i: len(self._users[i]))
             if self._hosts[place] is None or not self._hosts[place].alive:
-                self._hosts[place] = self._start()
+                if self._address is not None and self._cluster is None:
+                    self._cluster = Cluster(self._address)
+                self._hosts[place] = ProcessHost() if self._cluster is None else RayHost(self._cluster)
             self._users[place].add(env)
             return self._hosts[place]
 
@@ -220,13 +222,6 @@ class EnvironmentProcesses:
             if self._cluster is not None:
                 self._cluster.close()
                 self._cluster = None
-
-    def _start(self) -> Any:
-        if self._address is None:
-            return ProcessHost()
-        if self._cluster is None:
-            self._cluster = Cluster(self._address)
-        return RayHost(self._cluster)
 
 
 class ProcessEnvironment(gymnasium.Env[Any, Any]):
@@ -288,7 +283,10 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
     def _follow(self) -> Any:
         """Bring the twin to the place of the episode."""
         for call, arguments, _ in self._played[self._repeated :]:
-            _apply(self._twin, call, arguments)
+            if call == "reset":
+                self._twin.reset(seed=arguments[0], options=arguments[1])
+            else:
+                self._twin.get_wrapper_attr(call)(*arguments)
         self._repeated = len(self._played)
         return self._twin
 
@@ -332,12 +330,6 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
                 )
         self._host = host
         return host
-
-
-def _apply(env: Any, call: str, arguments: tuple[Any, ...]) -> Any:
-    if call == "reset":
-        return env.reset(seed=arguments[0], options=arguments[1])
-    return env.get_wrapper_attr(call)(*arguments)
 
 
 def _comparable(value: Any) -> Any:

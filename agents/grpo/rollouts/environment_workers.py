@@ -62,13 +62,10 @@ class EnvironmentWorkers:
         with self._lock:
             if self._threads < self.count:
                 self._threads += 1
-                self._start_thread()
+                self.start_thread()
 
-    def replace_thread(self) -> None:
-        """Start a thread in the place of one that does not come back from its call."""
-        self._start_thread()
-
-    def _start_thread(self) -> None:
+    def start_thread(self) -> None:
+        """Start a thread, perhaps in the place of one that does not come back from its call."""
         # A daemon, as one that hangs would keep the process from ending.
         threading.Thread(target=self._work, name="environment", daemon=True).start()
 
@@ -80,7 +77,7 @@ class EnvironmentWorkers:
 
 
 class CallLine:
-    """Queue of related calls, such as the calls of one wave of episodes. A key has one call at a time."""
+    """Queue of related calls, such as those of episodes that are played at once. A key has one call at a time."""
 
     def __init__(self, workers: EnvironmentWorkers):
         self._workers = workers
@@ -180,5 +177,5 @@ class CallLine:
         for call in [c for c in self._calls.values() if c.begun is not None and now - c.begun >= limit]:
             late = StepTimeout(f"an environment took more than {limit:g} s, the limit of --env-seconds")
             self._settle(call, error=late)
-            self._workers.replace_thread()
+            self._workers.start_thread()
         return min((limit - (now - c.begun) for c in self._calls.values() if c.begun is not None), default=limit)

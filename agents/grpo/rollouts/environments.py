@@ -23,14 +23,6 @@ from .environment_processes import EnvironmentProcesses
 from .environment_workers import EnvironmentWorkers
 
 
-def _advise(env_id: str, space: str) -> str:
-    """Say what to do about an environment whose actions are not text."""
-    ways = ["train a student of arrays on it with --learner ppo"] if space in ("Discrete", "Box") else []
-    twin = re.sub(r"(?=-v\d+$)", "Text", env_id.rpartition(":")[2])
-    ways.append(f"take its twin in text, {twin}" if twin in gymnasium.registry else "choose an id with text actions")
-    return ", or ".join(ways)
-
-
 class Environments:
     """Environments of one id, made on demand and reused; actions and observations are text.
 
@@ -58,7 +50,11 @@ class Environments:
         first = self.take()
         space = type(first.unwrapped.action_space).__name__
         if space != "Unicode":
-            raise InputError(f"{env_id!r} takes actions from {space}, not text; {_advise(env_id, space)}.")
+            ways = ["train a student of arrays on it with --learner ppo"] if space in ("Discrete", "Box") else []
+            twin = re.sub(r"(?=-v\d+$)", "Text", env_id.rpartition(":")[2])
+            known = twin in gymnasium.registry
+            ways.append(f"take its twin in text, {twin}" if known else "choose an id with text actions")
+            raise InputError(f"{env_id!r} takes actions from {space}, not text; {', or '.join(ways)}.")
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
         # Of teachers of its tasks.
         self.range_options = range_options(first)

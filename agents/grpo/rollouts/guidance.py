@@ -23,8 +23,8 @@ from ...language.renderer import Renderer
 from ...oracle import worked_steps
 from ..batch.trajectory import Origin, Trajectory
 from ..recipes.recipe import Component
-from .player import Player
-from .starts import FinishedEpisode, Insert, RolloutTask, Start, TokenLimits
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, Insert, RolloutTask, Start, TokenLimits
 
 Trigger = Callable[[Sequence[Trajectory]], bool]
 Shares = Generator[list[float], list[bool], None]
@@ -91,7 +91,7 @@ class FixedShare:
     share: float = 1.0
     all_rounds = True
 
-    def shares(self, count: int, player: Player) -> Shares:
+    def shares(self, count: int, player: EpisodePlayer) -> Shares:
         yield [self.share] * count
 
 
@@ -103,7 +103,7 @@ class HintLadder:
     levels: Sequence[float] = (0.25, 0.5, 0.75)
     all_rounds = False
 
-    def shares(self, count: int, player: Player) -> Shares:
+    def shares(self, count: int, player: EpisodePlayer) -> Shares:
         for level in self.levels:
             if any((yield [level] * count)):
                 return
@@ -118,7 +118,7 @@ class UniformShare:
     high: float = 0.6
     all_rounds = True
 
-    def shares(self, count: int, player: Player) -> Shares:
+    def shares(self, count: int, player: EpisodePlayer) -> Shares:
         yield player.rng.uniform(self.low, self.high, count).tolist()
 
 
@@ -136,7 +136,7 @@ class GradedShare:
     steepness: float = 125.0
     all_rounds = True
 
-    def shares(self, count: int, player: Player) -> Shares:
+    def shares(self, count: int, player: EpisodePlayer) -> Shares:
         now = 1 / (1 + math.exp(min(700.0, self.steepness * (player.share_of_training - self.midpoint))))
         yield [now * (count - 1 - i) / (count - 1) if count > 1 else 0.0 for i in range(count)]
 
@@ -154,7 +154,7 @@ class LogisticShare:
     rounds: int = 4
     all_rounds = True
 
-    def shares(self, count: int, player: Player) -> Shares:
+    def shares(self, count: int, player: EpisodePlayer) -> Shares:
         seen: list[tuple[float, float, int]] = []
         share = 0.0
         rounds = min(self.rounds, count)
@@ -272,7 +272,7 @@ class Solution:
         return "\n".join(str(listed[i]) for i in chosen)
 
 
-def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
+def solve(tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Solution]:
     """Play each task by the environment's oracle, which writes the steps of a worked solution before the answer.
 
     The tokens are marked as a teacher's. Only the context bounds their number, so that a policy with a small budget can
@@ -293,7 +293,7 @@ def solve(tasks: Sequence[RolloutTask], player: Player) -> list[Solution]:
     return solutions
 
 
-def context_limits(player: Player) -> TokenLimits:
+def context_limits(player: EpisodePlayer) -> TokenLimits:
     """Return budgets that are limited by the context only."""
     return TokenLimits(player.limits.context, player.limits.context, player.limits.context)
 
@@ -308,7 +308,7 @@ def guided_start(
     task: RolloutTask,
     solution: Solution,
     share: float,
-    player: Player,
+    player: EpisodePlayer,
     where: str = "prompt",
     template: str = TEMPLATE,
 ) -> Start:
@@ -332,7 +332,7 @@ def hinted_start(task: RolloutTask, hint: str, share: float, where: str = "promp
     return Start(task, hint=template.replace("{hint}", hint), keep_hint=where == "prompt", guided=share)
 
 
-def in_answer(task: RolloutTask, solution: Solution, share: float, player: Player) -> Start:
+def in_answer(task: RolloutTask, solution: Solution, share: float, player: EpisodePlayer) -> Start:
     """Start with the first ``share`` of the solution as the beginning of the answer.
 
     These are the tokens of whole steps of a single action, without its stop token, or whole turns, never the last one.
@@ -351,7 +351,7 @@ def in_answer(task: RolloutTask, solution: Solution, share: float, player: Playe
     )
 
 
-def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Player, low: int, high: int) -> Start:
+def in_chunks(task: RolloutTask, solution: Solution, share: float, player: EpisodePlayer, low: int, high: int) -> Start:
     """Start with some chunks of the solution's steps at their places in the answer; the policy writes the tokens
     between them and the answer (IGPO, arXiv 2509.10396, section 3.2).
 

@@ -10,21 +10,11 @@ from ....checks import check_choice, check_share
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
-from .guidance import (
-    AMOUNTS,
-    TEMPLATE,
-    TRIGGERS,
-    Shares,
-    Solution,
-    guided_start,
-    hinted_start,
-    in_chunks,
-    make_named,
-)
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, RolloutTask, Start
+from .guidance import AMOUNTS, TEMPLATE, TRIGGERS, Shares, Solution, guided_start, hinted_start, in_chunks, make_named
 from .independent import Strategy, group_of, play_by_task
-from .player import Player
 from .solution_sources import gather_solutions, make_sources
-from .starts import FinishedEpisode, RolloutTask, Start
 
 _WHERE = ("prompt", "stripped", "answer", "chunks")
 _SOURCES = ("solution", "answer", "criteria", "feedback")
@@ -84,7 +74,7 @@ class Guided(Strategy):
         self.needs = frozenset().union(*(source.needs for source in self._sources))
         self._only_guided = self.trigger in ("always", "always()") and self.merge == "replace"
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         plain = play_by_task(player, [[] if self._only_guided else [Start(task)] * task.samples for task in tasks])
         failed = [[p.trajectory for p in played if p.trajectory.valid and not p.trajectory.success] for played in plain]
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
@@ -117,9 +107,9 @@ class Guided(Strategy):
         return replace_failures(plain, guided)
 
     def _guide(
-        self, tasks: Sequence[RolloutTask], failed: Sequence[Sequence[Trajectory]], player: Player
+        self, tasks: Sequence[RolloutTask], failed: Sequence[Sequence[Trajectory]], player: EpisodePlayer
     ) -> list[list[FinishedEpisode]]:
-        """Play the guided episodes of each task; one wave plays a round of all tasks."""
+        """Play the guided episodes of each task, round by round, all tasks at once."""
         counts = [len(f) if self.count < 0 else self.count or t.samples for t, f in zip(tasks, failed, strict=True)]
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
         pools = gather_solutions(self._sources, tasks, player, complete=False)
@@ -138,9 +128,9 @@ class Guided(Strategy):
             new = [
                 i for i in starts if self._amount.all_rounds or i not in last or not _same_help(starts[i], last[i][0])
             ]
-            for i, wave in zip(new, play_by_task(player, [starts[i] for i in new]), strict=True):
-                kept[i] = [*kept[i], *wave] if self._amount.all_rounds else list(wave)
-                last[i] = starts[i], [p.trajectory.valid and p.trajectory.success for p in wave]
+            for i, episodes in zip(new, play_by_task(player, [starts[i] for i in new]), strict=True):
+                kept[i] = [*kept[i], *episodes] if self._amount.all_rounds else list(episodes)
+                last[i] = starts[i], [p.trajectory.valid and p.trajectory.success for p in episodes]
             for i in open_:
                 try:
                     asked[i] = rounds[i].send(last[i][1])
@@ -155,7 +145,7 @@ class Guided(Strategy):
         share: float,
         failed: Sequence[Trajectory],
         number: int,
-        player: Player,
+        player: EpisodePlayer,
     ) -> Start:
         """The start of guided episode ``number``; solutions of a pool take turns, those with worked steps alone."""
         check_share("a share of the solution", share)

@@ -1,4 +1,4 @@
-"""The base class of rollout strategies, and the plain strategy: independent samples of every task."""
+"""The base class of rollout strategies, and the plain ones: independent samples of every task, and none."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
-from .player import Player
-from .starts import FinishedEpisode, RolloutTask, Start
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, RolloutTask, Start
 
 
 class Strategy:
@@ -24,7 +24,7 @@ class Strategy:
     provides: ClassVar[frozenset[str]] = frozenset()
     abilities: ClassVar[frozenset[str]] = frozenset()
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         """Play every task."""
         raise NotImplementedError
 
@@ -36,7 +36,9 @@ class Strategy:
         """The inverse of ``state_dict``."""
 
 
-def play_by_task(player: Player, starts: Sequence[Sequence[Start]], **options: Any) -> list[list[FinishedEpisode]]:
+def play_by_task(
+    player: EpisodePlayer, starts: Sequence[Sequence[Start]], **options: Any
+) -> list[list[FinishedEpisode]]:
     """Play the starts of several tasks together. Return the episodes of each task."""
     flat = iter(player.play([start for several in starts for start in several], **options))
     return [[next(flat) for _ in several] for several in starts]
@@ -51,6 +53,14 @@ def group_of(task: RolloutTask, played: Sequence[FinishedEpisode], **fields: Any
 class Independent(Strategy):
     """Every sample of a task is played from the beginning, independently of the others."""
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
-        waves = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
-        return [group_of(task, played) for task, played in zip(tasks, waves, strict=True)]
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
+        by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
+        return [group_of(task, played) for task, played in zip(tasks, by_task, strict=True)]
+
+
+@ROLLOUTS.register("unplayed")
+class Unplayed(Strategy):
+    """An empty group for every task, so that no outcome is reported to the teacher."""
+
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
+        return [Group(task.proposal, ()) for task in tasks]

@@ -1,6 +1,6 @@
 """Groups whose episodes branch off from one another and form trees.
 
-A group grows in waves. Each wave plays shoots: new episodes, or branches from an earlier member after some of its
+A group grows in rounds. Each round plays shoots: new episodes, or branches from an earlier member after some of its
 action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`), from which credit
 assignment reads the segments that episodes share.
 """
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..batch.trajectory import Group, Node, Trajectory
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, RolloutTask, Start, branch
 from .independent import play_by_task
-from .player import Player
-from .starts import FinishedEpisode, RolloutTask, Start, branch
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Member:
 
 
 def grow(
-    player: Player,
+    player: EpisodePlayer,
     tasks: Sequence[RolloutTask],
     trees: Sequence[list[Member]],
     shoots: Sequence[Sequence[Shoot]],
@@ -52,7 +52,7 @@ def grow(
     trained: bool = False,
     entropies: bool = False,
 ) -> None:
-    """Play the shoots of all tasks in one wave and append them to their trees.
+    """Play the shoots of all tasks at once and append them to their trees.
 
     Args:
         trained: train copied tokens in every copy, not only in the episode that sampled them.
@@ -72,9 +72,9 @@ def grow(
                 starts[-1].append(branch(task, parent.played, shoot.turn, shoot.tokens, trained, **hint))
                 copied = parent.trajectory.turns[: shoot.turn]
                 shared[-1].append(sum(len(turn.act_ids) for turn in copied) + shoot.tokens)
-    waves = play_by_task(player, starts, states=True, entropies=entropies)
-    for tree, several, lengths, wave in zip(trees, shoots, shared, waves, strict=True):
-        tree += [Member(p, shoot.parent, length) for p, shoot, length in zip(wave, several, lengths, strict=True)]
+    by_task = play_by_task(player, starts, states=True, entropies=entropies)
+    for tree, several, lengths, episodes in zip(trees, shoots, shared, by_task, strict=True):
+        tree += [Member(p, shoot.parent, length) for p, shoot, length in zip(episodes, several, lengths, strict=True)]
 
 
 def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:

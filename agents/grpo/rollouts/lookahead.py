@@ -19,9 +19,9 @@ from ...engines.sampler import Likeliest, Request
 from ..batch.trajectory import Group, Origin
 from ..recipes.stages import ROLLOUTS
 from .environments import begin
+from .episode_player import EpisodePlayer
+from .episode_starts import Insert, RolloutTask, Start
 from .independent import Strategy, group_of, play_by_task
-from .player import Player
-from .starts import Insert, RolloutTask, Start
 
 _log = logging.getLogger(__name__)
 
@@ -229,14 +229,14 @@ class Lookahead(Strategy):
         test, usual = METRICS[self.metric]
         return test(one, other, usual if self.threshold is None else self.threshold)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees = [self._make_tree(task, player) for task in tasks]
         while undrawn := [(tree, branch) for tree in trees if tree for branch in tree.branches_to_draw()]:
             self._draw(undrawn, player)
         starts = [_starts(task, tree) for task, tree in zip(tasks, trees, strict=True)]
         return [group_of(task, played) for task, played in zip(tasks, play_by_task(player, starts), strict=True)]
 
-    def _make_tree(self, task: RolloutTask, player: Player) -> LookaheadTree | None:
+    def _make_tree(self, task: RolloutTask, player: EpisodePlayer) -> LookaheadTree | None:
         """Make the tree of a task, before its first token; None if it has room for one branch only or for no token."""
         capacity = round(self.share * task.samples)
         prompt = _render_prompt(task, player) if capacity > 1 else ()
@@ -244,7 +244,7 @@ class Lookahead(Strategy):
         room = min(limits.action, limits.episode, limits.context - len(prompt))
         return LookaheadTree(self, prompt, capacity, room, player.renderer.stop_ids) if prompt and room > 0 else None
 
-    def _draw(self, wanting: Sequence[tuple[LookaheadTree, Branch]], player: Player) -> None:
+    def _draw(self, wanting: Sequence[tuple[LookaheadTree, Branch]], player: EpisodePlayer) -> None:
         """Sample the next tokens of these branches."""
         asked: dict[int, Branch] = {}
         for tree, branch in wanting:
@@ -262,7 +262,7 @@ class Lookahead(Strategy):
                 missing -= 1
 
 
-def _render_prompt(task: RolloutTask, player: Player) -> tuple[int, ...]:
+def _render_prompt(task: RolloutTask, player: EpisodePlayer) -> tuple[int, ...]:
     """Token ids before the first action; () if the environment raises, as it will again when the task is played."""
     env = player.environments.take()
     try:

@@ -9,12 +9,11 @@ from ....checks import check_choice, check_number
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, RolloutTask, Start
 from .guidance import hinted_start
 from .guided import replace_failures
 from .independent import Strategy, group_of, play_by_task
-from .player import Player
-from .solution_sources import mark_as_teacher
-from .starts import FinishedEpisode, RolloutTask, Start
 
 
 @ROLLOUTS.register("rubric_refine")
@@ -48,12 +47,14 @@ class RubricRefine(Strategy):
         check_choice("keep", self.keep, ("all", "better"))
         check_choice("merge", self.merge, ("add", "failures"))
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
-        waves = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
-        groups = player.judge([group_of(task, played) for task, played in zip(tasks, waves, strict=True)])
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
+        by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
+        groups = player.judge([group_of(task, played) for task, played in zip(tasks, by_task, strict=True)])
         bests = [max(group.valid, key=lambda t: t.outcome, default=None) for group in groups]
         starts = [self._start_again(task, best) for task, best in zip(tasks, bests, strict=True)]
-        written = [[mark_as_teacher(p).trajectory for p in wave] for wave in play_by_task(player, starts)]
+        written = [
+            [p.trajectory.attributed_to_teacher() for p in episodes] for episodes in play_by_task(player, starts)
+        ]
         judged = player.judge([Group(task.proposal, tuple(new)) for task, new in zip(tasks, written, strict=True)])
         return [self._merge(group, best, new.valid) for group, best, new in zip(groups, bests, judged, strict=True)]
 

@@ -14,11 +14,11 @@ from ....errors import InputError
 from ....rewards.judges.judge import JUDGES
 from ..batch.trajectory import Group, Origin, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import Insert, RolloutTask, Start, branch
 from .guidance import Solution, context_limits, extend, make_named, solve
 from .independent import Strategy, play_by_task
 from .lineage import Member, Shoot, grow, tree_group
-from .player import Player
-from .starts import Insert, RolloutTask, Start, branch
 
 
 def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
@@ -95,7 +95,7 @@ class FirstErrorRepair(Strategy):
         check_number("threshold", self.threshold, 0.0, 1.0)
         self._judge = make_named(JUDGES, self.judge) if self.judge else None
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * task.samples for task in tasks])
         failed = [
@@ -107,14 +107,14 @@ class FirstErrorRepair(Strategy):
             [self._start(task, tree[n], place, player) for n, place in several]
             for task, tree, several in zip(tasks, trees, places, strict=True)
         ]
-        for tree, several, wave in zip(trees, places, play_by_task(player, starts), strict=True):
-            for (parent, place), played in zip(several, wave, strict=True):
+        for tree, several, episodes in zip(trees, places, play_by_task(player, starts), strict=True):
+            for (parent, place), played in zip(several, episodes, strict=True):
                 if played.trajectory.valid and played.trajectory.success:
                     before = sum(len(t.act_ids) for t in tree[parent].trajectory.turns[: place.turn])
                     tree.append(Member(played, parent, before + place.tokens))
         return [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
 
-    def _start(self, task: RolloutTask, member: Member, place: ErrorPlace, player: Player) -> Start:
+    def _start(self, task: RolloutTask, member: Member, place: ErrorPlace, player: EpisodePlayer) -> Start:
         trained = self.copies == "each"
         if not place.text:
             return branch(task, member.played, place.turn, 0, trained, oracle_turns=1, oracle_origin=Origin.TEACHER)
@@ -129,7 +129,7 @@ class FirstErrorRepair(Strategy):
         tasks: Sequence[RolloutTask],
         trees: Sequence[Sequence[Member]],
         failed: Sequence[list[int]],
-        player: Player,
+        player: EpisodePlayer,
     ) -> list[list[tuple[int, ErrorPlace]]]:
         """Member and place of the first error of each failed episode."""
         wanted = [i for i, several in enumerate(failed) if several]
@@ -150,7 +150,7 @@ class FirstErrorRepair(Strategy):
             places[i] += [(n, ErrorPlace(turn)) for n, turn in found if turn is not None]
         return places
 
-    def _find_wrong_step(self, trajectory: Trajectory, solution: Solution, player: Player) -> ErrorPlace | None:
+    def _find_wrong_step(self, trajectory: Trajectory, solution: Solution, player: EpisodePlayer) -> ErrorPlace | None:
         (turn,) = trajectory.turns
         found = first_wrong_line(turn.action, solution.steps)
         if self._judge is not None:
@@ -190,7 +190,7 @@ class FirstErrorRepair(Strategy):
 _RIGHT = "every step of the solution so far is right"
 
 
-def _last_chances(task: RolloutTask, members: Sequence[Member], player: Player) -> list[int | None]:
+def _last_chances(task: RolloutTask, members: Sequence[Member], player: EpisodePlayer) -> list[int | None]:
     """For each episode of a game the last turn before which the oracle could still have won; None if there was none."""
     starts = [
         [
@@ -199,8 +199,8 @@ def _last_chances(task: RolloutTask, members: Sequence[Member], player: Player) 
         ]
         for member in members
     ]
-    waves = play_by_task(player, starts)
-    won = [[turn for turn, played in enumerate(wave) if played.trajectory.success] for wave in waves]
+    by_task = play_by_task(player, starts)
+    won = [[turn for turn, played in enumerate(episodes) if played.trajectory.success] for episodes in by_task]
     return [max(turns, default=None) for turns in won]
 
 
@@ -237,7 +237,7 @@ class ReflectRetry(Strategy):
         if "{episode}" not in self.question or "{hint}" not in self.template:
             raise InputError("question must contain {episode} and template {hint}.")
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * (task.samples - task.samples // 2) for task in tasks])
         failed = [

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from ....errors import InputError
 from ...language.renderer import Renderer
-from ..batch.trajectory import Group, Origin, Trajectory, Turn
+from ..batch.trajectory import Group, Origin, Trajectory
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import RolloutTask
 from .guidance import solve
 from .independent import Strategy
-from .player import Player
-from .starts import RolloutTask
 
 
 @ROLLOUTS.register("rule_pairs")
@@ -31,7 +31,7 @@ class RulePairs(Strategy):
     provides: ClassVar[frozenset[str]] = frozenset()
     needs: ClassVar[frozenset[str]] = frozenset({"worse_actions"})
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         first, further = [], []
         for task, solution in zip(tasks, solve(tasks, player), strict=True):
             shown = solution.played.trajectory
@@ -57,31 +57,16 @@ def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Traje
             "rule_pairs needs an environment that tells 'worse_actions', one for each turn, such as "
             f"palaestra/TutorDialogue-v0, not {worse!r}."
         )
-    before = tuple(_mark(turn, Origin.HINT) for turn in shown.turns[:place])
-    right = _mark(shown.turns[place], Origin.TEACHER)
+    before = tuple(turn.attributed_to(Origin.HINT) for turn in shown.turns[:place])
+    right = shown.turns[place].attributed_to(Origin.TEACHER)
     ids = renderer.action_ids(worse[place])
-    other = replace(
-        right,
-        act_ids=ids,
-        action=worse[place],
-        reward=0.0,
-        reward_terms={},
-        feedback="",
-        **_token_fields(len(ids), Origin.TEACHER),
-    )
+    tokens = {"act_ids": ids, "logps": (0.0,) * len(ids), "origins": (int(Origin.TEACHER),) * len(ids)}
+    other = replace(right, action=worse[place], reward=0.0, reward_terms={}, feedback="", **tokens)
     ended = place + 1 == len(shown.turns) and shown.success
     done = (right.extras.get("completion") or [0.0])[-1]
     chosen = replace(shown, turns=(*before, right), success=ended, truncated=not ended, progress=done, **_outcome(1.0))
     rejected = replace(shown, turns=(*before, other), success=False, truncated=False, progress=0.0, **_outcome(0.0))
     return chosen, rejected
-
-
-def _mark(turn: Turn, origin: Origin) -> Turn:
-    return replace(turn, **_token_fields(len(turn.act_ids), origin))
-
-
-def _token_fields(count: int, origin: Origin) -> dict[str, tuple[float, ...]]:
-    return {"logps": (0.0,) * count, "origins": (int(origin),) * count, "entropies": ()}
 
 
 def _outcome(value: float) -> dict[str, object]:

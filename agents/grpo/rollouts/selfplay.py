@@ -12,9 +12,9 @@ from ....checks import check_choice
 from ....errors import InputError
 from ..batch.trajectory import Group, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import Conditions, RolloutTask
 from .independent import Independent, Strategy
-from .player import Player
-from .starts import Conditions, RolloutTask
 
 _PAIR = re.compile(r"([A-Za-z_]\w{0,63})\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)")
 
@@ -48,7 +48,7 @@ class SelfPlay(Strategy):
         if "{axes}" not in self.question:
             raise InputError(f"question must contain {{axes}}, not {self.question!r}.")
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         space = player.environments.param_space
         questions = [
             self.question.replace("{axes}", describe_axes(space)).replace("{example}", format_params(task.params))
@@ -72,7 +72,9 @@ class SelfPlay(Strategy):
         ]
         return [*groups, Group(-1, tuple(proposers))] if proposers else groups
 
-    def _reward_proposal(self, task: RolloutTask, answer: Turn, solved: Group | None, player: Player) -> Trajectory:
+    def _reward_proposal(
+        self, task: RolloutTask, answer: Turn, solved: Group | None, player: EpisodePlayer
+    ) -> Trajectory:
         """Make an episode of a proposal, rewarded by its solvers' success; invalid if all of its solvers are."""
         outcomes = [t.success for t in solved.valid] if solved is not None else []
         success = sum(outcomes) / len(outcomes) if outcomes else 0.0

@@ -21,10 +21,10 @@ from ...oracle import write_solution
 from ..batch.trajectory import Origin, Trajectory, trajectory_from_json, trajectory_to_json
 from ..recipes.recipe import Component
 from .environments import begin
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, RolloutTask, Start
 from .guidance import Solution, context_limits, solve
 from .independent import play_by_task
-from .player import Player
-from .starts import FinishedEpisode, RolloutTask, Start
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class SolutionSource:
     needs: frozenset[str] = frozenset()
     trusted: ClassVar[bool] = False
 
-    def solve(self, tasks: Sequence[RolloutTask], player: Player) -> list[list[Solution]]:
+    def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
         """Write solutions of each task, right or wrong, with tokens marked as a teacher's."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ def make_sources(text: str) -> list[SolutionSource]:
 
 
 def gather_solutions(
-    sources: Sequence[SolutionSource], tasks: Sequence[RolloutTask], player: Player, complete: bool = True
+    sources: Sequence[SolutionSource], tasks: Sequence[RolloutTask], player: EpisodePlayer, complete: bool = True
 ) -> list[list[Solution]]:
     """Return the pool of each task: the right solutions of all sources, in their order, each text once.
 
@@ -92,7 +92,7 @@ class OracleSolutions(SolutionSource):
 
     trusted = True
 
-    def solve(self, tasks: Sequence[RolloutTask], player: Player) -> list[list[Solution]]:
+    def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
         return [[solution] for solution in solve(tasks, player)]
 
 
@@ -104,7 +104,7 @@ class RationaleSolutions(SolutionSource):
 
     trusted = True
 
-    def solve(self, tasks: Sequence[RolloutTask], player: Player) -> list[list[Solution]]:
+    def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
         env = player.environments.take()
         written: list[list[tuple[str, ...]]] = []
         for task in tasks:
@@ -132,13 +132,13 @@ class ModelSolutions(SolutionSource):
         check_count("samples", self.samples, 1, "episodes")
         self.needs = frozenset() if self.optional else frozenset({"teacher_model"})
 
-    def solve(self, tasks: Sequence[RolloutTask], player: Player) -> list[list[Solution]]:
+    def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
         if player.teacher is None:
             if self.optional:
                 return [[] for _ in tasks]
             raise InputError("the source 'model' samples a second model, and the run names none; pass --teacher-model.")
-        waves = play_by_task(player.teacher(), [[Start(task)] * self.samples for task in tasks], states=True)
-        return [[Solution.read(mark_as_teacher(played), player.renderer) for played in wave] for wave in waves]
+        by_task = play_by_task(player.teacher(), [[Start(task)] * self.samples for task in tasks], states=True)
+        return [[Solution.read(mark_as_teacher(each), player.renderer) for each in played] for played in by_task]
 
 
 @SOLUTIONS.register("endpoint")
@@ -178,14 +178,14 @@ class EndpointSolutions(SolutionSource):
             concurrency=concurrency,
         )
 
-    def solve(self, tasks: Sequence[RolloutTask], player: Player) -> list[list[Solution]]:
+    def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
         """Play the episodes of all tasks at the same time, in as many threads as requests may be in flight."""
         with self._endpoint, ThreadPoolExecutor(self._endpoint.concurrency) as pool:
             replies = [[pool.submit(self._play, task, player) for _ in range(self.samples)] for task in tasks]
             written = [[future.result() for future in several] for several in replies]
         return _play_actions(tasks, [[actions for actions in several if actions] for several in written], player)
 
-    def _play(self, task: RolloutTask, player: Player) -> tuple[str, ...]:
+    def _play(self, task: RolloutTask, player: EpisodePlayer) -> tuple[str, ...]:
         """Play one episode and return its actions; () where the endpoint or the environment failed."""
         with self._taking:
             env = player.environments.take()
@@ -227,7 +227,7 @@ class OwnSolutions(SolutionSource):
         self.tasks = check_count("tasks", tasks, 1, "tasks")
         self._memory: dict[str, list[Trajectory]] = {}
 
-    def solve(self, tasks: Sequence[RolloutTask], player: Player) -> list[list[Solution]]:
+    def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
         if not self._memory:
             return [[] for _ in tasks]
         env = player.environments.take()
@@ -257,15 +257,11 @@ class OwnSolutions(SolutionSource):
 
 def mark_as_teacher(played: FinishedEpisode) -> FinishedEpisode:
     """Mark an episode's tokens as a teacher's, not sampled by the policy."""
-    turns = []
-    for turn in played.trajectory.turns:
-        size = len(turn.act_ids)
-        turns.append(replace(turn, origins=(int(Origin.TEACHER),) * size, logps=(0.0,) * size, entropies=()))
-    return replace(played, trajectory=replace(played.trajectory, turns=tuple(turns), nodes=(), version=-1))
+    return replace(played, trajectory=played.trajectory.attributed_to_teacher())
 
 
 def _play_actions(
-    tasks: Sequence[RolloutTask], written: Sequence[Sequence[tuple[str, ...]]], player: Player
+    tasks: Sequence[RolloutTask], written: Sequence[Sequence[tuple[str, ...]]], player: EpisodePlayer
 ) -> list[list[Solution]]:
     """Play the written actions of each task as a teacher's."""
     starts = [
@@ -276,8 +272,8 @@ def _play_actions(
         for task, several in zip(tasks, written, strict=True)
     ]
     solutions = []
-    for wave in play_by_task(player, starts, states=True):
-        rows = [replace(p, trajectory=replace(p.trajectory, max_tokens=player.limits.episode)) for p in wave]
+    for episodes in play_by_task(player, starts, states=True):
+        rows = [replace(p, trajectory=replace(p.trajectory, max_tokens=player.limits.episode)) for p in episodes]
         solutions.append([Solution.read(row, player.renderer) for row in rows])
     return solutions
 

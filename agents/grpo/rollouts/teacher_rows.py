@@ -11,12 +11,12 @@ import numpy as np
 from ....checks import check_choice, check_number
 from ..batch.trajectory import Group, last_context
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import RolloutTask, Start
 from .guidance import TRIGGERS, Solution, make_named
 from .guided import replace_failures
 from .independent import Strategy, group_of, play_by_task
-from .player import Player
 from .solution_sources import OwnSolutions, gather_solutions, make_sources
-from .starts import RolloutTask, Start
 
 
 @ROLLOUTS.register("teacher_rows")
@@ -57,7 +57,7 @@ class TeacherRows(Strategy):
             self._sources.append(OwnSolutions(self.remember, self.tasks_remembered))
         self.needs = frozenset().union(*(source.needs for source in self._sources))
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         plain = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         wanted = [i for i, played in enumerate(plain) if self._fires([p.trajectory for p in played])]
         pools = dict(zip(wanted, gather_solutions(self._sources, [tasks[i] for i in wanted], player), strict=True))
@@ -71,7 +71,7 @@ class TeacherRows(Strategy):
                 source.remember([p.trajectory for p in played])
         return groups
 
-    def _choose_likeliest(self, pool: list[Solution], player: Player) -> list[Solution]:
+    def _choose_likeliest(self, pool: list[Solution], player: EpisodePlayer) -> list[Solution]:
         if len(pool) <= self.most:
             return pool
         contexts, answers = [], []

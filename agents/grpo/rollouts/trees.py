@@ -14,15 +14,17 @@ from ....checks import check_choice, check_number
 from ....errors import InputError
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import RolloutTask
 from .independent import Strategy
 from .lineage import Member, Shoot, grow, place_of, tree_group, turn_starts
-from .player import Player
-from .starts import RolloutTask
 
 _COPIES = ("once", "each")
 
 
-def _fill(player: Player, tasks: Sequence[RolloutTask], trees: Sequence[list[Member]], entropies: bool = False) -> None:
+def _fill(
+    player: EpisodePlayer, tasks: Sequence[RolloutTask], trees: Sequence[list[Member]], entropies: bool = False
+) -> None:
     fresh = [[Shoot()] * (task.samples - len(tree)) for task, tree in zip(tasks, trees, strict=True)]
     grow(player, tasks, trees, fresh, entropies=entropies)
 
@@ -68,7 +70,7 @@ class SplitTree(Strategy):
         check_choice("at", self.at, ("token", "turn"))
         check_choice("copies", self.copies, _COPIES)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         grow(player, tasks, trees, [[Shoot()] * min(self.roots, task.samples) for task in tasks])
         for split in range(1, self.splits + 1):
@@ -119,7 +121,7 @@ class RandomTree(Strategy):
         check_choice("at", self.at, ("token", "turn"))
         check_choice("copies", self.copies, _COPIES)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         counts = [max(1, task.samples // (1 + self.rounds * self.expand)) for task in tasks]
         grow(player, tasks, trees, [[Shoot()] * min(n, task.samples) for n, task in zip(counts, tasks)])
@@ -129,7 +131,7 @@ class RandomTree(Strategy):
         _fill(player, tasks, trees)
         return _groups(tasks, trees)
 
-    def _shoots(self, tree: Sequence[Member], player: Player) -> list[Shoot]:
+    def _shoots(self, tree: Sequence[Member], player: EpisodePlayer) -> list[Shoot]:
         places: dict[int, list[Shoot]] = {}
         for number, member in enumerate(tree):
             trajectory = member.trajectory
@@ -137,19 +139,16 @@ class RandomTree(Strategy):
                 continue
             tokens = turn_starts(trajectory)[1:] if self.at == "turn" else range(1, trajectory.action_tokens)
             own = [_cut(token, number, trajectory) for token in tokens if token > member.shared]
-            places.setdefault(_root(tree, number), []).extend(own)
+            root = number
+            while tree[root].parent >= 0:
+                root = tree[root].parent
+            places.setdefault(root, []).extend(own)
         return [
             choices[int(player.rng.integers(len(choices)))]
             for choices in places.values()
             if choices
             for _ in range(self.expand)
         ]
-
-
-def _root(tree: Sequence[Member], number: int) -> int:
-    while tree[number].parent >= 0:
-        number = tree[number].parent
-    return number
 
 
 @ROLLOUTS.register("entropy_branch")
@@ -179,7 +178,7 @@ class EntropyBranch(Strategy):
         check_number("children", self.children, 1)
         check_number("top", self.top, 1)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         first = [max(1, task.samples // (1 + self.children)) for task in tasks]
         grow(player, tasks, trees, [[Shoot()] * min(n, t.samples) for n, t in zip(first, tasks)], entropies=True)
@@ -188,7 +187,7 @@ class EntropyBranch(Strategy):
         _fill(player, tasks, trees)
         return _groups(tasks, trees)
 
-    def _shoots(self, tree: Sequence[Member], player: Player) -> list[Shoot]:
+    def _shoots(self, tree: Sequence[Member], player: EpisodePlayer) -> list[Shoot]:
         shoots = []
         for number, member in enumerate(tree):
             places = self.positions(member.trajectory, player.renderer.action) if member.trajectory.valid else []
@@ -244,7 +243,7 @@ class ToolBranch(Strategy):
         if not 0 < self.initial <= 1:
             raise InputError(f"initial must be above 0 and at most 1, not {self.initial}.")
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         shoots = [[Shoot()] * math.ceil(self.initial * task.samples) for task in tasks]
         seen = [0] * len(tasks)
@@ -258,7 +257,7 @@ class ToolBranch(Strategy):
         _fill(player, tasks, trees, entropies=True)
         return _groups(tasks, trees)
 
-    def _shoots(self, tree: Sequence[Member], done: int, player: Player) -> list[Shoot]:
+    def _shoots(self, tree: Sequence[Member], done: int, player: EpisodePlayer) -> list[Shoot]:
         """Branches of the members from index ``done`` on, at turns that they sampled themselves, early turns first."""
         shoots: list[tuple[int, int]] = []
         for number in range(done, len(tree)):
@@ -278,7 +277,7 @@ class ToolBranch(Strategy):
         """Return True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""
         return u - self.weight * change <= self.base
 
-    def _entropy(self, trajectory: Trajectory, turn: int, player: Player) -> float:
+    def _entropy(self, trajectory: Trajectory, turn: int, player: EpisodePlayer) -> float:
         played = trajectory.turns[turn]
         sampled = [
             h

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from ....checks import check_choice, check_number
 from ..batch.trajectory import Group, Node, Trajectory
 from ..recipes.stages import ROLLOUTS
+from .episode_player import EpisodePlayer
+from .episode_starts import FinishedEpisode, RolloutTask, Start, branch
 from .independent import Strategy, play_by_task
 from .lineage import place_of, turn_starts
-from .player import Player
-from .starts import FinishedEpisode, RolloutTask, Start, branch
 
 
 @ROLLOUTS.register("vine")
@@ -43,7 +43,7 @@ class Vine(Strategy):
         check_number("every", self.every, 1)
         check_number("continuations", self.continuations, 1)
 
-    def play(self, tasks: Sequence[RolloutTask], player: Player) -> list[Group]:
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         mains = play_by_task(player, [[Start(task)] * task.samples for task in tasks], states=True)
         places = [[self.cuts(p.trajectory, player) for p in played] for played in mains]
         begun = play_by_task(player, [[Start(task, temperature=self.heat)] * self.continuations for task in tasks])
@@ -55,7 +55,7 @@ class Vine(Strategy):
             ]
             for task, played, several in zip(tasks, mains, places, strict=True)
         ]
-        ends = iter(_mean_returns(play_by_task(player, [s for by_task in states for s in by_task]), player))
+        ends = iter(_mean_returns(play_by_task(player, [s for by_state in states for s in by_state]), player))
         groups = []
         for task, played, several, initial in zip(tasks, mains, places, _mean_returns(begun, player), strict=True):
             members = []
@@ -71,7 +71,7 @@ class Vine(Strategy):
             groups.append(Group(task.proposal, tuple(members)))
         return groups
 
-    def cuts(self, trajectory: Trajectory, player: Player) -> list[int]:
+    def cuts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[int]:
         """Index of the first token of each stretch but the first, counted over the episode's action tokens."""
         total = trajectory.action_tokens
         if not trajectory.valid:
@@ -84,8 +84,8 @@ class Vine(Strategy):
         return [at for at in range(1, total) if "\n" in player.renderer.action([ids[at - 1]])]
 
 
-def _mean_returns(waves: Sequence[Sequence[FinishedEpisode]], player: Player) -> list[float | None]:
-    """Return the mean return of the valid episodes of each wave; None for a wave without valid episodes."""
-    judged = player.judge([Group(-1, tuple(p.trajectory for p in played)) for played in waves])
+def _mean_returns(by_state: Sequence[Sequence[FinishedEpisode]], player: EpisodePlayer) -> list[float | None]:
+    """Return the mean return of the valid episodes from each state; None without any."""
+    judged = player.judge([Group(-1, tuple(p.trajectory for p in played)) for played in by_state])
     returns = [[t.outcome for t in group.valid] for group in judged]
     return [sum(values) / len(values) if values else None for values in returns]

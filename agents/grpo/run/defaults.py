@@ -77,6 +77,11 @@ def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDef
     answer = min(longest, context // 2)
     stored = str(getattr(bare.config, "dtype", None) or "float32").removeprefix("torch.")
     half = stored in ("bfloat16", "float16") and not on_cpu
+    single = ""
+    if not half and stored != "float32":
+        faster = bfloat16_cost() < 1
+        single = ", which this processor multiplies faster (--dtype bfloat16) but rounds more" if faster else single
+        single = single or ", and this processor gains nothing by it"
     return ModelDefaults(
         count,
         {
@@ -93,7 +98,7 @@ def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDef
             ),
             "max_episode_tokens": "the context",
             "context": "of the model" if context == positions else f"the model has {positions}",
-            "dtype": f"stored as {stored}" + ("" if half or stored == "float32" else _why_single()),
+            "dtype": f"stored as {stored}{single}",
         },
     )
 
@@ -107,13 +112,6 @@ def configure(model: str, **options: Any) -> TrainConfig:
         return TrainConfig(**options)
     chosen = choose_defaults(model, options.get("lora", 0), options.get("device", "auto"))
     return TrainConfig(**{**chosen.values, "model": model, **options})
-
-
-def _why_single() -> str:
-    """Say why a model that is stored in half precision is trained in single precision on a CPU."""
-    if bfloat16_cost() < 1:
-        return ", which this processor multiplies faster (--dtype bfloat16) but rounds more"
-    return ", and this processor gains nothing by it"
 
 
 def precision_notices(config: TrainConfig) -> list[str]:

@@ -20,7 +20,7 @@ from ...evaluation.pass_at_k import pass_at_ks, powers_of_two
 from ..batch.trajectory import Group, Origin, Trajectory, to_plain
 
 if TYPE_CHECKING:
-    from ..rollouts.starts import RolloutTask
+    from ..rollouts.episode_starts import RolloutTask
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,14 @@ def evaluation_row(step: int, report: Report, greedy: Report | None = None) -> d
         report: of sampled episodes.
         greedy: of episodes of the likeliest tokens on the same tasks.
     """
+    greedy_interval = [] if greedy is None else [greedy.success.low, greedy.success.high]
     return {
         "step": step,
         "split": report.split,
         "episodes": report.episodes,
         "success": report.success.mean,
         "ci": [report.success.low, report.success.high],
-        **({} if greedy is None else _greedy_values(greedy)),
+        **({} if greedy is None else {"greedy_success": greedy.success.mean, "greedy_ci": greedy_interval}),
         **({"invalid": report.invalid} if report.invalid else {}),
         **({"pass_at_k": [item.to_json() for item in report.pass_at_k]} if report.pass_at_k else {}),
         "by_difficulty": [
@@ -62,10 +63,6 @@ def evaluation_row(step: int, report: Report, greedy: Report | None = None) -> d
             for part in report.by_difficulty
         ],
     }
-
-
-def _greedy_values(report: Report) -> dict[str, Any]:
-    return {"greedy_success": report.success.mean, "greedy_ci": [report.success.low, report.success.high]}
 
 
 def _mean(values: Sequence[float]) -> float:

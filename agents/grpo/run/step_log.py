@@ -1,9 +1,10 @@
-"""The rows that a training step leaves in the logs of its run, and for the trackers."""
+"""The data of a training step, and the rows that it leaves in the logs of its run, and for the trackers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..batch.tally import Tally
 from ..batch.trajectory import Group
@@ -11,28 +12,59 @@ from ..config import TrainConfig
 from ..rollouts.environments import Environments
 from .blend import summarise_environments
 from .folder import RunFolder
-from .logs import overlapped_rates, phase_rates, proposal_row, step_summary, token_ages, trajectory_row
+from .logs import PlayedProposal, overlapped_rates, phase_rates, proposal_row, step_summary, token_ages, trajectory_row
 from .trackers import Tracker
 
 
-class StepRecord(Protocol):
-    """Record of the data that a step has trained on; see `asynchronous.StepData`."""
+@dataclass(frozen=True)
+class Collected:
+    """The groups of a step.
+
+    Attributes:
+        played: the teacher's proposals with their groups, shaped.
+        extra: further groups of the rollout strategy, such as a proposer's.
+        trainable: groups to train on, after filters and replay.
+        requests: figures of the proposals' requests, for ``metrics.jsonl``.
+        overlong: proposed tasks whose first observation left no room for an action; they were not played.
+    """
+
+    played: list[PlayedProposal]
+    extra: list[Group]
+    trainable: list[Group]
+    requests: dict[str, float] = field(default_factory=dict)
+    overlong: int = 0
 
     @property
-    def collected(self) -> Any: ...
-    @property
-    def streams(self) -> Sequence[Sequence[Group]]: ...
-    @property
-    def teacher(self) -> Mapping[str, float]: ...
-    @property
-    def rollout_s(self) -> float: ...
-    @property
-    def waits(self) -> Mapping[str, float]: ...
+    def groups(self) -> list[Group]:
+        """All groups that were played."""
+        return [*(practice.group for practice in self.played), *self.extra]
+
+
+@dataclass(frozen=True)
+class StepData:
+    """Data that one step trains on.
+
+    Attributes:
+        collected: the played groups.
+        streams: the groups of each stream.
+        teacher: figures of the curriculum's teacher after it has seen the outcomes.
+        rollout_s: seconds that the collection took.
+        waits: seconds that each side waited for the other, by name; {} in synchronous collection.
+        state: JSON state from which the collection resumes after this step; "" in synchronous collection, which
+            computes it when a checkpoint is saved.
+    """
+
+    collected: Collected
+    streams: list[list[Group]]
+    teacher: Mapping[str, float]
+    rollout_s: float
+    waits: Mapping[str, float] = field(default_factory=dict)
+    state: str = ""
 
 
 def write_step(
     step: int,
-    data: StepRecord,
+    data: StepData,
     tally: Tally,
     updates: Mapping[str, float],
     weights: Mapping[str, float],

@@ -124,13 +124,17 @@ class WandbTracker:
             wandb: Any = importlib.import_module("wandb")
         except ImportError as error:
             raise MissingExtra("Weights & Biases", "wandb") from error
+        id_file = folder / "wandb" / "id.txt"
+        if not id_file.exists():
+            id_file.parent.mkdir(parents=True, exist_ok=True)
+            id_file.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
         self._run = wandb.init(
             project=project,
             name=name,
             dir=str(folder),
             config=dict(config),
             mode=mode,
-            id=_read_or_make_id(folder / "wandb" / "id.txt"),
+            id=id_file.read_text(encoding="utf-8").strip(),
             resume="allow",
             # Do not upload the process's output or its files.
             settings=wandb.Settings(silent=True, console="off", disable_code=True, disable_git=True),
@@ -141,14 +145,6 @@ class WandbTracker:
 
     def close(self) -> None:
         self._run.finish()
-
-
-def _read_or_make_id(path: Path) -> str:
-    """Read the id in the file; create the file with a new id if it is missing."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(uuid.uuid4().hex[:12], encoding="utf-8")
-    return path.read_text(encoding="utf-8").strip()
 
 
 TRACKERS: Registry[Callable[[Any, Path, int], Tracker]] = Registry(

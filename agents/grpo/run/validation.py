@@ -14,15 +14,16 @@ from typing import Any
 
 from ...evaluation import Report, make_report
 from ...evaluation.episodes import EpisodePlan, EpisodeRecord
-from ..batch.trajectory import Trajectory
-from ..rollouts.player import Player
-from ..rollouts.starts import RolloutTask, Start
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask, Start
 
 AT_ONCE = 256
 """Most episodes that are played side by side."""
 
 
-def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: Sequence[bool] = (False,)) -> list[Report]:
+def evaluate_policy(
+    player: EpisodePlayer, plan: EpisodePlan, split: str, greedy: Sequence[bool] = (False,)
+) -> list[Report]:
     """Play a plan of episodes and report them.
 
     Args:
@@ -45,17 +46,13 @@ def evaluate_policy(player: Player, plan: EpisodePlan, split: str, greedy: Seque
         task = RolloutTask(params, record.seed, 1)
         starts += [Start(task, temperature=0.0 if likeliest else player.temperature) for likeliest in greedy]
     played = player.play(starts, at_once=AT_ONCE)
-    for one, episode in zip(chain.from_iterable(records), played, strict=True):
-        _complete(one, episode.trajectory)
+    for record, episode in zip(chain.from_iterable(records), played, strict=True):
+        t = episode.trajectory
+        record.task_id, record.params, record.difficulty = t.task_id, t.params, t.difficulty
+        record.reward, record.length = t.env_return, len(t.turns)
+        record.success, record.progress = t.success, t.progress
+        record.truncated, record.valid = t.truncated, t.valid
     return [
         make_report(list(own), plan.env_id, name, split, plan.seed, return_range=plan.return_range)
         for own, name in zip(zip(*records), ["greedy policy" if one else "policy" for one in greedy], strict=True)
     ]
-
-
-def _complete(record: EpisodeRecord, trajectory: Trajectory) -> None:
-    """Enter the results of an episode into its record."""
-    record.task_id, record.params, record.difficulty = trajectory.task_id, trajectory.params, trajectory.difficulty
-    record.reward, record.length = trajectory.env_return, len(trajectory.turns)
-    record.success, record.progress = trajectory.success, trajectory.progress
-    record.truncated, record.valid = trajectory.truncated, trajectory.valid

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from palaestra.agents.engines.engine import ABILITIES, ENGINES, check_engine, check_ranks
-from palaestra.agents.engines.serving import Serving
+from palaestra.agents.engines.policy_engine import PolicyEngine
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
@@ -67,7 +67,7 @@ def test_processes_that_share_an_update_have_no_engine_that_makes_groups_of_its_
     ],
 )
 def test_what_an_engine_holds_of_a_gpu_while_the_policy_is_trained(name, options, ahead, held):
-    assert Serving(name, options).measure_held(3 << 30, 100 << 30, ahead) == held
+    assert PolicyEngine(name, options).measure_held(3 << 30, 100 << 30, ahead) == held
 
 
 def test_what_an_engine_cannot_do_is_said_with_who_needs_it():

@@ -24,7 +24,7 @@ from typing import Any
 from palaestra.agents.engines import checkpoint
 from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.gap import measure_gap
-from palaestra.agents.engines.serving import Serving
+from palaestra.agents.engines.policy_engine import PolicyEngine
 from palaestra.agents.language.model import LanguageModel
 from palaestra.scripts.cli import main
 from process_groups import children, members
@@ -194,13 +194,13 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     lap("it conforms")
 
     # A run with this server as its own, which nothing disturbs.
-    real_open = Serving.open
+    real_open = PolicyEngine.open
 
-    def open_same(self: Serving, *arguments: Any) -> Any:
+    def open_same(self: PolicyEngine, *arguments: Any) -> Any:
         self._kept = self._kept or engine
         return real_open(self, *arguments)
 
-    Serving.open = open_same  # type: ignore[method-assign]
+    PolicyEngine.open = open_same  # type: ignore[method-assign]
     keep, KIND.shut_down = KIND.shut_down, lambda self: None
     line, own = f"{LINE} --lora 2 --model {folder / 'qwen'}", "--engine vllm-server --engine-option cache_gb=0.1"
     seen["plain"] = train(f"{line} {own} --out {folder / 'plain'}")
@@ -208,7 +208,7 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     lap("the plain run is over")
 
     # The same with the server at an address, which becomes unreachable; then it hangs.
-    Serving.open = real_open  # type: ignore[method-assign]
+    PolicyEngine.open = real_open  # type: ignore[method-assign]
     there = f"--engine vllm-server --engine-option url={relay.url} folder={folder / 'shared'}"
     with in_step(1, relay.cut) as seen["lost in flight"]:
         seen["lost"] = said(f"{line} {there} patience=6 --out {folder / 'lost'}")
@@ -220,11 +220,11 @@ def try_server(folder: Path, seen: dict[str, Any]) -> None:
     lap("the run at an address is over")
 
     # The same with a server of its own, which is killed.
-    Serving.open = open_same  # type: ignore[method-assign]
+    PolicyEngine.open = open_same  # type: ignore[method-assign]
     with in_step(1, lambda: [os.kill(child, signal.SIGKILL) for child in children(first)]) as seen["in flight"]:
         seen["served"] = train(f"{line} {own} --out {folder / 'served'}")
     seen["served gaps"], seen["served played"] = gaps(folder / "served"), played(folder / "served")
-    Serving.open, KIND.shut_down = real_open, keep  # type: ignore[method-assign]
+    PolicyEngine.open, KIND.shut_down = real_open, keep  # type: ignore[method-assign]
     seen["left of the first"] = members(first)
     second = engine.process.process.pid
     seen["second"], seen["members of the second"] = second, members(second)

@@ -22,8 +22,8 @@ import torch
 from palaestra.agents.engines import checkpoint, vllm_engine
 from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.gap import measure_gap
+from palaestra.agents.engines.policy_engine import PolicyEngine
 from palaestra.agents.engines.sampler import Completion, Request
-from palaestra.agents.engines.serving import Serving
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.errors import InputError
@@ -197,9 +197,9 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     """Everything that the engine in process does; the runs of one family share an engine, as it takes long to load."""
     served: dict[str, Any] = {}  # by the model's type
     opened: list[str] = []
-    real_open = Serving.open
+    real_open = PolicyEngine.open
 
-    def open_once(self: Serving, language: LanguageModel, *sizes: Any) -> Any:
+    def open_once(self: PolicyEngine, language: LanguageModel, *sizes: Any) -> Any:
         if self.name != "vllm":
             return real_open(self, language, *sizes)
         family = language.model.config.model_type
@@ -231,7 +231,7 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     seen["incomplete weights"] = refuse(lambda: engine.load_weights(2))
     vllm_engine.checkpoint_weights = whole
     served["qwen3"] = engine
-    Serving.open = open_once  # type: ignore[method-assign]
+    PolicyEngine.open = open_once  # type: ignore[method-assign]
     (shown,) = re.findall(r"/palaestra train (.* --engine vllm .*) --out .*", PAGE.read_text())
     small = f"{LINE.removeprefix('palaestra/GuessNumber-v0')} --engine-option cache_gb=0.1"
 

@@ -24,13 +24,7 @@ from .conftest import trajectory  # isort: skip
 
 Reward = Callable[[tuple[int, ...]], float]
 
-PLAIN = Recipe(
-    name="plain",
-    paper="",
-    summary="",
-    credit=(Credit(scale=c("none")),),
-    surrogate=c("clip"),
-)
+PLAIN = Recipe(name="plain", paper="", summary="", credit=(Credit(scale=c("none")),), surrogate=c("clip"))
 """GRPO without its division by the standard deviation, which has another fixed point."""
 
 
@@ -90,18 +84,14 @@ def every_answer(logits: Tensor, reward: Reward, other: Tensor | None, greedy: f
 
 
 def learned(
-    recipe: Recipe | Objective,
-    logits: Tensor,
-    reward: Reward,
-    other: Tensor | None = None,
-    greedy: float | None = None,
+    recipe: Recipe | Objective, logits: Tensor, reward: Reward, other: Tensor | None = None, greedy: float | None = None
 ) -> Tensor:
     """Minus the gradient of a recipe's loss with respect to the logits, in expectation over the policy's answers; the
     loss of an answer is the sum over its tokens.
     """
     batch = every_answer(logits, reward, other, greedy)
     objective = Objective(recipe, teacher_model=True) if isinstance(recipe, Recipe) else recipe
-    weighted = objective.weigh(batch)
+    weighted = objective.rollout_terms.weigh(batch)
     at = logits.clone().requires_grad_()
     logp = logps(at).flatten()
     place = batch.action.nonzero()[:, 0]
@@ -328,6 +318,6 @@ def test_the_recipe_has_the_gradient_of_its_objective_over_several_steps():
 
 def test_the_greedy_answer_itself_teaches_nothing():
     batch = every_answer(POLICY, mixed, None, greedy=mixed((2,)))
-    advantage = Objective(remax()).weigh(batch).advantage[batch.action]
+    advantage = Objective(remax()).rollout_terms.weigh(batch).advantage[batch.action]
     assert advantage[2].item() == pytest.approx(0.0, abs=1e-7)
     assert advantage[:2].abs().min() > 0.1

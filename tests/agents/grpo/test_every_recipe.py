@@ -121,7 +121,7 @@ def gradient(models, name: str, groups, *, packer="plain", token_budget=10_000, 
     update.model.zero_grad()
     kept = update.objective.keep(update.objective.shape(groups))
     streams = [groups for _ in update.objective.streams]
-    for part in update._prepare(kept, streams)[0]:
+    for part in update._weigh_minibatches(kept, streams)[0]:
         for worker in range(workers):
             share = range(worker, part.batch.episodes, workers)
             accumulate_gradients(update.model, part, update.forward, reference=update.reference, episodes=share)
@@ -163,7 +163,7 @@ def test_the_gradient_does_not_depend_on_how_a_batch_is_cut_ordered_packed_or_sh
 
 def spares(name: str) -> bool:
     """True if failed episodes are left out while the policy is its reference, though not otherwise."""
-    loss = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED).loss
+    loss = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED).rollout_terms.loss
     return not loss.coupled and loss.trains_every_row() and not loss.trains_every_row(at_reference=True)
 
 
@@ -174,9 +174,13 @@ def test_at_the_reference_the_episodes_that_are_left_out_have_no_gradient(name, 
     groups = [replace(full[0], trajectories=(full[0].trajectories[0],) * len(full[0].trajectories)), *full[1:]]
     update = update_of((model, copy.deepcopy(model), models[2]), name, minibatches=1, epochs=1, token_budget=10_000)
     kept = update.objective.keep(update.objective.shape(groups))
-    needs = update.objective.needs_before | update.objective.loss.needs | update.objective.auxiliary_needs
+    needs = (
+        update.objective.rollout_terms.needs_before
+        | update.objective.rollout_terms.loss.needs
+        | update.objective.auxiliary_needs
+    )
     batch = update._measure(collate(kept), needs, old=True)
-    weighted = update.objective.weigh(batch, live_anchor=False)
+    weighted = update.objective.rollout_terms.weigh(batch, live_anchor=False)
     found = []
     for episodes in (weighted.episodes, weighted.episodes_at_reference):
         model.zero_grad()
@@ -223,7 +227,7 @@ def advantages(name: str, groups: Sequence[Sequence[Sequence[float]]]) -> torch.
     objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
     objective.advance(3, 10)
     batch = with_measurements(collate(paid(groups)), objective)
-    return objective.weigh(batch).advantage[batch.action]
+    return objective.rollout_terms.weigh(batch).advantage[batch.action]
 
 
 @every_recipe

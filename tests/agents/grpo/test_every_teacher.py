@@ -53,17 +53,17 @@ def learner(config, tmp_path_factory) -> Learner:
 
 def follow(learner, teacher, monkeypatch) -> None:
     """Let a learner follow another teacher."""
-    monkeypatch.setattr(learner.collector, "teacher", teacher)
-    producers = learner.objective.find_producers("the teacher", teacher.needs)
+    monkeypatch.setattr(learner.parts.collector, "teacher", teacher)
+    producers = learner.parts.objective.find_producers("the teacher", teacher.needs)
     for part in producers:
         if hasattr(part.target, "attach"):
             part.target.attach(learner.language.model)
-    monkeypatch.setattr(learner.objective, "teacher_producers", producers)
+    monkeypatch.setattr(learner.parts.objective, "teacher_producers", producers)
 
 
 @pytest.mark.parametrize("name", sorted(TEACHERS))
 def test_a_learner_trains_on_the_proposals_of_every_teacher_and_reports_every_outcome(name, learner, monkeypatch):
-    teacher = make(name, learner.environments.param_space, seed=1)
+    teacher = make(name, learner.parts.environments.param_space, seed=1)
     known = frozenset().union(*(getattr(producer, "provides", ()) for _, producer in PRODUCERS.items()))
     for need in teacher.needs - known:
 
@@ -74,9 +74,9 @@ def test_a_learner_trains_on_the_proposals_of_every_teacher_and_reports_every_ou
         monkeypatch.setitem(PRODUCERS._entries, need, produce)
     follow(learner, teacher, monkeypatch)
     for step in (1, 2):
-        collected = learner.collector.collect(step)
+        collected = learner.parts.collector.collect(step)
         assert len(collected.played) >= 4
-        learner.update.run(collected.trainable, [], 1e-4)
+        learner.parts.update.run(collected.trainable, [], 1e-4)
     metrics = teacher.metrics()
     assert metrics["observed"] == metrics["proposed"] >= 8
 
@@ -112,7 +112,7 @@ def test_the_dispersion_of_the_answers_reaches_puzzlecraft(config, tmp_path, mon
     monkeypatch.setattr(PuzzleCraft, "observe", lambda self, seen: (outcomes.extend(seen), observe(self, seen)))
     learner, _ = run(tmp_path / "run", config, teacher="pc-grpo", samples=4, steps=1)
     values = {outcome.id: set(outcome.extras["answer_dispersion"]) for outcome in outcomes}
-    groups = [practice.group for practice in learner.collector.collect(2).played]
+    groups = [practice.group for practice in learner.parts.collector.collect(2).played]
     later = {outcome.id: set(outcome.extras["answer_dispersion"]) for outcome in outcomes if outcome.id not in values}
     assert later == {group.proposal: {answer_dispersion(group.trajectories)} for group in groups}
     assert any(0 < value <= 1 for seen in (values, later) for (value,) in seen.values())
@@ -122,7 +122,7 @@ def test_a_run_logs_what_greedy_answers_were_lost_and_gained(config, tmp_path):
     learner, _ = run(tmp_path / "run", config, teacher="greedy-fail", pool=4, steps=3)
     metrics = [json.loads(line) for line in (learner.folder.path / "metrics.jsonl").read_text().splitlines()]
     assert all({"teacher/lost", "teacher/gained"} <= set(row) for row in metrics)
-    assert len(learner.teacher._before) > 0  # prompts were probed again
+    assert len(learner.parts.teacher._before) > 0  # prompts were probed again
 
 
 def test_puzzlecraft_monitors_the_consistency_that_a_judge_finds(config, tmp_path):
@@ -139,8 +139,8 @@ def test_an_episode_that_the_judge_could_not_judge_is_not_reported(config, tmp_p
     produce.provides, produce.needs = frozenset({"consistency"}), frozenset()
     monkeypatch.setitem(PRODUCERS._entries, "consistency", produce)
     learner, _ = run(tmp_path / "run", config, teacher="puzzlecraft", teacher_options={"rac": 8}, steps=1, samples=3)
-    assert len(learner.teacher._consistencies) == 8  # two of each group of three
-    assert learner.teacher.metrics()["rac"] == 0.5
+    assert len(learner.parts.teacher._consistencies) == 8  # two of each group of three
+    assert learner.parts.teacher.metrics()["rac"] == 0.5
 
 
 def test_a_teacher_with_an_unknown_need_is_refused_before_a_model_is_loaded(config, tmp_path, monkeypatch):
@@ -152,11 +152,11 @@ def test_a_teacher_with_an_unknown_need_is_refused_before_a_model_is_loaded(conf
 
 def test_the_reported_entropy_is_that_of_the_sampled_tokens(learner, monkeypatch):
     outcomes_seen = []
-    teacher = make("plr", learner.environments.param_space, score="policy_entropy", seed=1)
+    teacher = make("plr", learner.parts.environments.param_space, score="policy_entropy", seed=1)
     follow(learner, teacher, monkeypatch)
     observe = teacher.observe
     monkeypatch.setattr(teacher, "observe", lambda outcomes: (outcomes_seen.extend(outcomes), observe(outcomes)))
-    groups = learner.collector.collect(1).groups
+    groups = learner.parts.collector.collect(1).groups
     logps = [[logp for turn in t.turns for logp in turn.logps] for group in groups for t in group.trajectories]
     reported = [value for outcome in outcomes_seen for value in outcome.extras["policy_entropy"]]
     # Within a group, attempts are in the order in which they ended.
@@ -165,7 +165,7 @@ def test_the_reported_entropy_is_that_of_the_sampled_tokens(learner, monkeypatch
 
 def test_a_pool_fixes_the_instances_among_which_the_teacher_chooses(config, tmp_path):
     learner, rows = run(tmp_path / "run", config, pool=5, steps=6)
-    fixed = {json.dumps(task["params"], sort_keys=True) for task in learner.teacher.domain.tasks}
+    fixed = {json.dumps(task["params"], sort_keys=True) for task in learner.parts.teacher.domain.tasks}
     assert {json.dumps(row["params"], sort_keys=True) for row in rows} <= fixed
     assert len({row["task_id"] for row in rows}) <= 5 < len(rows)
 
@@ -184,7 +184,7 @@ def test_weights_and_sizes_that_a_proposal_asks_for_reach_the_loss(config, tmp_p
     Preset("advising", Advising, "The uniform teacher with advice.", "")
     try:
         learner, _ = run(tmp_path / "run", config, teacher="advising", steps=1)
-        collected = learner.collector.collect(2)
+        collected = learner.parts.collector.collect(2)
     finally:
         TEACHERS._entries.pop("advising")
     assert [len(group.trajectories) for group in collected.groups] == [5, 2, 2, 2]
@@ -194,7 +194,7 @@ def test_weights_and_sizes_that_a_proposal_asks_for_reach_the_loss(config, tmp_p
         replace(group, trajectories=tuple(replace(trajectory, weight=1.0) for trajectory in group.trajectories))
         for group in collected.groups
     ]
-    weighed, unweighed = (learner.update.weigh(groups) for groups in (collected.groups, plain))
+    weighed, unweighed = (learner.parts.update.weigh(groups) for groups in (collected.groups, plain))
     first = weighed.batch.episode_of < 5
     assert unweighed.weight[first].any()
     assert weighed.weight[first] == pytest.approx(0.25 * unweighed.weight[first])
@@ -204,7 +204,7 @@ def test_weights_and_sizes_that_a_proposal_asks_for_reach_the_loss(config, tmp_p
 @pytest.mark.parametrize(("given", "used"), [(0, 2048), (300, 300)])
 def test_a_forward_pass_on_a_cpu_holds_2048_tokens_by_default(given, used, config, tmp_path):
     learner, _ = run(tmp_path / "run", config, token_budget=given, steps=1, device="cpu")
-    assert learner.update.forward.budget == used
+    assert learner.parts.update.forward.budget == used
 
 
 @pytest.mark.parametrize("name", sorted(TEACHERS))
@@ -231,6 +231,6 @@ def test_a_pool_of_a_ladder_holds_each_question_in_every_format(config, tmp_path
     changes = {"env": "palaestra/Formats-v0", "axes": axes, "env_options": {"of": "palaestra/Arithmetic-v0"}}
     changes |= {"prompts": 8, "pool": 3, "steps": 1}
     learner, rows = run(tmp_path / "run", config, teacher="format-ladder", **changes)
-    assert learner.teacher.arms.n == 12
+    assert learner.parts.teacher.arms.n == 12
     assert {row["params"]["format"] for row in rows} == {"four_choices"}
     assert len({row["task_id"] for row in rows}) <= 3

@@ -119,7 +119,7 @@ def test_readings_of_an_update_do_not_grow_with_its_micro_batches(small, ragged,
 
 
 def test_a_batch_of_statistics_is_read_once(small, ragged, kernel):
-    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(ragged))
+    weighted = Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(ragged))
     with counted(only_passes=False) as reads:
         from palaestra.agents.grpo.objective.loss import accumulate_gradients
 

@@ -200,7 +200,7 @@ def test_rewards_that_change_during_training_resume_where_they_were(config, tmp_
 
 def test_the_teacher_is_told_how_many_groups_the_run_will_bring(config):
     learner = Learner(replace(config, teacher="palaestra", steps=300, prompts=8))
-    assert learner.teacher.state_dict()["own"]["outcomes"] == 2400
+    assert learner.parts.teacher.state_dict()["own"]["outcomes"] == 2400
 
 
 def test_a_teacher_is_told_what_the_environments_can_earn(config, tmp_path):
@@ -209,7 +209,7 @@ def test_a_teacher_is_told_what_the_environments_can_earn(config, tmp_path):
     env = ("palaestra/MovingObstaclesText-v0", "palaestra/Arithmetic-v0")
     costly = replace(config, env=env, axes={}, env_options={}, teacher="sec", max_new_tokens=4, **short)
     learner = Learner.start(tmp_path / "run", costly)
-    assert learner.teacher.return_range == (-1.0, 1.0)
+    assert learner.parts.teacher.return_range == (-1.0, 1.0)
     assert learner.run()
     given = Learner(replace(costly, teacher_options={"return_range": [-2.0, 1.0]}))
     assert given.teacher.return_range == (-2.0, 1.0)

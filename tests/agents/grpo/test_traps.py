@@ -21,9 +21,9 @@ from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, Stream, c
 from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.rollouts.independent import Independent
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.update import Update
 
@@ -35,7 +35,7 @@ def play(language, temperature: float = 1.0, slots: int = 64, samples: int = 4):
     engine = language.engine(slots, 400)
     engine.seed(3)
     limits = TokenLimits(action=5, episode=30, context=400)
-    player = Player(environments, engine, language.renderer, limits, temperature, np.random.default_rng(0))
+    player = EpisodePlayer(environments, engine, language.renderer, limits, temperature, np.random.default_rng(0))
     tasks = [RolloutTask(environments.param_space.at(0.2), seed, samples, seed) for seed in (0, 1)]
     return Independent().play(tasks, player)
 
@@ -135,7 +135,7 @@ def test_19_text_is_for_people_and_never_reaches_the_gradient(small):
 
     def gradient(groups):
         model = copy.deepcopy(small.model)
-        accumulate_gradients(model, Objective(RECIPES["dr_grpo"]).weigh(collate(groups)), Forward())
+        accumulate_gradients(model, Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(groups)), Forward())
         return torch.cat([weight.grad.flatten() for weight in model.parameters()])
 
     other = [
@@ -173,7 +173,9 @@ def test_24_lost_environments_make_a_smaller_group_not_a_worse_one(lost):
     partly = group(*(replace(row, valid=i >= lost) for i, row in enumerate(rows)))
     alone = group(*rows[lost:])
     found, expected = (
-        Objective(RECIPES["rloo"]).weigh(collate([g, group(trajectory(1, [([5], [9])]), trajectory(0, [([5], [8])]))]))
+        Objective(RECIPES["rloo"]).rollout_terms.weigh(
+            collate([g, group(trajectory(1, [([5], [9])]), trajectory(0, [([5], [8])]))])
+        )
         for g in (partly, alone)
     )
     assert found.advantage.tolist() == expected.advantage.tolist()
@@ -233,7 +235,7 @@ def test_streams_rescore_what_was_sampled_in_another_context(small):
     stream = Stream(c("oracle"), surrogate=c("clip"))
     objective = Objective(replace(RECIPES["rloo"], streams=(stream,)))
     update = Update(TrainConfig(), objective, copy.deepcopy(small.model), None, None)
-    ((_, weighted),) = update._prepare([made], [[rescored]])
+    ((_, weighted),) = update._weigh_minibatches([made], [[rescored]])
     measured = update.forward.measure(small.model, weighted.batch).logp
     assert torch.allclose(weighted.batch.measurement("logp_old"), measured)
 

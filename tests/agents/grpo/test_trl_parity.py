@@ -108,7 +108,7 @@ def weigh(case: str, recipe: Recipe) -> tuple[Objective, WeightedBatch]:
     recorded = fields(case)
     if "logp_ref" in recorded:
         batch = batch.with_(logp_ref=spread(batch, recorded["logp_ref"][places(case)]))
-    return objective, objective.weigh(batch)
+    return objective, objective.rollout_terms.weigh(batch)
 
 
 def spread(batch: Batch, sampled: np.ndarray) -> torch.Tensor:
@@ -123,7 +123,7 @@ def slopes(objective: Objective, weighted: WeightedBatch, logp: np.ndarray) -> t
     leaf = torch.tensor(logp, requires_grad=True)
     everyone = torch.arange(batch.episodes)
     scored = make_scored(weighted, at, batch.episode_of[at], everyone, Outputs(leaf, torch.zeros_like(leaf)))
-    loss = objective.loss(scored, Tally())
+    loss = objective.rollout_terms.loss(scored, Tally())
     loss.backward()
     assert leaf.grad is not None
     return loss.item(), leaf.grad.numpy()
@@ -195,7 +195,7 @@ def test_bnpo_of_trl_is_the_mean_over_micro_batches_of_our_token_mean():
         parts = []
         for low in range(0, len(whole), size):
             objective = Objective(recipe)
-            weighted = objective.weigh(collate(whole[low : low + size]))
+            weighted = objective.rollout_terms.weigh(collate(whole[low : low + size]))
             taken = int(weighted.batch.action.sum())
             parts.append(slopes(objective, weighted, logp[:taken])[1] / count)
             logp = logp[taken:]

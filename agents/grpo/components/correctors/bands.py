@@ -23,12 +23,7 @@ from .truncated import check_band, sampling_gap
 @corrector("geometric_band")
 @needs("anchor")
 def geometric_band(
-    logp_old_t: Tensor,
-    logp_mu_t: Tensor,
-    sampled_t: Tensor,
-    episode: Segments,
-    low: float = 0.99,
-    high: float = 1.01,
+    logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, low: float = 0.99, high: float = 1.01
 ) -> Tensor:
     """1 in episodes whose geometric mean of c lies in [low, high], which does not depend on their length; else 0."""
     check_band(low, high)
@@ -39,12 +34,7 @@ def geometric_band(
 @corrector("product_band")
 @needs("anchor")
 def product_band(
-    logp_old_t: Tensor,
-    logp_mu_t: Tensor,
-    sampled_t: Tensor,
-    episode: Segments,
-    low: float = 0.5,
-    high: float = 2.0,
+    logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, low: float = 0.5, high: float = 2.0
 ) -> Tensor:
     """1 in episodes whose product of c lies in [low, high], else 0. Long episodes are dropped for their length."""
     check_band(low, high)
@@ -66,12 +56,7 @@ def outlier_token(
 
 @corrector("opsm")
 def opsm(
-    logp_t: Tensor,
-    logp_mu_t: Tensor,
-    adv_t: Tensor,
-    sampled_t: Tensor,
-    episode: Segments,
-    delta: float = 0.1,
+    logp_t: Tensor, logp_mu_t: Tensor, adv_t: Tensor, sampled_t: Tensor, episode: Segments, delta: float = 0.1
 ) -> Tensor:
     """0 at tokens with A < 0 in episodes where the mean of log mu - log pi exceeds ``delta`` nats, else 1: failures the
     policy already avoids are not pushed further down (off-policy sequence mask, DeepSeek-V3.2, arXiv 2512.02556,
@@ -88,12 +73,7 @@ def opsm(
 @corrector("m2po")
 @needs("batch")
 def m2po(
-    logp_t: Tensor,
-    logp_mu_t: Tensor,
-    adv_t: Tensor,
-    sampled_t: Tensor,
-    trained_t: Tensor,
-    limit: float = 0.04,
+    logp_t: Tensor, logp_mu_t: Tensor, adv_t: Tensor, sampled_t: Tensor, trained_t: Tensor, limit: float = 0.04
 ) -> Tensor:
     """0 at the tokens with the largest (log pi - log mu)^2, else 1: tokens that moved the way A pushes them (A > 0 and
     pi > mu, or A < 0 and pi < mu) are dropped until the mean square of the remaining ones is at most ``limit`` (M2PO,

@@ -21,15 +21,7 @@ from ...batch.trajectory import Origin
 from ...recipes.stages import BASELINES, RETURNS, SCALES
 from ..loss_arrays import describe_component, split_arguments
 from .peers import peers_by
-from .units import (
-    Units,
-    episode_units,
-    reward_by_token,
-    reward_by_turn,
-    token_units,
-    turn_units,
-    turns_left,
-)
+from .units import Units, episode_units, reward_by_token, reward_by_turn, token_units, turn_units, turns_left
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -25,12 +25,7 @@ def token_gae(
 
 @returns("turn_gae", per="turn")
 def turn_gae(
-    reward_k: Tensor,
-    value_t: Tensor,
-    turn_t: Segments,
-    episode_k: Segments,
-    discount: float = 1.0,
-    decay: float = 0.95,
+    reward_k: Tensor, value_t: Tensor, turn_t: Segments, episode_k: Segments, discount: float = 1.0, decay: float = 0.95
 ) -> Tensor:
     """The same with turns as steps: V(turn) is the value before its first action token; one unit a turn (turn-level
     PPO). The state before a turn without action tokens has value 0.

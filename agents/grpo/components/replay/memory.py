@@ -7,7 +7,7 @@ that ratios start from, and the version of the policy that sampled it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,6 @@ class RememberedGroup:
     group: Group
     step: int
     uses: int = 0
-
-    def count_use(self) -> RememberedGroup:
-        return replace(self, uses=self.uses + 1)
 
 
 class Replay:

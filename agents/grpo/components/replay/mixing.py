@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Priority(Replay):
         ranked = sorted(range(len(self._kept)), key=lambda i: (-priority[i], i))
         taken = set(ranked[: round(self.ratio * len(groups))])
         again = [self._kept[i].group for i in ranked if i in taken]
-        counted = [kept.count_use() if i in taken else kept for i, kept in enumerate(self._kept)]
+        counted = [replace(kept, uses=kept.uses + 1) if i in taken else kept for i, kept in enumerate(self._kept)]
         self._kept = [kept for kept in counted if kept.uses < self.uses]
         self._remember(groups, step)
         return [*groups, *again]

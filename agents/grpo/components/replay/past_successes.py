@@ -89,18 +89,17 @@ class PastSuccesses(Replay):
             return group
         task = group.valid[0].task_id
         past = [t for kept in self._kept for t in kept.group.trajectories if t.task_id == task]
-        past = [past[i] for i in self._order(past, rng)][: min(self.most, len(group.trajectories))]
+        if self.criterion == "random":
+            order = rng.permutation(len(past)).tolist()
+        else:
+            measure = {"entropy": mean_entropy, "probability": lambda t: -mean_probability(t)}.get(self.criterion)
+            # Equal or unmeasured: the more recent first.
+            order = sorted(range(len(past)), key=lambda i: (measure(past[i]) if measure else 0.0, -i))
+        past = [past[i] for i in order][: min(self.most, len(group.trajectories))]
         if self.as_teacher:
             past = [attribute_to(t, Origin.TEACHER) for t in past]
         stay = group.trajectories[: len(group.trajectories) - len(past)]
         return replace(group, trajectories=(*stay, *past))
-
-    def _order(self, past: Sequence[Trajectory], rng: np.random.Generator) -> list[int]:
-        if self.criterion == "random":
-            return rng.permutation(len(past)).tolist()
-        measure = {"entropy": mean_entropy, "probability": lambda t: -mean_probability(t)}.get(self.criterion)
-        # Equal or unmeasured: the more recent first.
-        return sorted(range(len(past)), key=lambda i: (measure(past[i]) if measure else 0.0, -i))
 
 
 @REPLAYS.register("prompt_replay")
@@ -164,12 +163,13 @@ class LikelySuccesses(Replay):
         self.ratio = check_number("ratio", ratio, 0.0)
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
+        low, high = self.low, self.high
         fresh = sum(len(group.valid) for group in groups)
         past = [(kept.group, t) for kept in self._kept for t in kept.group.trajectories]
         again = [past[i] for i in draw_numbers(len(past), int(self.ratio * fresh), rng)]
-        fit = [replace(g, trajectories=tuple(filter(self._fits, g.valid))) for g in groups]
+        fit = [
+            replace(g, trajectories=tuple(t for t in g.valid if t.success and low < mean_probability(t) <= high))
+            for g in groups
+        ]
         self._remember([group for group in fit if group.trajectories], step)
         return [*groups, *(Group(group.proposal, (trajectory,)) for group, trajectory in again)]
-
-    def _fits(self, trajectory: Trajectory) -> bool:
-        return trajectory.success and self.low < mean_probability(trajectory) <= self.high

@@ -8,7 +8,7 @@ from .....checks import check_choice, check_count
 from ...batch.scored import needs
 from ...batch.trajectory import Group
 from ...recipes.stages import SOURCES
-from .supply import StreamSource, Supply, attribute_to_teacher, require_teacher
+from .supply import StreamSource, Supply, require_teacher
 
 TASKS = ("step", "uniform")
 
@@ -40,7 +40,7 @@ class Oracle(_Demonstrations):
 
     def draw(self, supply: Supply) -> list[Group]:
         right = [t for t in supply.demonstrate(self._tasks(supply)) if t.valid and t.success]
-        return [Group(-1, (attribute_to_teacher(trajectory),)) for trajectory in right]
+        return [Group(-1, (trajectory.attributed_to_teacher(),)) for trajectory in right]
 
 
 @SOURCES.register("teacher_model")
@@ -62,4 +62,4 @@ class TeacherModel(_Demonstrations):
         asked = [replace(task, samples=self.samples) for task in self._tasks(supply)]  # type: ignore[type-var]
         played = require_teacher(supply)(asked)
         kept = [tuple(t for t in group.valid if t.success or not self.correct) for group in played]
-        return [Group(-1, tuple(map(attribute_to_teacher, members))) for members in kept if members]
+        return [Group(-1, tuple(t.attributed_to_teacher() for t in members)) for members in kept if members]

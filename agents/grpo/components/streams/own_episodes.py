@@ -128,16 +128,13 @@ class Experience(StreamSource):
         fresh = supply.play([supply.task(task["params"], task["seed"], self.samples - 1) for task in tasks])
         mixed = []
         for task, group in zip(tasks, fresh, strict=True):
-            past = attribute_to(self._least_entropy(task["successes"], supply), Origin.TEACHER)
+            batch = collate([Group(-1, tuple(task["successes"]))])
+            mean = batch.sum_by_episode(supply.measure(batch)) / batch.action_count
+            past = attribute_to(task["successes"][int(mean.argmax())], Origin.TEACHER)  # of least entropy
             whole = Group(-1, (*group.valid, past))
             advantages = zip(whole.trajectories, group_advantages(whole), strict=True)
             mixed.append(Group(-1, tuple(replace(t, advantage=a) for t, a in advantages)))
         return mixed
-
-    def _least_entropy(self, successes: list[Trajectory], supply: Supply) -> Trajectory:
-        batch = collate([Group(-1, tuple(successes))])
-        mean = batch.sum_by_episode(supply.measure(batch)) / batch.action_count
-        return successes[int(mean.argmax())]
 
     def state_dict(self) -> dict[str, Any]:
         tasks = [

@@ -7,17 +7,17 @@ and hands it to the source of every stream.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .....errors import InputError
 from ...batch.batch import Batch
-from ...batch.trajectory import Group, Origin, Trajectory
+from ...batch.trajectory import Group, Trajectory
 
 Play = Callable[[Sequence[Any]], list[Group]]
-"""Tasks (`rollout.Task`) -> one group a task, in order."""
+"""Tasks (`RolloutTask`) -> one group a task, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +72,6 @@ class StreamSource:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         return
-
-
-def attribute_to_teacher(trajectory: Trajectory) -> Trajectory:
-    """Attribute all action tokens of a trajectory to a teacher, without behaviour log-probabilities."""
-    turns = []
-    for turn in trajectory.turns:
-        count = len(turn.act_ids)
-        turns.append(replace(turn, logps=(0.0,) * count, origins=(Origin.TEACHER,) * count, entropies=()))
-    return replace(trajectory, turns=tuple(turns), version=-1)
 
 
 def require_teacher(supply: Supply) -> Play:

@@ -65,12 +65,7 @@ def _draw(logp_mu_t: Tensor, among_t: Tensor, count: int) -> Tensor:
 @surrogate("kl_cov")
 @needs("batch", "every_row")
 def kl_cov(
-    logp_t: Tensor,
-    logp_old_t: Tensor,
-    adv_t: Tensor,
-    trained_t: Tensor,
-    share: float = 2e-4,
-    coefficient: float = 1.0,
+    logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, trained_t: Tensor, share: float = 2e-4, coefficient: float = 1.0
 ) -> Tensor:
     """r A, less ``coefficient`` x |log r| at the ``share`` of tokens with the largest cov, at least one (KL-Cov,
     section 4.2). Ties at the edge are all penalised.

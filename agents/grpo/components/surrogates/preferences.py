@@ -72,12 +72,7 @@ def kto(
 @surrogate("rrhf")
 @needs("batch", "every_row")
 def rrhf(
-    logp_t: Tensor,
-    outcome_e: Tensor,
-    episode: Segments,
-    group: Segments,
-    present_e: Tensor,
-    likelihood: float = 1.0,
+    logp_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, present_e: Tensor, likelihood: float = 1.0
 ) -> Tensor:
     """-(sum over pairs of max(0, p_l - p_w) + ``likelihood`` x NLL of the best), p the mean log-probability of an
     episode's tokens, the NLL a sum over tokens (RRHF, arXiv 2304.05302, eq. 2-4; used in arXiv 2312.05657).

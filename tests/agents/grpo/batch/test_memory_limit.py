@@ -67,7 +67,7 @@ def train(small, ragged, forward: Forward, *, before: float = 0.0, recipe: str =
     if before:
         for weight in model.parameters():
             weight.grad = torch.full_like(weight, before)
-    weighted = Objective(RECIPES[recipe]).weigh(collate(ragged))
+    weighted = Objective(RECIPES[recipe]).rollout_terms.weigh(collate(ragged))
     reference = copy.deepcopy(small.model).double()
     return gradient_of(model, weighted, forward, reference)
 
@@ -99,7 +99,7 @@ def test_the_gradient_is_the_same_wherever_memory_ran_out(small, ragged, monkeyp
 def test_half_precision_weights_get_the_gradient_of_the_smaller_pieces_in_single_precision(
     small, ragged, monkeypatch, before
 ):
-    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(ragged))
+    weighted = Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(ragged))
     found = []
     for budget in (120, None):
         if budget is not None:
@@ -150,7 +150,7 @@ def test_other_errors_and_processes_that_must_stay_together_are_left_alone(small
 
 
 def test_a_component_that_remembers_is_taken_back_before_the_batch_begins_anew(small, ragged, monkeypatch):
-    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(ragged))
+    weighted = Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(ragged))
     surrogate = weighted.loss.surrogate
 
     class Counts:

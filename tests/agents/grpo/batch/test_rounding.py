@@ -64,7 +64,7 @@ def test_the_mean_of_equal_values_is_their_value_and_no_deviation_overflows():
 def test_very_large_rewards_have_the_advantages_of_small_ones():
     def advantages(size):
         batch = collate([group(*(trajectory(size * r, [([5], [6])], success=r > 0) for r in (1.0, 0.0, 0.0, 1.0)))])
-        return Objective(RECIPES["grpo"]).weigh(batch).advantage[batch.action]
+        return Objective(RECIPES["grpo"]).rollout_terms.weigh(batch).advantage[batch.action]
 
     assert torch.allclose(advantages(1e20), advantages(1.0), rtol=1e-3)
     assert torch.allclose(advantages(1e200), advantages(1.0), rtol=1e-3)

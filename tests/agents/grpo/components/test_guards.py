@@ -79,4 +79,4 @@ def test_an_update_that_moves_a_token_too_far_is_taken_back_with_its_trace_in_th
     assert all(0 < row["token_change"] < 30 for row in rows)
     same = [torch.equal(*pair) for pair in zip(before, learner.language.model.parameters(), strict=True)]
     assert all(same) != taken
-    assert bool(learner.update.optimizer.state) == taken
+    assert bool(learner.parts.update.optimizer.state) == taken

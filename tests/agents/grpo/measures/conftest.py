@@ -99,7 +99,7 @@ def plain(train) -> Step:
 @pytest.fixture(scope="session")
 def instruments(plain) -> Any:
     """What producers measure with, of the plain run."""
-    return plain.learner.collector._make_instruments(1)
+    return plain.learner.parts.collector._make_tools(1)
 
 
 @pytest.fixture(scope="session")

@@ -10,12 +10,7 @@ import pytest
 import torch
 from palaestra.agents.grpo.config import Stages
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.measures.averages import (
-    AverageCopy,
-    TeacherAnswer,
-    ThoughtlessLogps,
-    cross_labels,
-)
+from palaestra.agents.grpo.measures.averages import AverageCopy, TeacherAnswer, ThoughtlessLogps, cross_labels
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.errors import InputError
 
@@ -83,7 +78,7 @@ def test_pairs_exchange_their_labels():
 def test_recipes_without_labels_label_their_own_answers(recipe, train):
     step = train({"recipe": recipe, "max_new_tokens": 1})
     assert 0 <= step.metrics[0]["shaping/co-rewarding"] <= 1
-    groups = step.learner.collector.collect(2).groups
+    groups = step.learner.parts.collector.collect(2).groups
     paired, labelled = recipe != "co_rewarding_ema", recipe != "co_rewarding"
     assert len(groups) == (6 if paired else 3)
     told = [t.extras for group in groups for t in group.valid]
@@ -92,7 +87,7 @@ def test_recipes_without_labels_label_their_own_answers(recipe, train):
 
 def test_the_decay_of_the_slow_copy_is_an_option_of_a_run(small, train):
     learner = train({"lr_warmup": 1}, shaping="rlp", measures="base_logps(decay=0.25)").learner
-    (copied,) = learner.objective.copies
+    (copied,) = learner.parts.objective.copies
     state = copied.target.state()
     pairs = zip(small.model.parameters(), learner.language.model.parameters(), strict=True)
     for (start, end), average in zip(pairs, state["weights"], strict=True):
@@ -130,6 +125,6 @@ def test_adapters_and_half_precision_are_averaged_and_measured(changes, train):
     step = train({**changes, "steps": 2, "max_new_tokens": 2}, shaping=" + ".join([*shaping, "gradient-influence"]))
     assert {"shaping/rlp", "shaping/repexp", "shaping/gradient-novelty"} <= set(step.metrics[-1])
     trained = sum(weight.numel() for weight in step.learner.language.model.parameters() if weight.requires_grad)
-    for state in (part.target.state() for part in step.learner.objective.copies):
+    for state in (part.target.state() for part in step.learner.parts.objective.copies):
         assert sum(weight.numel() for weight in state["weights"]) == trained
         assert all(weight.dtype == torch.float32 for weight in state["weights"])

@@ -52,7 +52,7 @@ def test_a_vote_is_weighted_by_the_confidence_of_steps(train, plain):
     step = train(shaping="scope")
     assert {row["shaping"]["scope"] for row in step.trajectories} <= {0.0, 1.0}
     assert step.weights_differ(plain)
-    (producer,) = step.learner.objective.producers
+    (producer,) = step.learner.parts.objective.producers
     assert "token_confidence" in producer.target.provides
 
 

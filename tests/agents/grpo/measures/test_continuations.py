@@ -10,16 +10,16 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.credit.units import reward_by_token
 from palaestra.agents.grpo.measures.continuations import PrefixValues, replay_moments, step_labels, step_scores
-from palaestra.agents.grpo.measures.instruments import Instruments, add_measures
+from palaestra.agents.grpo.measures.producer import ProducerTools, add_measures
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.rollouts.starts import Start, TokenLimits
+from palaestra.agents.grpo.rollouts.episode_starts import Start, TokenLimits
 
 from ..rollouts.conftest import ARITHMETIC, GUESS, answer_of, renderer, world  # isort: skip  # noqa: F401
 
 
-def instruments(player) -> Instruments:
-    return Instruments(player, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+def instruments(player) -> ProducerTools:
+    return ProducerTools(player, None, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
 
 
 def test_states_of_a_game_are_as_good_as_the_episodes_that_go_on_from_them(world):  # noqa: F811

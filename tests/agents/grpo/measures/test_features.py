@@ -7,12 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.measures.features import (
-    AnswerFeatures,
-    ReferenceFeatures,
-    TokenFeatures,
-    gradient_features,
-)
+from palaestra.agents.grpo.measures.features import AnswerFeatures, ReferenceFeatures, TokenFeatures, gradient_features
 from palaestra.errors import InputError
 from palaestra.rewards import make
 from palaestra.rewards.terms.novelty import token_gradients
@@ -96,7 +91,7 @@ def test_the_novelty_among_votes_is_that_of_the_models_states(train, plain):
 
 
 def test_the_frozen_model_is_loaded_where_its_states_are_compared(train):
-    objective = train(shaping="repexp(embedder='reference')").learner.objective
+    objective = train(shaping="repexp(embedder='reference')").learner.parts.objective
     assert "logp_ref" in objective.needs
 
 

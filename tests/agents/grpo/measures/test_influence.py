@@ -20,7 +20,7 @@ from palaestra.errors import InputError
 def measured(train):
     """A learner of a recipe without standard deviations, and episodes with three objectives: one, its double, none."""
     step = train(baseline="group_mean", scale="none")
-    groups = step.learner.collector.collect(2).groups
+    groups = step.learner.parts.collector.collect(2).groups
 
     def told(trajectory):
         value = float(len(trajectory.turns[0].action) % 2)
@@ -31,7 +31,7 @@ def measured(train):
 
 def test_products_are_those_of_the_gradients_of_each_objective_alone(measured):
     learner, groups = measured
-    model, update = learner.language.model, learner.update
+    model, update = learner.language.model, learner.parts.update
     products = gradient_products(groups, ["one", "double", "none"], update.weigh, model, update.forward)
     assert products[0, 0] > 0
     expected = products[0, 0] * np.outer([1, 2, 0], [1, 2, 0])
@@ -41,7 +41,7 @@ def test_products_are_those_of_the_gradients_of_each_objective_alone(measured):
 
 def test_the_gradient_is_that_of_the_policys_objective(measured):
     learner, groups = measured
-    model, update = learner.language.model, learner.update
+    model, update = learner.language.model, learner.parts.update
     product = gradient_products(groups, ["one"], update.weigh, model, update.forward)
     alone = [
         replace(
@@ -86,6 +86,6 @@ def test_a_part_of_another_reward_cannot_learn_from_gradients():
 )
 def test_a_reward_that_follows_gradients_trains_no_auxiliary_model(auxiliary, others, when, train):
     step = train(shaping="gradient-influence", auxiliaries=f"{auxiliary}(when='{when}', lr=1e-3)", **others)
-    (part,) = step.learner.objective.auxiliaries
+    (part,) = step.learner.parts.objective.auxiliaries
     steps = {int(weight["step"]) for weight in part.target.state()["optimizer"]["state"].values()}
     assert steps == {getattr(part.target, "passes", 1)}

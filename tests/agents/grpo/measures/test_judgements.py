@@ -8,27 +8,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Group
-from palaestra.agents.grpo.measures.instruments import Instruments
 from palaestra.agents.grpo.measures.judgements import QUESTIONS, atom_scores, coalition_values, marks, policy_scores
+from palaestra.agents.grpo.measures.producer import ProducerTools
 from palaestra.agents.grpo.recipes.stages import PRODUCERS
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import TokenLimits
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import TokenLimits
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tiny import TinyShape, tiny_model
 
 from ..conftest import group, trajectory  # isort: skip
 
 
-def instruments_of(language: LanguageModel) -> Instruments:
+def instruments_of(language: LanguageModel) -> ProducerTools:
     limits = TokenLimits(8, 16, 256)
     environments = Environments("palaestra/Arithmetic-v0")
-    player = Player(environments, language.engine(4, 256), language.renderer, limits, 1.0, np.random.default_rng(0))
-    return Instruments(player, language, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
+    player = EpisodePlayer(
+        environments, language.engine(4, 256), language.renderer, limits, 1.0, np.random.default_rng(0)
+    )
+    return ProducerTools(player, language, None, None, np.random.default_rng(0))  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def instruments(small) -> Instruments:
+def instruments(small) -> ProducerTools:
     return instruments_of(small)
 
 

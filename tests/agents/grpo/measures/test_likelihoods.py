@@ -7,12 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.measures.likelihoods import (
-    echo_logps,
-    followup_logps,
-    logps_without_prompt,
-    thought_logps,
-)
+from palaestra.agents.grpo.measures.likelihoods import echo_logps, followup_logps, logps_without_prompt, thought_logps
 from palaestra.rewards.terms.likelihood import mask_copies
 
 from ..conftest import group, trajectory  # isort: skip
@@ -92,5 +87,5 @@ def test_the_reward_is_trained_and_what_is_sampled_stays(name, train, plain):
 
 def test_the_followups_are_those_of_the_reward(train, plain):
     step = train(shaping="flr(positive=['yes'], negative=['no'])")
-    (producer,) = step.learner.objective.producers
+    (producer,) = step.learner.parts.objective.producers
     assert producer.fixed == {"positive": ("yes",), "negative": ("no",), "separator": "\n\n"}

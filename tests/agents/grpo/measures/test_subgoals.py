@@ -81,7 +81,7 @@ def test_a_judge_is_asked_once_for_each_step_and_subgoal_not_achieved(start):
     learner = start(*words)
     learner._prepare()
     CALLS.clear()
-    episodes = [t for group in learner.collector.collect(1).groups for t in group.trajectories]
+    episodes = [t for group in learner.parts.collector.collect(1).groups for t in group.trajectories]
     steps = sum(len(episode.turns) for episode in episodes)
     assert len(episodes) == 4 < steps
     # The rules, which follow a guess that cannot be read, have an "an".
@@ -99,7 +99,7 @@ def after(episode: Any, t: int) -> str:
 
 def test_the_list_of_the_reward_is_what_the_policy_looks_for(start):
     learner = start("subgoals(subgoals=('guess well','win'))")
-    (producer,) = learner.objective.producers
+    (producer,) = learner.parts.objective.producers
     assert producer.fixed["subgoals"] == ("guess well", "win")
     assert shaping(learner) >= 0.0
 

@@ -45,4 +45,4 @@ def test_its_state_restores_it(model):
 def test_levels_of_a_run_are_scored_by_it(train):
     step = train({"teacher": "traced", "steps": 2})
     assert step.metrics[-1]["teacher/score_max"] > 0.2
-    assert step.learner.objective.copies[0].target.state()["weights"].abs().sum() > 0
+    assert step.learner.parts.objective.copies[0].target.state()["weights"].abs().sum() > 0

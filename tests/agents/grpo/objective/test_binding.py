@@ -41,7 +41,7 @@ def test_a_parameter_may_follow_a_schedule():
     for step in (1, 6, 11):
         objective.advance(step, 10)
         bounds.append(
-            objective.loss.surrogate(
+            objective.rollout_terms.loss.surrogate(
                 scored_of(torch.tensor([math.log(9.0)]), torch.zeros(1), torch.ones(1))
             ).value.item()
         )

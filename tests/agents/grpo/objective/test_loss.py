@@ -24,7 +24,7 @@ from ..conftest import group, trajectory  # isort: skip
 def test_the_statistics_do_not_depend_on_micro_batches(small, ragged):
     # Trap 8: entropy as a mean of means would.
     model = copy.deepcopy(small.model).double()
-    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(ragged))
+    weighted = Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(ragged))
     means = []
     for budget in (1, 10_000):
         means.append(accumulate_gradients(model, weighted, Forward(packer="plain", budget=budget)).means())
@@ -37,7 +37,7 @@ def gradient_size(model, reward: float, logp: float, **changes) -> float:
     rows = group(
         trajectory(reward, [([5, 6, 7], [50])], [[logp]]), trajectory(1 - reward, [([5, 6, 7], [60])], [[0.0]])
     )
-    weighted = Objective(replace(RECIPES["dr_grpo"], **changes)).weigh(collate([rows]))
+    weighted = Objective(replace(RECIPES["dr_grpo"], **changes)).rollout_terms.weigh(collate([rows]))
     weighted.weight[weighted.batch.episode_of == 1] = 0.0
     model.zero_grad()
     accumulate_gradients(model, weighted, Forward())

@@ -240,19 +240,19 @@ def test_rewards_that_compare_the_groups_of_a_step_see_them_all():
 def test_episodes_of_advantage_zero_skip_the_forward_pass_but_stay_in_the_denominator():
     # Trap 18.
     groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in rs)) for rs in ([1, 0], [1, 1])]
-    weighted = Objective(RECIPES["dr_grpo"]).weigh(collate(groups))
+    weighted = Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(groups))
     assert weighted.episodes == [0, 1]
     assert weighted.weight[weighted.batch.action][0].item() == pytest.approx(1 / (4 * 16))
 
 
 def test_a_regulariser_keeps_episodes_of_advantage_zero_in_the_forward_pass():
     groups = [group(*(trajectory(r, [([5], [6, 7])]) for r in (1, 1)))]
-    assert Objective(RECIPES["grpo"]).weigh(collate(groups)).episodes == [0, 1]
+    assert Objective(RECIPES["grpo"]).rollout_terms.weigh(collate(groups)).episodes == [0, 1]
 
 
 def test_credit_terms_add_up_with_their_coefficients():
     doubled = replace(RECIPES["rloo"], credit=(Credit(scale=c("none")), Credit(scale=c("none"), coefficient=2.0)))
-    weighted = Objective(doubled).weigh(collate([group(*(trajectory(r, [([5], [6])]) for r in (1, 0)))]))
+    weighted = Objective(doubled).rollout_terms.weigh(collate([group(*(trajectory(r, [([5], [6])]) for r in (1, 0)))]))
     assert weighted.advantage[weighted.batch.action].tolist() == pytest.approx([1.5, -1.5])
 
 
@@ -303,7 +303,7 @@ def test_only_tokens_of_the_named_origins_are_trained():
     made = group(replace(trajectory(1, [([5], [6])]), turns=(turn,)), trajectory(0, [([5], [9])]))
     batch = collate([made])
     for names, expected in ((("policy",), [0, 1, 0]), (("policy", "teacher"), [0, 1, 1])):
-        weighted = Objective(replace(RECIPES["dr_grpo"], origins=names)).weigh(batch)
+        weighted = Objective(replace(RECIPES["dr_grpo"], origins=names)).rollout_terms.weigh(batch)
         assert (weighted.weight[batch.action][:3] != 0).long().tolist() == expected
 
 

@@ -20,7 +20,7 @@ from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.ranks.channel import RankChannel
 from palaestra.agents.grpo.ranks.leader import Ranks, plain
-from palaestra.agents.grpo.ranks.shares import split_episodes
+from palaestra.agents.grpo.ranks.work import split_episodes
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.update import Update
 from palaestra.errors import InputError
@@ -74,7 +74,7 @@ def gradient(models: Any, name: str, groups: Any, ranks: Ranks | None, temperatu
     update = update_of(models, name, ranks, temperature)
     update.model.zero_grad()
     kept = update.objective.keep(update.objective.shape(groups))
-    tally = update._accumulate(update._prepare(kept, [groups for _ in update.objective.streams])[0])
+    tally = update._accumulate(update._weigh_minibatches(kept, [groups for _ in update.objective.streams])[0])
     assert tally is not None
     zero = [torch.zeros_like(w) if w.grad is None else w.grad for w in update.model.parameters()]
     return torch.cat([grad.flatten() for grad in zero]).clone(), tally.means()
@@ -136,7 +136,7 @@ def test_a_process_with_nothing_to_train_takes_part(ranks, models, full):  # noq
     results = []
     for each in (update, alone):
         each.model.zero_grad()
-        (parts,) = each._prepare([group], [])
+        (parts,) = each._weigh_minibatches([group], [])
         each._accumulate(parts)
         results.append([None if w.grad is None else w.grad.clone() for w in each.model.parameters()])
     for mine, theirs in zip(*results, strict=True):
@@ -228,9 +228,9 @@ def test_shares_are_runs_of_nearly_equal_numbers_of_tokens(full):  # noqa: F811
 
 def test_a_loss_that_remembers_parts_of_a_batch_is_refused(models):  # noqa: F811
     objective = Objective(RECIPES["grpo"], teacher_model=True, extras=SUPPLIED)
-    objective.loss.surrogate.state_dict = lambda: {"seen": 1}  # type: ignore[method-assign]
+    objective.rollout_terms.loss.surrogate.state_dict = lambda: {"seen": 1}  # type: ignore[method-assign]
     with pytest.raises(InputError, match=r"'clip' of recipe 'grpo' .* without --nproc"):
-        Ranks.check(objective.loss, "grpo")
+        Ranks.check(objective.rollout_terms.loss, "grpo")
 
 
 def test_a_run_that_plays_ahead_shares_its_updates_and_plays_alone(ranks, small, tmp_path):
@@ -259,7 +259,7 @@ def test_a_run_that_plays_ahead_shares_its_updates_and_plays_alone(ranks, small,
     for name, others in (("alone", None), ("shared", ranks)):
         learner = Learner.start(tmp_path / name, config, ranks=others)
         assert learner.run()
-        assert type(learner.collector._forward) is Forward
+        assert type(learner.parts.collector._forward) is Forward
         weights.append(torch.cat([weight.detach().flatten() for weight in learner.language.model.parameters()]))
     assert torch.allclose(*weights, atol=1e-5)
     assert (tmp_path / "alone/proposals.jsonl").read_bytes() == (tmp_path / "shared/proposals.jsonl").read_bytes()

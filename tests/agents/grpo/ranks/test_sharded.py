@@ -17,7 +17,7 @@ from palaestra.agents.grpo.ranks.channel import RankChannel
 from palaestra.agents.grpo.ranks.sharded import ShardedRanks
 from palaestra.agents.grpo.ranks.sharding import check_model
 from palaestra.agents.grpo.ranks.shards import Shards
-from palaestra.agents.grpo.ranks.shares import split_episodes
+from palaestra.agents.grpo.ranks.work import split_episodes
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.recipes.recipe import c
 from palaestra.agents.grpo.update import Update
@@ -30,7 +30,9 @@ from .test_leader import FAMILIES, follow, gradient, update_of
 
 # In both processes: what only tests ask for.
 EXTRA = """
+from palaestra.agents.grpo.ranks.sharding import root_of
 from palaestra.agents.grpo.ranks.shards import Shards
+from torch.distributed.tensor import DTensor
 Shards.gradients = lambda self: [
     None if w.grad is None else w.grad.full_tensor() for w in self.models[0].parameters()
 ]
@@ -38,7 +40,15 @@ Shards.moments = lambda self: [
     state[key].full_tensor() for state in self.steps.optimizer.state.values() for key in ("exp_avg", "exp_avg_sq")
 ]
 Shards.reference = lambda self: [w.full_tensor() for w in self.models[1].parameters()]
-Shards.all_bytes = lambda self: self.channel.gather(self.count_bytes())
+def all_bytes(shards):
+    weights = [w for model in shards.models if model is not None for w in root_of(model).parameters()]
+    weights = list({id(weight): weight for weight in weights}.values())
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    moments = [value for state in shards.steps.optimizer.state.values() for value in state.values()]
+    kinds = {"weights": weights, "gradients": gradients, "optimizer": moments}
+    local = {kind: [t.to_local() if isinstance(t, DTensor) else t for t in kinds[kind]] for kind in kinds}
+    return shards.channel.gather({kind: sum(t.nbytes for t in tensors) for kind, tensors in local.items()})
+Shards.all_bytes = all_bytes
 """
 FOLLOW = f"""{EXTRA}
 from palaestra.agents.grpo.ranks.channel import RankChannel
@@ -54,7 +64,7 @@ from, an auxiliary model, and the reference within the same pass."""
 
 @pytest.fixture(scope="module")
 def ranks():
-    exec(EXTRA)
+    exec(EXTRA, {})
     with follow(FOLLOW) as other:
         channel = RankChannel(2.0)
     leader = ShardedRanks(channel)
@@ -70,7 +80,7 @@ def split_gradient(models: Any, name: str, groups: Any, ranks: ShardedRanks) -> 
     """Gradient and statistics of the first mini-batch; the models are left as they are."""
     update = update_of(copy.deepcopy(models), name, ranks)
     kept = update.objective.keep(update.objective.shape(groups))
-    tally = update._accumulate(update._prepare(kept, [groups for _ in update.objective.streams])[0])
+    tally = update._accumulate(update._weigh_minibatches(kept, [groups for _ in update.objective.streams])[0])
     assert tally is not None
     found = zip(update.model.parameters(), ranks.together("gradients"), strict=True)
     return torch.cat([(torch.zeros_like(w) if g is None else g).flatten() for w, g in found]), tally.means()
@@ -94,7 +104,7 @@ def test_a_process_with_nothing_to_train_takes_part_and_weights_without_gradient
         mine[0].requires_grad_(False)
         mine[0].model.layers[1].mlp.requires_grad_(True)
         update = update_of(mine, "reinforce", processes)
-        update._accumulate(update._prepare([group], [])[0])
+        update._accumulate(update._weigh_minibatches([group], [])[0])
         grads = [w.grad for w in mine[0].parameters()] if processes is None else ranks.together("gradients")
         found.append(grads)
     for mine, theirs in zip(*found, strict=True):
@@ -154,7 +164,7 @@ def test_adapters_over_a_half_precision_base_are_trained_alone(ranks, small, ful
             recipe="grpo_full_kl", minibatches=1, token_budget=60, lora=2, gradient_checkpointing=checkpointing
         )
         update = Update(config, objective, language.model, language.reference().model, None, ranks=processes)
-        update._accumulate(update._prepare(full, [])[0])
+        update._accumulate(update._weigh_minibatches(full, [])[0])
         grads = [w.grad for w in language.model.parameters()] if processes is None else ranks.together("gradients")
         found.append([None if grad is None else grad.clone() for grad in grads])
     assert sum(grad is not None for grad in found[0]) == 2 * 7 * len(small.model.model.layers)
@@ -167,7 +177,7 @@ def test_adapters_over_a_half_precision_base_are_trained_alone(ranks, small, ful
 def test_a_step_that_is_taken_back_leaves_weights_and_optimiser_as_they_were(ranks, models, full):  # noqa: F811
     update = updates(models, full, ranks)
     before = state_of(update, ranks)
-    update._accumulate(update._prepare(full, [])[0])
+    update._accumulate(update._weigh_minibatches(full, [])[0])
     update.steps.clip()
     update.steps.remember()
     update.steps.take()
@@ -183,7 +193,7 @@ def test_a_step_that_is_taken_back_leaves_weights_and_optimiser_as_they_were(ran
 
 def test_each_process_has_its_part_and_the_leader_a_copy_without_gradients(ranks, models, full):  # noqa: F811
     update = updates(models, full, ranks)
-    update._accumulate(update._prepare(full, [])[0])
+    update._accumulate(update._weigh_minibatches(full, [])[0])
     parts = ranks.together("all_bytes")
     whole = sum(w.numel() * w.element_size() for w in models[0].parameters())
     for part in parts:

@@ -51,7 +51,7 @@ ROWS = {
 def advantages(name: str, *episodes) -> list[float]:
     """Of the action tokens of one group's episodes."""
     batch = collate([group(*episodes)])
-    return Objective(RECIPES[name]).weigh(batch).advantage[batch.action].tolist()
+    return Objective(RECIPES[name]).rollout_terms.weigh(batch).advantage[batch.action].tolist()
 
 
 def paid(*rewards: float):
@@ -105,7 +105,7 @@ def directions(updates: Callable[[Recipe], int]) -> dict[str, torch.Tensor]:
         objective = Objective(replace(recipe, shaping=()), teacher_model=True)
         objective.advance(5, 10)
         batch = with_measurements(collate(objective.keep(played_groups())), objective)
-        weighted = objective.weigh(replace(batch, logp_old=batch.logp_mu))
+        weighted = objective.rollout_terms.weigh(replace(batch, logp_old=batch.logp_mu))
         place = batch.action.nonzero()[:, 0]
         moved = 0.4 * torch.randn(len(batch.ids), generator=torch.Generator().manual_seed(0))[place]
         logp = batch.logp_mu[place] + (moved if updates(recipe) > 1 else 0)
@@ -154,7 +154,7 @@ def test_tp_grpo_spares_right_thoughts_of_failures_and_charges_wrong_ones_of_suc
     objective = Objective(RECIPES["tp_grpo"], extras={"step_labels"})
     groups = objective.shape([group(labelled([True, False, True], True), labelled([True, False, True], False))])
     batch = collate(groups)
-    got = objective.weigh(batch).advantage[batch.action].tolist()
+    got = objective.rollout_terms.weigh(batch).advantage[batch.action].tolist()
     # The outcomes are standardised to 1 and -1; half of the group's accuracy is 1/4.
     assert got == pytest.approx([1.0, 0.75, 1.0, -1.0, 0.0, -1.0], abs=1e-6)
 

@@ -13,8 +13,8 @@ import pytest
 from palaestra.agents.engines.sampler import Completion, Request
 from palaestra.agents.engines.scripted import ScriptedSampler
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, TokenLimits
 from palaestra.agents.language.renderer import MarkerRenderer
 from palaestra.agents.language.tokenizer import character_tokenizer
 from palaestra.scripts.cli import main
@@ -68,7 +68,7 @@ class Recorder(ScriptedSampler):
 class World:
     """A player with what it plays in and with."""
 
-    player: Player
+    player: EpisodePlayer
     sampler: Recorder
     renderer: MarkerRenderer
     environments: Environments
@@ -109,7 +109,7 @@ def world(renderer):
             params |= {"digits": 6}
         if env == WORDS:
             params |= {"steps": 4}
-        player = Player(environments, sampler, renderer, limits, 1.0, np.random.default_rng(seed), **fields)
+        player = EpisodePlayer(environments, sampler, renderer, limits, 1.0, np.random.default_rng(seed), **fields)
         task = RolloutTask(params, 5, samples, 42)
         return World(player, sampler, renderer, environments, task, lambda ids: renderer.tokenizer.decode(list(ids)))
 

@@ -15,8 +15,8 @@ from palaestra.agents.grpo.objective.binding import Clock, bind_number
 from palaestra.agents.grpo.recipes import RECIPES, Component
 from palaestra.agents.grpo.recipes.stages import ROLLOUTS
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, TokenLimits
 
 from .conftest import ARITHMETIC, GUESS  # isort: skip
 
@@ -70,7 +70,7 @@ def play(small, name: str, env: str, seed: int = 1):
     engine.seed(seed)
     engine.submit = partial(submit, engine.submit, ASKED.setdefault(name, set()))
     limits = TokenLimits(action=3, episode=8, context=500)
-    player = Player(environments, engine, small.renderer, limits, 1.0, np.random.default_rng(seed), version=3)
+    player = EpisodePlayer(environments, engine, small.renderer, limits, 1.0, np.random.default_rng(seed), version=3)
     params = environments.param_space.at(0.0)
     tasks = [RolloutTask(params, 5, 4, 0), RolloutTask(params, 6, 3, 1)]
     return strategy, strategy.play(tasks, player), tasks
@@ -136,7 +136,7 @@ def test_a_prompt_that_does_not_fit_loses_its_own_task_alone(small, name):
     kind, params = STRATEGIES[name]
     environments = Environments("palaestra/GSM8K-v0")
     engine = small.engine(64, 512)
-    player = Player(environments, engine, small.renderer, TokenLimits(3, 8, 260), 1.0, np.random.default_rng(0))
+    player = EpisodePlayer(environments, engine, small.renderer, TokenLimits(3, 8, 260), 1.0, np.random.default_rng(0))
     easy, hard = (environments.param_space.at(difficulty) for difficulty in (0.0, 1.0))
     tasks = [RolloutTask(easy, 0, 4, 0), RolloutTask(hard, 5, 4, 1)]
     groups = ROLLOUTS.make(kind, **params).play(tasks, player)

@@ -11,9 +11,9 @@ from palaestra.agents.grpo.batch.trajectory import Group, Origin
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.rollouts.environments import Environments, begin
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.rollouts.guided import Guided
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.rollouts.teacher_rows import TeacherRows
 from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.language.tiny import TinyShape, tiny_model
@@ -35,7 +35,7 @@ def untrained() -> LanguageModel:
     return LanguageModel.of(*tiny_model(3, shape))
 
 
-class Watched(Player):
+class Watched(EpisodePlayer):
     """Remembers every start, and the strategy that it belongs to."""
 
     strategy: Any

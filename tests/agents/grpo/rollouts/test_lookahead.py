@@ -13,9 +13,9 @@ from palaestra.agents.grpo.objective.binding import Clock, bind
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.recipes.stages import ROLLOUTS
 from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, Start, TokenLimits
 from palaestra.agents.grpo.rollouts.lookahead import METRICS, Lookahead, LookaheadTree
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC  # isort: skip
@@ -206,7 +206,7 @@ def test_a_group_from_a_real_model_branches_where_the_model_says(small):
     # tokens, each followed by its two likeliest.
     environments = Environments(ARITHMETIC)
     limits = TokenLimits(action=6, episode=6, context=500)
-    player = Player(environments, small.engine(8, 512), small.renderer, limits, 1.0, np.random.default_rng(0))
+    player = EpisodePlayer(environments, small.engine(8, 512), small.renderer, limits, 1.0, np.random.default_rng(0))
     rules = Lookahead(tau_abs=0.0, tau_rel=1.0, ages=(2,), metric="edit", threshold=0.0)
     (group,) = rules.play([RolloutTask(environments.param_space.at(0.0), 5, 5)], player)
     prompt = list(group.trajectories[0].turns[0].obs_ids)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
+from palaestra.agents.grpo.rollouts.episode_starts import TokenLimits
 from palaestra.agents.grpo.rollouts.repair import FirstErrorRepair, ReflectRetry, find_named_turn, first_wrong_line
-from palaestra.agents.grpo.rollouts.starts import TokenLimits
 from palaestra.rewards.judges import JUDGES, Judge, Judgement
 
 from .conftest import GUESS, WORDS, row_of, secret_of, steps_of  # isort: skip

@@ -43,7 +43,7 @@ def gaps(learner: Learner, groups) -> list[float]:
 def test_a_pair_differs_in_its_last_turn_alone(start):
     learner = start("dpo")
     learner._prepare()
-    groups = learner.collector.collect(1).groups
+    groups = learner.parts.collector.collect(1).groups
     assert len(groups) == 4
     assert sum(group.proposal >= 0 for group in groups) == 2
     for chosen, rejected in (group.trajectories for group in groups):
@@ -63,7 +63,7 @@ def test_a_pair_differs_in_its_last_turn_alone(start):
 def test_a_step_raises_the_right_turn_above_the_one_that_tells(start, recipe):
     learner = start(recipe)
     learner._prepare()
-    groups = learner.collector.collect(1).groups
+    groups = learner.parts.collector.collect(1).groups
     before = gaps(learner, groups)
     learner.run()
     (row,) = (learner.folder.path / "metrics.jsonl").read_text().splitlines()

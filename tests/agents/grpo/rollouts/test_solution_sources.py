@@ -15,9 +15,9 @@ from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, Stages
+from palaestra.agents.grpo.rollouts.episode_starts import Start
 from palaestra.agents.grpo.rollouts.guided import Guided
 from palaestra.agents.grpo.rollouts.solution_sources import SOLUTIONS, gather_solutions, make_sources
-from palaestra.agents.grpo.rollouts.starts import Start
 from palaestra.agents.grpo.rollouts.teacher_rows import TeacherRows
 from palaestra.errors import InputError
 
@@ -100,10 +100,7 @@ def test_a_failing_endpoint_gives_no_solution_and_a_refusing_one_stops_the_run(w
     with chat.serving(lambda request, number: {"status": 500}) as server:
         assert pool_of(w, f"endpoint(model='m', base_url='{server.url}', retries=0)") == []
     assert "500" in caplog.text
-    with (
-        chat.serving(lambda request, number: {"status": 401}) as server,
-        pytest.raises(InputError, match="401"),
-    ):
+    with chat.serving(lambda request, number: {"status": 401}) as server, pytest.raises(InputError, match="401"):
         pool_of(w, f"endpoint(model='m', base_url='{server.url}', retries=0)")
 
 
@@ -200,7 +197,7 @@ def test_a_run_samples_its_second_model_for_teacher_rows(small, tmp_path):
     )
     learner = Learner.start(tmp_path / "run", config)
     learner._prepare()
-    (group,) = learner.collector.collect(1).groups
+    (group,) = learner.parts.collector.collect(1).groups
     # Both samples of the teacher say b; equal texts are one row.
     assert [t.turns[0].action for t in group.trajectories] == ["b", "a", "a", "a"]
     assert [t.version for t in group.trajectories] == [-1, 0, 0, 0]

@@ -11,8 +11,8 @@ from typing import ClassVar
 import gymnasium
 import palaestra
 import pytest
-from palaestra.agents.grpo.rollouts import wave
-from palaestra.agents.grpo.rollouts.starts import Start
+from palaestra.agents.grpo.rollouts import concurrent_episodes
+from palaestra.agents.grpo.rollouts.episode_starts import Start
 from palaestra.envs.games.guess_number import GuessNumber
 from palaestra.errors import InputError
 
@@ -100,7 +100,7 @@ def test_an_input_error_of_a_step_is_raised(world):
 @pytest.mark.parametrize(("says", "used_again"), [("1", 4), ("7", 3)], ids=["one that succeeds", "one that fails"])
 def test_steps_of_episodes_that_are_given_up_are_waited_for(world, steps_wait, monkeypatch, says: str, used_again: int):
     # When the first episode ends, the second one's step is under way, and two others are being sampled.
-    monkeypatch.setattr(wave, "AT_ONCE", 1)
+    monkeypatch.setattr(concurrent_episodes, "AT_ONCE", 1)
     begun, ended = itertools.count(), []
     steps_wait(lambda: [next(begun), time.sleep(0.2), ended.append(1)])
     w = world(WAITING, lambda session, text: says if session == 1 else "1")

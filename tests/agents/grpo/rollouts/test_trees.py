@@ -7,8 +7,8 @@ import torch
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
+from palaestra.agents.grpo.rollouts.episode_starts import FinishedEpisode, RolloutTask
 from palaestra.agents.grpo.rollouts.lineage import Member, tree_group
-from palaestra.agents.grpo.rollouts.starts import FinishedEpisode, RolloutTask
 from palaestra.agents.grpo.rollouts.trees import EntropyBranch, RandomTree, SplitTree, ToolBranch
 from palaestra.agents.grpo.rollouts.vine import Vine
 from palaestra.errors import InputError

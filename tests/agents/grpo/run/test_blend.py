@@ -114,7 +114,7 @@ def test_teachers_of_every_kind_choose_among_the_environments(teacher, options, 
     learner = Learner.start(tmp_path / "run", changed)
     assert learner.run()
     assert f"teacher/{metric}" in rows(tmp_path / "run", "metrics")[0]
-    assert learner.teacher.metrics()["observed"] == 8
+    assert learner.parts.teacher.metrics()["observed"] == 8
 
 
 def test_priorities_are_those_of_each_environment(config, tmp_path):
@@ -209,6 +209,6 @@ def test_a_run_of_an_earlier_version_goes_on_in_terse_prompts(whole, tmp_path):
     stored = json.loads((run / "config.json").read_text())
     del stored["prompt_form"]
     (run / "config.json").write_text(json.dumps(stored))
-    environments = Learner.resume(run).environments
+    environments = Learner.resume(run).parts.environments
     env = environments.take()
     assert env.reset(seed=0, options={"params": {"env": "Arithmetic"}})[0].endswith("= ? (integer)")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from palaestra.agents.grpo.config import Collapse, Patience, TrainConfig, WarmUp
-from palaestra.agents.grpo.evaluations import Evaluations
 from palaestra.agents.grpo.learner import Learner, TrainingProgress
 from palaestra.agents.grpo.run.collapse import SuccessWatch
+from palaestra.agents.grpo.run.evaluations import Evaluations
 from palaestra.agents.grpo.run.folder import RunFolder, newest_checkpoint
 from palaestra.agents.grpo.run.health import StepSigns
 from palaestra.errors import InputError
@@ -192,11 +192,11 @@ def test_going_back_ends_the_processes_of_the_environments(config, tmp_path, mon
     closed = []
     monkeypatch.setattr(Evaluations, "close", lambda self: closed.append(self))
     learner = Learner.start(tmp_path / "run", replace(config, steps=BURST + 3))
-    first = learner.evaluations
+    first = learner.parts.evaluations
     learner.run()
     assert said(tmp_path / "run")
     assert closed == [first]
-    assert learner.evaluations is not first
+    assert learner.parts.evaluations is not first
 
 
 def test_without_returns_the_collapse_lasts_and_the_report_says_what_to_do(config, tmp_path):

@@ -14,9 +14,9 @@ from palaestra.agents.evaluation.episodes import EpisodePlan
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.rollouts.independent import Independent
-from palaestra.agents.grpo.rollouts.player import Player
-from palaestra.agents.grpo.rollouts.starts import RolloutTask, TokenLimits
 from palaestra.agents.grpo.run.validation import evaluate_policy
 from palaestra.agents.language.renderer import MarkerRenderer
 from palaestra.agents.language.tokenizer import character_tokenizer
@@ -24,11 +24,11 @@ from palaestra.agents.language.tokenizer import character_tokenizer
 CHOICE = "palaestra/MultipleChoice-v0"
 
 
-def player_of(text: str, limits: TokenLimits, env_id: str = CHOICE, split: str = "test") -> Player:
+def player_of(text: str, limits: TokenLimits, env_id: str = CHOICE, split: str = "test") -> EpisodePlayer:
     """A player of a policy that says one thing."""
     renderer = MarkerRenderer(character_tokenizer())
     sampler = ScriptedSampler(lambda session, context: renderer.action_ids(text), renderer.stop_ids)
-    return Player(Environments(env_id, split=split), sampler, renderer, limits, 1.0, np.random.default_rng(0))
+    return EpisodePlayer(Environments(env_id, split=split), sampler, renderer, limits, 1.0, np.random.default_rng(0))
 
 
 def plan_of(env_id: str, episodes: int) -> EpisodePlan:

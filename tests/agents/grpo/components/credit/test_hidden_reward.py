@@ -195,7 +195,7 @@ def test_the_learner_supplies_what_it_needs_at_the_sampling_temperature(small):
     groups = [group(trajectory(1.0, [([5, 6], [7, 8])]), trajectory(0.0, [([5, 6], [9, 7])]))]
     objective = Objective(RECIPES["thr"])
     update = Update(TrainConfig(recipe="thr", temperature=0.7), objective, small.model, None, None)
-    batch = update._measure(collate(groups), objective.needs_before, old=True)
+    batch = update._measure(collate(groups), objective.rollout_terms.needs_before, old=True)
     ids = torch.tensor([7, 8, 9])
     with torch.no_grad():
         states = batch.measurement("hidden")[batch.action]

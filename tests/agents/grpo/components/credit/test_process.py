@@ -97,7 +97,7 @@ def test_the_soft_minimum_credits_turns_up_to_the_worst():
 
 def test_without_a_reward_of_turns_pure_counts_the_outcome_once():
     batch = collate([group(*(episode_of([r], success=r > 0) for r in (0.0, 1.0, 0.0, 1.0)))])
-    got = Objective(RECIPES["pure"]).weigh(batch).advantage[batch.action]
+    got = Objective(RECIPES["pure"]).rollout_terms.weigh(batch).advantage[batch.action]
     assert got.tolist() == pytest.approx([-2 / 3, 2 / 3, -2 / 3, 2 / 3])
     # The environment's rewards on the way are process rewards, that of the end is the outcome.
     assert collate([group(episode_of([0.1, 0.2, 1.0]))]).process_reward.tolist() == [0.1, 0.2, 0.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.streams.supply import Supply
-from palaestra.agents.grpo.rollouts.starts import RolloutTask
+from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask
 
 from ...conftest import group, trajectory
 

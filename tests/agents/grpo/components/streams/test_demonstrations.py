@@ -58,7 +58,7 @@ def test_a_run_imitates_worked_solutions_that_exceed_the_policys_budget(tmp_path
     )
     learner = Learner.start(tmp_path / "run", config)
     learner._prepare()
-    (drawn,) = learner.collector.draw(1, learner.collector.collect(1).played)
+    (drawn,) = learner.parts.collector.draw(1, learner.parts.collector.collect(1).played)
     assert len(drawn) == 2
     for shown in (g.trajectories[0].turns[0] for g in drawn):
         *steps, answer_line = shown.action.splitlines()

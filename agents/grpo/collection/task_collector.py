@@ -1,0 +1,278 @@
+"""Asks the teacher for a step's tasks, has them played and judged, and reports their outcomes.
+
+In: the teacher, the environments and the policy. Out: `Collected`, the step's groups; those to train on have passed the
+recipe's filters and are mixed with replayed ones. A recipe's streams (further sources of training data) draw groups of
+their own. Every random number of step t is derived from the run's seed, t and its purpose (`run.seeds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .... import teachers
+from ...engines.engine import Engine
+from ...engines.policy_engine import PolicyEngine
+from ...language.model import LanguageModel
+from ..batch.forward import Forward
+from ..batch.trajectory import Group, Trajectory, group_from_json, group_to_json
+from ..components.streams.supply import Supply
+from ..config import TrainConfig
+from ..measures.producer import ProducerTools, add_measures
+from ..objective.objective import Objective
+from ..rollouts.context_room import token_limits
+from ..rollouts.environments import Environments
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask
+from ..rollouts.guidance import solve
+from ..rollouts.independent import Independent
+from ..run.logs import PlayedProposal
+from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
+from ..run.step_log import Collected
+from ..teacher_requests.requests import Assignment, Workplace, carry_out, count_requests
+from ..teacher_requests.rewriting import Rewriter
+from .policy_weights import played_version
+
+
+class TaskCollector:
+    """Collects the episodes of a learner's steps, and the groups of its streams.
+
+    Args:
+        teacher: proposes the tasks.
+        language: the policy, which plays with its present weights.
+        teacher_model: the model to distil from, or None.
+        forward: the learner's passes through a model.
+        reference: the reference model, or None if nothing needs one.
+        rewriter: rewrites prompts where proposals ask for it; None for the policy.
+        policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
+        spare: bytes of a GPU that the optimiser will take later, and keep.
+
+    Where it is ahead of the updates, ``objective``, ``language`` and ``forward`` are its own.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        objective: Objective,
+        environments: Environments,
+        teacher: teachers.Teacher,
+        language: LanguageModel,
+        teacher_model: LanguageModel | None,
+        forward: Forward,
+        reference: Any = None,
+        rewriter: Rewriter | None = None,
+        policy_engine: PolicyEngine | None = None,
+        spare: int = 0,
+    ):
+        self.config, self.objective, self.environments = config, objective, environments
+        self.teacher, self.language = teacher, language
+        self.teacher_model = teacher_model
+        self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
+        self._forward, self._reference = forward, reference
+        self._tools = self._make_tools(0)
+        self.rewriter = rewriter or Rewriter(config.requests)
+        self._screened: dict[int, tuple[Trajectory, ...]] = {}
+
+    def follow_policy(self) -> None:
+        """Let the engine sample from the policy's present weights, whatever it was used for meanwhile."""
+        self._engine.follow(self.language)
+
+    def _open(self, policy_engine: PolicyEngine, language: LanguageModel, spare: int = 0) -> Engine:
+        config = self.config
+        slots = min(256, config.prompts * config.samples)
+        return policy_engine.open(language, slots, config.context, config.fp32_head, spare)
+
+    @cached_property
+    def _teacher_engine(self) -> Engine:
+        """The engine of the model to distil from; made on first use, as few streams sample from it."""
+        assert self.teacher_model is not None
+        return self._open(PolicyEngine(), self.teacher_model)
+
+    def collect(self, step: int) -> Collected:
+        """Play the teacher's proposals and report their outcomes, until enough groups have passed the filters."""
+        config, objective = self.config, self.objective
+        assignments: list[Assignment] = []
+        trainable: list[Group] = []
+        extra: list[Group] = []
+        overlong = rounds = 0
+        most = objective.recipe.refill
+        while rounds < most and len(trainable) < config.prompts:
+            played, further, unplayed = self._play_round(step, rounds)
+            trainable += objective.keep([assignment.group for assignment in played if assignment.trained])
+            assignments += played
+            overlong += unplayed
+            extra += further
+            rounds += 1
+            # Proposals that left gaps in the batch, which their teacher means the learner to fill.
+            screening = bool(self.teacher.asks & {"joins", "greedy"})
+            if any((screening and not a.proposal.train) or a.done.get("band") == "outside" for a in played):
+                most = max(most, config.requests.rounds)
+        trainable = cut_batch(trainable, config.prompts) + objective.keep(extra)
+        trainable = objective.replay.refresh().mix(trainable, step, np.random.default_rng([config.seed, REPLAY, step]))
+        rows = [PlayedProposal(a.proposal, a.task, a.own_group, a.done) for a in assignments]
+        return Collected(rows, extra, trainable, count_requests(assignments), overlong)
+
+    def _play_round(self, step: int, round_: int) -> tuple[list[Assignment], list[Group], int]:
+        """Play and report one batch of proposals.
+
+        Returns:
+            (the batch, judged; the strategy's further groups; the number of tasks that were overlong).
+        """
+        config = self.config
+        rng = np.random.default_rng([config.seed, ROLLOUT, step, round_])
+        proposals = self.teacher.propose(config.prompts)
+        seeds = rng.integers(2**31, size=len(proposals)).tolist()
+        assignments = []
+        for proposal, seed in zip(proposals, seeds, strict=True):
+            params, own_seed = teachers.instance(proposal.task)
+            samples = config.samples if proposal.n is None else proposal.n
+            task = RolloutTask(params, seed if own_seed is None else own_seed, samples, proposal.id)
+            assignments.append(Assignment(proposal, task, Group(proposal.id, ()), trained=proposal.train))
+        self._tools = self._make_tools(step, round_)
+        player = self._player(step, round_)  # after the other, as both seed the engine
+        workplace = Workplace(player, config.requests, self.rewriter, self._screened)
+        carry_out("play", assignments, workplace)
+        groups = self.objective.rollout.refresh().play([assignment.task for assignment in assignments], player)
+        extra = groups[len(assignments) :]
+        for assignment, group in zip(assignments, groups[: len(assignments)], strict=True):
+            assignment.group = group
+        carry_out("group", assignments, workplace)
+        self._report(assignments, player)
+        carry_out("train", assignments, workplace)
+        # A teacher may propose tasks that are evaluated only.
+        trained = [assignment for assignment in assignments if assignment.trained]
+        for assignment, group in zip(trained, self.judge([each.group for each in trained]), strict=True):
+            assignment.group = group
+        # Episodes of another role, such as a proposer's, already have their rewards.
+        unjudged = [not any(t.role for t in group.trajectories) for group in extra]
+        judged = iter(self.judge([group for group, wanted in zip(extra, unjudged, strict=True) if wanted]))
+        extra = [next(judged) if wanted else group for group, wanted in zip(extra, unjudged, strict=True)]
+        return assignments, extra, len(player.overlong)
+
+    def _report(self, assignments: Sequence[Assignment], player: EpisodePlayer) -> None:
+        """Report outcomes to the teacher. Keep the screening episodes that its later proposals may ask to join."""
+        attempted = [each for each in assignments if each.proposal.id in player.attempts]
+        tried = [Group(each.proposal.id, tuple(player.attempts[each.proposal.id])) for each in attempted]
+        tried = add_measures(tried, self.objective.teacher_producers, self._tools)
+        outcomes = [_make_outcome(*pair, self.teacher) for pair in zip(attempted, tried, strict=True)]
+        self.teacher.observe(outcomes)
+        screened = {a.proposal.id: a.group.valid for a in assignments if not a.proposal.train}
+        wanted = self.teacher.joinable()
+        self._screened = {id: each for id, each in (self._screened | screened).items() if id in wanted}
+
+    def state_dict(self) -> dict[str, Any]:
+        """State that later steps depend on, JSON-able; {} where that is nothing."""
+        screened = [group_to_json(Group(id, members)) for id, members in self._screened.items()]
+        state = {"screened": screened, "rewriter": self.rewriter.state_dict()}
+        return {name: value for name, value in state.items() if value}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        groups = [group_from_json(data) for data in state.get("screened", ())]
+        self._screened = {group.proposal: group.trajectories for group in groups}
+        self.rewriter.load_state_dict(state.get("rewriter", {}))
+
+    def draw(self, step: int, played: Sequence[PlayedProposal]) -> list[list[Group]]:
+        """Draw the groups of each stream of the recipe for this step."""
+        streams = enumerate(self.objective.streams)
+        return [stream.source.refresh().draw(self._supply(step, number, played)) for number, stream in streams]
+
+    def prepare_streams(self) -> None:
+        """Call ``prepare`` of each stream's source, once before the first step."""
+        for number, stream in enumerate(self.objective.streams):
+            stream.source.refresh().prepare(self._supply(0, number))
+
+    def _player(self, step: int, *keys: int, engine: Engine | None = None) -> EpisodePlayer:
+        """Make a player of the present policy (or another engine); ``keys`` select its random numbers."""
+        config = self.config
+        engine, version = engine or self._engine, played_version(step, config.staleness)
+
+        def play_teacher() -> EpisodePlayer:
+            return self._player(step, 5000, *keys, engine=self._teacher_engine)
+
+        engine.load_weights(version)
+        noise = derive_seed(config.seed, NOISE, step, *keys)
+        engine.seed(noise)
+        return EpisodePlayer(
+            self.environments,
+            engine,
+            self.language.renderer,
+            token_limits(config),
+            config.temperature,
+            np.random.default_rng([config.seed, ROLLOUT, step, *keys, 1]),
+            step=max(step - 1, 0),
+            steps=config.steps,
+            version=version,
+            judge=self.judge,
+            teacher=None if self.teacher_model is None else play_teacher,
+            noise=noise,
+        )
+
+    def _make_tools(self, step: int, *keys: int) -> ProducerTools:
+        """Create the tools for measures; their random numbers are independent of the rollouts'."""
+        return ProducerTools(
+            self._player(step, 4000, *keys),
+            self.language,
+            self._forward,
+            self._reference,
+            np.random.default_rng([self.config.seed, MEASURE, step, *keys]),
+        )
+
+    def judge(self, groups: Sequence[Group]) -> list[Group]:
+        """Measure and add the recipe's rewards to the episodes that have none yet."""
+        renderer = self.language.renderer
+        if self.objective.producers:
+            groups = add_measures(groups, self.objective.producers, self._tools)
+        return self.objective.shape(groups, lambda turn, characters: renderer.tokens_until(turn.act_ids, characters))
+
+    def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
+        """Make the supply of stream ``number``."""
+
+        def play(tasks: Sequence[RolloutTask]) -> list[Group]:
+            return self.judge(Independent().play(tasks, self._player(step, 1000 + number)))
+
+        def demonstrate(tasks: Sequence[RolloutTask]) -> list[Trajectory]:
+            return [solution.played.trajectory for solution in solve(tasks, self._player(step, 2000 + number))]
+
+        def play_teacher(tasks: Sequence[RolloutTask]) -> list[Group]:
+            return Independent().play(tasks, self._player(step, 3000 + number, engine=self._teacher_engine))
+
+        return Supply(
+            step=step,
+            steps=self.config.steps,
+            rng=np.random.default_rng([self.config.seed, STREAM, step, number]),
+            param_space=self.environments.param_space,
+            task=lambda params, seed, samples: RolloutTask(params, seed, samples),
+            tasks=tuple(practice.task for practice in played),
+            groups=tuple(practice.group for practice in played),
+            play=play,
+            demonstrate=demonstrate,
+            measure=lambda batch: self._forward.measure(self.language.model, batch).logp,
+            play_teacher=None if self.teacher_model is None else play_teacher,
+        )
+
+
+def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:
+    """Return the first ``count`` groups, and one more if it completes a pair."""
+    if 0 < count < len(groups) and groups[count].pair >= 0 and groups[count].pair == groups[count - 1].pair:
+        count += 1
+    return list(groups[:count])
+
+
+def _make_outcome(assignment: Assignment, attempts: Group, teacher: teachers.Teacher) -> teachers.Outcome:
+    """Make the report of a proposal: returns and measures of its valid unaided episodes, whichever are trained."""
+    # A measurement that failed is a failure of the machinery, like an invalid reward.
+    valid = [t for t in attempts.valid if all(t.extras[name] is not None for name in teacher.needs)]
+    known = {name for name in teacher.uses if all(t.extras.get(name) is not None for t in valid)}
+    names = sorted(teacher.needs | known)
+    return teachers.Outcome(
+        assignment.proposal.id,
+        assignment.proposal.task,
+        returns=[trajectory.env_return for trajectory in valid],
+        successes=[trajectory.success for trajectory in valid],
+        cost=float(sum(trajectory.action_tokens for trajectory in attempts.trajectories)),
+        extras={name: [float(trajectory.extras[name]) for trajectory in valid] for name in names},
+        done=assignment.done,
+    )

@@ -1,0 +1,189 @@
+"""Producers of measures: their tools, their registry, and the storage of their results in episodes.
+
+A producer is called before the rewards, with groups of episodes that are not judged yet, and returns one mapping of
+names to values for each trajectory. The values are stored in `Trajectory.extras`, where rewards and teachers read
+them. Only needed producers are called. `rewards.measures.MEASURES` lists the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from ....rewards.measures import check_names
+from ...language.decoder import context_limit
+from ...language.model import LanguageModel
+from ..batch.batch import Batch, collate
+from ..batch.forward import Forward, Outputs
+from ..batch.trajectory import Group, Trajectory, Turn, last_context
+from ..recipes.stages import PRODUCERS
+from ..rollouts.episode_player import EpisodePlayer
+
+F = TypeVar("F", bound=Callable[..., Any])
+Found = Sequence[Sequence[Mapping[str, Any]]]
+"""For each trajectory of each group, the values by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredText:
+    """A text of n tokens in its context, as a model sees it.
+
+    Attributes:
+        logps: log-probability of each token, nats, float [n].
+        hidden: the state that predicts each token, [n, H], if requested.
+    """
+
+    logps: Tensor
+    hidden: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class ProducerTools:
+    """Models, tokenizer and generators that a producer may use.
+
+    Attributes:
+        player: the policy as it plays: its `ask` samples answers to questions, `log_likelihoods` scores given tokens,
+            `play` plays further episodes.
+        language: the policy with tokenizer and renderer.
+        forward: the learner's passes through a model.
+        reference: the model of the reference policy; None unless the producer needs "logp_ref".
+        rng: random numbers of this step.
+    """
+
+    player: EpisodePlayer
+    language: LanguageModel
+    forward: Forward
+    reference: Any
+    rng: np.random.Generator
+
+    def score(self, groups: Sequence[Group], *, hidden: bool = False) -> tuple[Batch, Outputs]:
+        """Score the action tokens of the valid trajectories: their batch, and the policy's outputs at its tokens."""
+        batch = collate(groups)
+        return batch, self.forward.measure(self.language.model, batch, hidden=hidden)
+
+    def score_texts(
+        self,
+        contexts: Sequence[Sequence[int]],
+        texts: Sequence[Sequence[int]],
+        model: Any = None,
+        *,
+        temperature: float = 1.0,
+        hidden: bool = False,
+    ) -> list[ScoredText | None]:
+        """Score given tokens, each in a context of at least one token, by the policy or another model.
+
+        Returns:
+            None for a text that has no token, or that does not fit into the model with its context.
+        """
+        most = context_limit(self.language.model)
+        pairs = [(tuple(context), tuple(text)) for context, text in zip(contexts, texts, strict=True)]
+        fitting = [n for n, (context, text) in enumerate(pairs) if text and len(context) + len(text) <= most]
+        if not fitting:
+            return [None] * len(pairs)
+        same: dict[tuple[int, ...], list[int]] = {}
+        for number in fitting:
+            same.setdefault(pairs[number][0], []).append(number)
+        groups = [Group(-1, tuple(_as_trajectory(*pairs[n]) for n in numbers)) for numbers in same.values()]
+        chosen = self.language.model if model is None else model
+        batch = collate(groups)
+        outputs = replace(self.forward, temperature=temperature).measure(chosen, batch, hidden=hidden)
+        order = [number for numbers in same.values() for number in numbers]
+        logps = split_actions(batch, outputs.logp)
+        states = split_actions(batch, outputs.hidden) if outputs.hidden is not None else [None] * len(order)
+        rows = zip(order, logps, states, strict=True)
+        found = {number: ScoredText(logp, state) for number, logp, state in rows if logp is not None}
+        return [found.get(number) for number in range(len(pairs))]
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Return the ids of a text within a conversation, without special tokens."""
+        return tuple(self.language.tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
+
+    def encode_blank(self) -> tuple[int, ...]:
+        """Return the ids that precede an answer to a prompt without text; at least one."""
+        renderer = self.language.renderer
+        return renderer.observation("", first=True) or renderer.stop_ids[:1]
+
+    def strip_stop(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Return the ids of an action without its stop token."""
+        return tuple(ids[:-1] if ids and ids[-1] in self.language.renderer.stop_ids else ids)
+
+
+def _as_trajectory(context: tuple[int, ...], text: tuple[int, ...]) -> Trajectory:
+    """Make a trajectory that is only there to be scored: one turn, whose action is the text."""
+    turn = Turn(context, text, (0.0,) * len(text), "stop", 0.0)
+    return Trajectory("", {}, 0.0, (turn,), False, 0.0, False, True, len(text))
+
+
+def split_actions(batch: Batch, token_value: Tensor) -> list[Tensor]:
+    """Cut a value of each token, [N, ...], into the action tokens of each valid trajectory, in order."""
+    return list(token_value[batch.action].split(batch.action_count.tolist()))
+
+
+def conversation(trajectory: Trajectory) -> tuple[list[int], list[bool]]:
+    """Return the tokens of an episode's last context, through its last action, and True for each action token."""
+    ids: list[int] = []
+    acted: list[bool] = []
+    for turn in last_context(trajectory.turns):
+        ids += [*turn.obs_ids, *turn.act_ids]
+        acted += [False] * len(turn.obs_ids) + [True] * len(turn.act_ids)
+    return ids, acted
+
+
+def place_rows(groups: Sequence[Group], rows: Iterable[Mapping[str, Any]]) -> Found:
+    """Give each valid trajectory the next of ``rows``, and the others nothing."""
+    found = iter(rows)
+    return [[next(found) if t.valid else {} for t in group.trajectories] for group in groups]
+
+
+def produces(*names: str, needs: Sequence[str] = ()) -> Callable[[F], F]:
+    """Register a producer under the first of the names that it produces: a function
+    ``(groups, tools, **params) -> Found``, or a class whose instances are called so.
+
+    Args:
+        needs: measures that must be made first; "logp_ref" asks for the reference model.
+    """
+    check_names("a producer", {*names, *needs})
+
+    def add(producer: F) -> F:
+        target: Any = producer
+        target.provides = frozenset(names)
+        target.needs = frozenset(needs)
+        return PRODUCERS.register(names[0])(producer)
+
+    return add
+
+
+def measure_of(name: str) -> Callable[[Callable[[Trajectory], float]], Callable[[Trajectory], float]]:
+    """Register a function of one trajectory as the producer of one number."""
+
+    def add(function: Callable[[Trajectory], float]) -> Callable[[Trajectory], float]:
+        def producer(groups: Sequence[Group], tools: ProducerTools) -> Found:
+            return [[{name: function(trajectory)} for trajectory in group.trajectories] for group in groups]
+
+        producer.__name__, producer.__doc__ = function.__name__, function.__doc__
+        produces(name)(producer)
+        return function
+
+    return add
+
+
+def add_measures(
+    groups: Sequence[Group], producers: Sequence[Callable[..., Found]], tools: ProducerTools
+) -> list[Group]:
+    """Run the producers in order and store their values in `Trajectory.extras` of the episodes not judged yet."""
+    measured = list(groups)
+    for producer in producers:
+        fresh = [replace(g, trajectories=tuple(t for t in g.trajectories if not t.judged)) for g in measured]
+        if not any(group.trajectories for group in fresh):
+            continue
+        for number, (group, rows) in enumerate(zip(measured, producer(fresh, tools), strict=True)):
+            found = iter(rows)
+            members = tuple(
+                t if t.judged else replace(t, extras={**t.extras, **next(found)}) for t in group.trajectories
+            )
+            measured[number] = replace(group, trajectories=members)
+    return measured

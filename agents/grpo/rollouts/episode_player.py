@@ -1,0 +1,207 @@
+"""The player: plays starts with a sampler and environments and returns trajectories. All rollouts go through it.
+
+Every episode is a session of the sampler. Once its action is complete, its environment steps and the next request is
+queued, so that no episode waits for another. Environments that run programs step in threads while the sampler goes on.
+Their episodes resume in the order in which their actions were completed, even if another step ends first. So samples
+depend only on the seed. With workers (`environment_workers`) every environment is reset and stepped in a thread, and an
+episode resumes as soon as it can. A bad action is kept as data; if the environment raises, the trajectory is marked
+invalid.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...engines.noise import noise_seed
+from ...engines.sampler import Completion, Request, Sampler
+from ...language.renderer import Renderer
+from ..batch.trajectory import Group, Trajectory, Turn
+from .concurrent_episodes import ConcurrentEpisodes, OverlappedEpisodes
+from .environments import Environments
+from .episode_starts import FinishedEpisode, Start, TokenLimits
+
+
+class EpisodePlayer:
+    """Plays episodes with one policy.
+
+    Args:
+        environments: pool of environments to play in.
+        sampler: the policy; its sessions belong to this player while it lives.
+        renderer: converts between text and ids.
+        limits: budgets in tokens.
+        temperature: sampling temperature; a start can override it.
+        rng: generator for choices of strategies (branch points, hints); the sampler has a separate one.
+        step, steps: updates done and updates of the whole run, for schedules.
+        version: number of optimiser batches that the policy has been trained on.
+        judge: adds a recipe's rewards to groups, for strategies that need returns before credit is assigned (greedy
+            twins, values of states). Each episode is judged once, together with the episodes of its group, and keeps
+            the judgement. By default groups stay as they are, with the environment's returns.
+        teacher: makes a player of the run's second model; None if the run has no second model.
+        noise: root of the seeds of all requests.
+    """
+
+    def __init__(
+        self,
+        environments: Environments,
+        sampler: Sampler,
+        renderer: Renderer,
+        limits: TokenLimits,
+        temperature: float,
+        rng: np.random.Generator,
+        step: int = 0,
+        steps: int = 0,
+        version: int = 0,
+        judge: Callable[[Sequence[Group]], list[Group]] = list,
+        teacher: Callable[[], EpisodePlayer] | None = None,
+        noise: int = 0,
+    ):
+        self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
+        self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
+        self.step, self.steps, self.version = step, steps, version
+        self.attempts: dict[int, list[Trajectory]] = {}
+        """Unaided episodes from the beginning of each proposed task, by the proposal's id. All are reported to the
+        teacher, even if a strategy drops or replaces some.
+        """
+        self.overlong: set[tuple[int, int]] = set()
+        """Proposal and seed of each task whose first observation, or question to a proposer, left no room for an
+        action: the episodes are invalid and have no turns, and nothing was proposed.
+        """
+        self._sessions = self._episodes = self._questions = 0
+        self._noise = noise
+
+    @property
+    def share_of_training(self) -> float:
+        """Share of the run's updates that are done, in [0, 1]."""
+        return min(1.0, self.step / self.steps) if self.steps else 0.0
+
+    # Episodes --------------------------------------------------------------------------------------------------------
+
+    def play(
+        self,
+        starts: Sequence[Start],
+        *,
+        states: bool = False,
+        entropies: bool = False,
+        enough: Callable[[int, Trajectory], bool] | None = None,
+        at_once: int | None = None,
+    ) -> list[FinishedEpisode]:
+        """Play every start to its end.
+
+        Args:
+            states: keep a moment before each turn, from which other starts can continue.
+            entropies: record the entropy at each sampled token.
+            enough: called with the index of a start and its trajectory as soon as it ends; once it returns True, all
+                unfinished episodes are cancelled.
+            at_once: most episodes in progress; the next one begins when one ends. None begins all of them.
+
+        With workers, the sampled tokens do not depend on the order in which environments finish their steps. With
+        ``enough``, the order of the episodes' ends does not depend on it either: episodes then resume in the order of
+        their actions.
+
+        Returns:
+            Episodes in the order of ``starts``, without cancelled ones.
+
+        Raises:
+            InputError: the environment lacks the snapshots or the oracle that a start needs.
+        """
+        workers, first = self.environments.workers, self._episodes
+        self._episodes += len(starts)
+        if workers is None:
+            episodes = ConcurrentEpisodes(self, states, entropies, first)
+        else:
+            episodes = OverlappedEpisodes(self, states, entropies, workers, first, ordered=enough is not None)
+        finished: dict[int, FinishedEpisode] = {}
+        try:
+            waiting = deque(enumerate(starts))
+            going_on = True
+            while going_on or waiting:
+                while waiting and (at_once is None or episodes.in_progress < at_once):
+                    episodes.begin(*waiting.popleft())
+                for number, played in episodes.take_finished():
+                    finished[number] = played
+                    if enough is not None and enough(number, played.trajectory):
+                        return [finished[number] for number in sorted(finished)]
+                going_on = episodes.collect_completions()
+        finally:
+            episodes.cancel()
+        return [finished[number] for number in sorted(finished)]
+
+    # Text outside episodes ------------------------------------------------------------------------------------------
+
+    def room_to_answer(self, question: str) -> int:
+        """Tokens of context that a question outside any environment leaves to its answer; may be negative."""
+        return self.limits.context - len(self.renderer.observation(question, first=True))
+
+    def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn | None]:
+        """Sample the policy's answers to questions outside any environment, each in a separate conversation.
+
+        Args:
+            most: most tokens of an answer; None is the limit of an action.
+
+        Returns:
+            An answer for each question; None for a question that leaves no room to answer.
+        """
+        requests: list[Request | None] = []
+        for question in questions:
+            ids = self.renderer.observation(question, first=True)
+            room = min(most or self.limits.action, self.limits.context - len(ids))
+            noise = self.request_seed()
+            requests.append(Request(self.new_session(), ids, room, self.temperature, seed=noise) if room > 0 else None)
+        answers = self._complete([request for request in requests if request is not None])
+        return [
+            None
+            if request is None
+            else Turn(
+                obs_ids=tuple(request.ids),
+                act_ids=answers[request.session].ids,
+                logps=answers[request.session].logps,
+                finish=answers[request.session].finish,
+                reward=0.0,
+                observation=question,
+                action=self.renderer.action(answers[request.session].ids),
+            )
+            for question, request in zip(questions, requests, strict=True)
+        ]
+
+    def log_likelihoods(
+        self, contexts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
+    ) -> list[tuple[float, ...]]:
+        """Log-probabilities, at temperature 1, of each answer's tokens in its context; -inf if both do not fit."""
+        known = {}
+        asked = []
+        for number, (context, answer) in enumerate(zip(contexts, answers, strict=True)):
+            if len(context) + len(answer) > self.limits.context:
+                known[number] = (-np.inf,) * len(answer)
+            else:
+                asked.append((number, Request(self.new_session(), tuple(context), 0, 1.0, forced=tuple(answer))))
+        scored = self._complete([request for _, request in asked])
+        known |= {number: scored[request.session].logps for number, request in asked}
+        return [known[number] for number in range(len(contexts))]
+
+    def _complete(self, requests: Sequence[Request]) -> dict[int, Completion]:
+        for request in requests:
+            self.sampler.submit(request)
+        answers: dict[int, Completion] = {}
+        while len(answers) < len(requests):
+            for completion in self.sampler.step():
+                answers[completion.session] = completion
+                self.sampler.close(completion.session)
+        return answers
+
+    def request_seed(self, *keys: int) -> int:
+        """Return the sampling seed of a request: derived from ``keys`` for episodes, from a counter for other requests.
+
+        Samples therefore depend neither on concurrent requests nor on the order in which episodes end.
+        """
+        if not keys:
+            self._questions += 1
+            keys = (0, self._questions)
+        return noise_seed(self._noise, *keys)
+
+    def new_session(self) -> int:
+        """Return a new session number."""
+        self._sessions += 1
+        return self._sessions - 1

@@ -1,0 +1,132 @@
+"""Evaluations of a run's policy: on held-out tasks, and on tasks that it has trained on before.
+
+Every episode is played as in training. The random numbers depend on the run's seed and the step alone, so that an
+evaluation does not change the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...engines.policy_engine import PolicyEngine
+from ...evaluation import Report
+from ...evaluation.episodes import EpisodePlan
+from ...language.model import LanguageModel
+from ..config import TrainConfig
+from ..rollouts.context_room import token_limits
+from ..rollouts.environment_processes import EnvironmentProcesses
+from ..rollouts.environment_workers import EnvironmentWorkers
+from ..rollouts.environments import Environments
+from ..rollouts.episode_player import EpisodePlayer
+from ..rollouts.episode_starts import RolloutTask, Start
+from .blend import environment_of, join_evaluations
+from .logs import evaluation_row
+from .seeds import EVALUATION, derive_seed
+from .validation import AT_ONCE, evaluate_policy
+
+_AGAIN = 1 << 32
+"""Key of the random numbers of `Evaluations.play_again`, beyond every seed of an evaluation."""
+
+
+class Evaluations:
+    """Plays the evaluations of a run.
+
+    Args:
+        policy_engine: the run's engine.
+    """
+
+    def __init__(self, config: TrainConfig, policy_engine: PolicyEngine | None = None):
+        self.config = config
+        self._policy_engine = policy_engine or PolicyEngine()
+        self._splits: dict[str, Environments] = {}
+        count, seconds = config.env_processes, config.env_seconds
+        self._processes = EnvironmentProcesses(count, seconds, config.ray) if count else None
+        # A process that takes too long is ended, so that its thread comes back by itself.
+        self._workers = EnvironmentWorkers(config.env_workers, 0 if count else seconds) if config.env_workers else None
+
+    def close(self) -> None:
+        """End the processes of the environments."""
+        if self._processes is not None:
+            self._processes.close()
+
+    def environments(self, split: str) -> Environments:
+        """Return the environments that draw from a split."""
+        if split not in self._splits:
+            env_id, options = environment_of(self.config)
+            self._splits[split] = Environments(
+                env_id, self.config.history, self._processes, self.config.shots, split=split, **options
+            )
+            self._splits[split].workers = self._workers
+        return self._splits[split]
+
+    def evaluate(
+        self,
+        language: LanguageModel,
+        step: int,
+        episodes: int,
+        seed: int = 0,
+        split: str = "test",
+        greedy: bool = False,
+        family: str | None = None,
+    ) -> Report:
+        """Evaluate on tasks spread evenly over the trained range of difficulty.
+
+        Args:
+            greedy: take the likeliest tokens, instead of sampling at the training temperature.
+            family: of several environments, the name of the one to evaluate on; None draws them by their weights.
+        """
+        player = self._player(language, step, seed, split, episodes)
+        return evaluate_policy(player, self._plan(episodes, seed, split, family), split, (greedy,))[0]
+
+    def _plan(self, episodes: int, seed: int, split: str, family: str | None) -> EpisodePlan:
+        environments = self.environments(split)
+        env = environments.take()
+        axes = None if family is None else {"env": [family]}
+        plan = EpisodePlan(env, family or " ".join(self.config.envs), episodes, seed, None, axes)
+        environments.give_back(env)
+        return plan
+
+    def row(self, language: LanguageModel, step: int, episodes: int) -> dict[str, Any]:
+        """Evaluate on the test split, sampled and greedy, each environment by itself; the row for the log."""
+        rows = {}
+        for family in self.environments("train").families or (None,):
+            player = self._player(language, step, 0, "test", 2 * episodes)
+            plan = self._plan(episodes, 0, "test", family)
+            rows[family] = evaluation_row(step, *evaluate_policy(player, plan, "test", (False, True)))
+        return rows[None] if None in rows else join_evaluations({str(family): row for family, row in rows.items()})
+
+    def play_again(
+        self, language: LanguageModel, step: int, tasks: Sequence[Mapping[str, Any]], episodes: int
+    ) -> list[bool]:
+        """Play new training tasks with the parameters of earlier ones. Return the success of each valid episode.
+
+        Args:
+            tasks: parameters; as many episodes of each as fit into ``episodes``, at least one.
+        """
+        rng = np.random.default_rng([self.config.seed, EVALUATION, step, _AGAIN])
+        starts = [
+            Start(RolloutTask(params, int(rng.integers(2**31)), 1))
+            for params in tasks
+            for _ in range(max(episodes // len(tasks), 1))
+        ]
+        played = self._player(language, step, _AGAIN, "train", len(starts)).play(starts, at_once=AT_ONCE)
+        return [one.trajectory.success for one in played if one.trajectory.valid]
+
+    def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> EpisodePlayer:
+        config = self.config
+        engine = self._policy_engine.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
+        engine.load_weights(step)
+        noise = derive_seed(config.seed, EVALUATION, step, seed)
+        engine.seed(noise)
+        return EpisodePlayer(
+            self.environments(split),
+            engine,
+            language.renderer,
+            token_limits(config),
+            config.temperature,
+            np.random.default_rng([config.seed, EVALUATION, step, seed]),
+            noise=noise,
+        )

@@ -1,0 +1,144 @@
+"""The parts of a run: checked and made from its configuration, before a model is loaded or anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ... import teachers
+from ...errors import InputError
+from ...schedules import read_schedule
+from ..engines.engine import check_engine, check_ranks
+from ..engines.policy_engine import PolicyEngine
+from ..language.model import LanguageModel
+from ..lookup import find_agent
+from .batch.packing import PACKERS
+from .collection.asynchronous import StepCollection
+from .collection.task_collector import TaskCollector
+from .config import TrainConfig
+from .objective.dry_run import dry_run
+from .objective.notices import apply_overrides
+from .objective.objective import Objective
+from .objective.sides import check_separable, make_training_side
+from .ranks.leader import Ranks
+from .recipes import RECIPES, Recipe
+from .rollouts.environments import Environments
+from .run.evaluations import Evaluations
+from .run.trackers import TRACKERS
+from .teacher_requests.requests import check_requests_known
+from .teacher_requests.rewriting import Rewriter
+from .update import Update
+from .warmup import Syllabus
+
+
+@dataclass(eq=False, repr=False)
+class RunParts:
+    """All of a run that has a state, with what is made of it. A return to a checkpoint replaces the whole.
+
+    Attributes:
+        evaluations: plays the evaluations.
+        environments: environments of the training tasks.
+        teacher: proposes the tasks.
+        collecting: the recipe's objective as the collection of episodes uses it.
+        objective: the objective of the updates: the same one, unless the collection is ahead of them.
+        rewriter: rewrites prompts.
+        language: the policy, set when it is loaded.
+        distilled: the model to distil from, or None.
+        update, collector, collection: set once the policy has been warmed up.
+    """
+
+    evaluations: Evaluations
+    environments: Environments
+    teacher: teachers.Teacher
+    collecting: Objective
+    objective: Objective
+    rewriter: Rewriter
+    language: LanguageModel = field(init=False)
+    distilled: LanguageModel | None = field(init=False)
+    update: Update = field(init=False)
+    collector: TaskCollector = field(init=False)
+    collection: StepCollection = field(init=False)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Needs of all components of the recipe."""
+        return self.objective.needs | self.collecting.needs
+
+
+def check_config(config: TrainConfig, ranks: bool = False) -> Recipe:
+    """Check the names in a configuration. Makes nothing.
+
+    Args:
+        ranks: several processes share the update.
+
+    Returns:
+        The recipe, with the configuration's overrides.
+
+    Raises:
+        InputError: a component is unknown, or a schedule is none.
+    """
+    PACKERS[config.packer]
+    for name in config.track:
+        TRACKERS[name]
+    read_schedule(config.lr_schedule, config.lr_end)
+    if ranks:
+        check_ranks(config.engine)
+    return apply_overrides(RECIPES[config.recipe], config)
+
+
+def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks: bool = False) -> RunParts:
+    """Make the parts that need no model, and check that they fit each other.
+
+    Args:
+        recipe: what `check_config` returned.
+        engine: the run's engine.
+
+    Raises:
+        InputError: the recipe cannot work with this environment, teacher or engine.
+    """
+    evaluations = Evaluations(config, engine)
+    environments = evaluations.environments("train")
+    supplies, distils = environments.supplies, config.teacher_model is not None
+    dry_run(recipe, samples=config.samples, steps=config.steps, teacher_model=distils, extras=supplies)
+    if config.warmup.most_steps(config.model):
+        Syllabus(environments, config.warmup)
+    teacher = make_practice_teacher(config, environments)
+    check_requests_known(teacher.asks)
+    uses = {"teacher_needs": teacher.needs, "teacher_uses": teacher.uses}
+    objective = collecting = Objective(recipe, teacher_model=distils, extras=supplies, **uses)
+    if config.staleness:
+        check_separable(collecting)
+        objective = make_training_side(collecting, supplies, distils)
+    for terms in (objective.rollout_terms, *objective.streams) if ranks else ():
+        Ranks.check(terms.loss, config.recipe)
+    head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
+    check_engine(*config.serving, collecting.engine_needs | head)
+    if config.lora and recipe.reference.name != "frozen" and "logp_ref" in objective.needs | collecting.needs:
+        raise InputError(
+            f"the reference policy {recipe.reference} cannot follow low-rank adapters, whose reference is the "
+            "base model; train without --lora, or take --reference frozen."
+        )
+    author = config.requests.rewriter
+    rewriter = Rewriter(config.requests, None if author == "policy" else find_agent(author))
+    return RunParts(evaluations, environments, teacher, collecting, objective, rewriter)
+
+
+def make_practice_teacher(config: TrainConfig, environments: Environments, **range_options: Any) -> teachers.Teacher:
+    """Make the teacher of a run.
+
+    Args:
+        environments: environments of the training split.
+        range_options: ``return_range``, if it differs from the environments' declaration. An option of the
+            configuration overrides both.
+
+    Raises:
+        InputError: the teacher is unknown, or an option or the space of tasks does not suit it.
+    """
+    space = environments.param_space
+    tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
+    options = {**environments.range_options, **range_options, **config.teacher_options}
+    if isinstance(options.get("generator"), str):  # an agent that writes tasks
+        options["generator"] = find_agent(options["generator"])
+    teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
+    teacher.expect(max(config.steps, 1) * config.prompts)  # one outcome per group
+    return teacher

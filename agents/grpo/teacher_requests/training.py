@@ -1,0 +1,93 @@
+"""Requests about how a group is trained: weights, the KL penalty, a band of success rates, earlier episodes, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..batch.trajectory import Trajectory
+from .requests import Assignment, Workplace, carries_out
+
+
+@carries_out("weight", "train")
+def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Set the factor of the group's tokens in the loss."""
+    _apply_factors(assignments, "weight", lambda t, factor: {"weight": factor})
+
+
+@carries_out("kl_scale", "train")
+def scale_penalties(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Set the factor of the KL penalties on the group's tokens (CLPO, arXiv 2509.25004)."""
+    _apply_factors(assignments, "kl_scale", lambda t, factor: {"kl_scale": factor})
+
+
+@carries_out("success_weight", "train")
+def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Multiply the advantages of successful episodes (Weighted GRPO, arXiv 2602.03452)."""
+    _apply_factors(
+        assignments,
+        "success_weight",
+        lambda t, factor: {"advantage_weight": t.advantage_weight * (factor if t.success else 1.0)},
+    )
+
+
+@carries_out("failure_weight", "train")
+def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Multiply the advantages of failed episodes. A weighted reward would be undone by normalising within the group."""
+    _apply_factors(
+        assignments,
+        "failure_weight",
+        lambda t, factor: {"advantage_weight": t.advantage_weight * (1.0 if t.success else factor)},
+    )
+
+
+def _apply_factors(
+    assignments: Sequence[Assignment], name: str, change: Callable[[Trajectory, float], Mapping[str, Any]]
+) -> None:
+    """Change every trajectory by the factor that its proposal requests under ``name``."""
+    for assignment in assignments:
+        factor = float(assignment.request(name))
+        assignment.change_each(lambda t, factor=factor: change(t, factor))
+        assignment.done[name] = factor
+
+
+@carries_out("band", "train")
+def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Train only on groups whose success rate lies inside the open band (arXiv 2504.03380).
+
+    The rate is taken over the episodes that are reported to the teacher, kept by a strategy or not; without any, over
+    the group.
+    """
+    for assignment in assignments:
+        attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
+        successes = [trajectory.success for trajectory in attempts if trajectory.valid]
+        low, high = assignment.request("band")
+        inside = bool(successes) and low < sum(successes) / len(successes) < high
+        assignment.trained &= inside
+        assignment.done["band"] = "inside" if inside else "outside"
+
+
+@carries_out("pair", "train")
+def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Mark the two groups that are to be trained in one optimiser step (arXiv 2602.03452)."""
+    for assignment in assignments:
+        assignment.group = replace(assignment.group, pair=int(assignment.request("pair")))
+        assignment.done["pair"] = "marked"
+
+
+@carries_out("joins", "group")
+def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+    """Add the episodes that screened the task to its group (SPEED, arXiv 2506.09016)."""
+    for assignment in assignments:
+        earlier = []
+        for id in assignment.request("joins"):
+            for trajectory in workplace.screened.pop(id, ()):
+                # Nodes of another tree must not clash with the group's.
+                nodes = tuple(replace(node, key=f"proposal {id}: {node.key}") for node in trajectory.nodes)
+                earlier.append(replace(trajectory, nodes=nodes))
+        group = assignment.group
+        drawn = (*group.drawn, *(t.outcome for t in earlier)) if group.drawn else ()
+        assignment.group = replace(group, trajectories=(*group.trajectories, *earlier), drawn=drawn)
+        assignment.joined = len(earlier)
+        assignment.done["joins"] = len(earlier)
