@@ -7,12 +7,9 @@ object of a single-site template, whose question then says "that product" instea
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-import numpy as np
 
 from ..sites.forum import SUMMARISE_THREADS
 from ..sites.forum_content import NAMES, NOW
@@ -20,7 +17,7 @@ from ..sites.portal import TITLES
 from ..sites.site import Content, generate
 from ..sites.tracker_content import PEOPLE
 from . import forum_reading_tasks, tracker_reading_tasks, wiki_reading_tasks
-from .template import TEMPLATES, Goal, Slots, WebTemplate, pick_several
+from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate, pick_several
 from .walk import Walk
 
 
@@ -42,22 +39,22 @@ class Carrier:
     places: str
     authors: tuple[str, ...]
     open: Callable[[Walk, str], None]
-    write: Callable[[sqlite3.Connection, int, str, str], Any]
+    write: Callable[[Database, int, str, str], Any]
 
 
-def _write_reply(database: sqlite3.Connection, thread: int, author: str, text: str) -> None:
+def _write_reply(database: Database, thread: int, author: str, text: str) -> None:
     sql = """INSERT INTO posts (thread, number, author, day, body)
              SELECT ?, max(number) + 1, ?, ?, ? FROM posts WHERE thread = ?"""
     database.execute(sql, (thread, NAMES.index(author) + 1, NOW.isoformat(), text, thread))
     database.execute(f"{SUMMARISE_THREADS} WHERE id = ?", (thread,))
 
 
-def _write_comment(database: sqlite3.Connection, ticket: int, author: str, text: str) -> None:
+def _write_comment(database: Database, ticket: int, author: str, text: str) -> None:
     sql = "INSERT INTO comments (ticket, author, day, body) VALUES (?, ?, ?, ?)"
     database.execute(sql, (ticket, author, NOW.isoformat(), text))
 
 
-def _write_sentence(database: sqlite3.Connection, article: int, author: str, text: str) -> None:
+def _write_sentence(database: Database, article: int, author: str, text: str) -> None:
     database.execute("UPDATE articles SET body = body || ' ' || ? WHERE id = ?", (text, article))
 
 
@@ -91,7 +88,7 @@ class Deed:
     template: str
     noun: str
     name: Callable[[Slots], str]
-    params: Mapping[str, Any]
+    params: Params
 
     @property
     def site(self) -> str:
@@ -112,7 +109,7 @@ class ClueTemplate(WebTemplate):
     def generate(self, size: int, seed: int) -> Content:
         return tuple((site, generate(site, size, seed)) for site in sorted(self.sites))
 
-    def draw(self, rng: np.random.Generator, database: Any, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
         template, where = TEMPLATES[self.deed.template], database[self.deed.site]
         params = {**params, **self.deed.params}
         slots, other = (template.draw(rng, where, params) for _ in range(2))

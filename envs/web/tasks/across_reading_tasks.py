@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from .across_clues import ClueTemplate, Deed
-from .template import Goal, Slots, add_template
+from .template import Goal, Params, Rng, Slots, add_template
 
 _PRICE = Deed("shop/report-price", "product", lambda slots: f"the {slots['name']}", {})
 _VALUE = Deed("wiki/report-value", "article", lambda slots: slots["title"], {})
@@ -37,7 +34,7 @@ class ComparePrices(ClueTemplate):
 
     name, intent, carriers, deed = "compare-prices", "report", ("forum",), _PRICE
 
-    def draw(self, rng: np.random.Generator, database: Any, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
         slots = super().draw(rng, database, params)
         return slots and {**slots, "paid": int(rng.integers(200, 20_000))}
 

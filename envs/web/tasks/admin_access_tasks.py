@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from ..sites.admin_content import (
     DOMAINS,
     FIRST_NAMES,
@@ -21,16 +15,17 @@ from ..sites.admin_content import (
     mail_of,
 )
 from ..sites.admin_rules import check_permissions
+from ..sites.listing import name_all
 from .admin_reading_tasks import describe_users, filter_list, open_user, select_users
 from .admin_user_tasks import apply_to_users, draw_matches
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick
 from .walk import Walk
 
 _ROLE_NAMES = ("Night auditor", "Report auditor", "Billing auditor", "Team assistant", "Project guest")
 _MESSAGES = tuple(message for message in MESSAGES if message)
 
 
-def draw_mails(rng: np.random.Generator, database: sqlite3.Connection, number: int) -> tuple[str, ...]:
+def draw_mails(rng: Rng, database: Database, number: int) -> tuple[str, ...]:
     """Draw mail addresses that no user or invitation has, though some existing ones differ from them in a few letters
     only."""
     taken = {mail for (mail,) in database.execute("SELECT mail FROM users UNION SELECT mail FROM invitations")}
@@ -61,7 +56,7 @@ class InviteUsers(WebTemplate):
 
     site, name, intent = "admin", "invite-users", "invite"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         teams = database.execute("SELECT id, name FROM teams ORDER BY id").fetchall()
         people = tuple(
             (mail, int(rng.integers(2, len(ROLES) + 1)), *pick(rng, teams))
@@ -77,7 +72,7 @@ class InviteUsers(WebTemplate):
         message = f'with the message "{slots["message"]}"' if slots["message"] else "without a message."
         return f"Invite {name_all(parts)}{each} {message}"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         about = (slots["message"], TODAY.isoformat())
         rows = tuple((mail, role, team, *about) for mail, role, team, _ in slots["people"])
         return Goal(added={"invitations": rows}, pages=("/invitations/new",))
@@ -93,7 +88,7 @@ class InviteLike(WebTemplate):
 
     site, name, intent = "admin", "invite-like", "invite"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         user = pick(rng, select_users(database, f"u.role <> {OWNER}"))
         about = {"message": pick(rng, _MESSAGES), "by_mail": params["constraints"] > 1}
         (mail,) = draw_mails(rng, database, 1)
@@ -106,7 +101,7 @@ class InviteLike(WebTemplate):
             f'"{slots["message"]}"'
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["mail"], *slots["like"][3:], slots["message"], TODAY.isoformat())
         return Goal(added={"invitations": (row,)}, pages=("/users", "/invitations/new"))
 
@@ -123,7 +118,7 @@ class ClearInvitations(WebTemplate):
 
     site, name, intent = "admin", "clear-invitations", "invite"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = """SELECT i.*, t.name AS team_name, r.name AS role_name FROM invitations i JOIN teams t ON t.id = i.team
                  JOIN roles r ON r.id = i.role ORDER BY i.id"""
         rows = database.execute(sql).fetchall()
@@ -156,7 +151,7 @@ class ClearInvitations(WebTemplate):
             words.append(f"that were sent on or before {conditions['sent']}")
         return f"{' '.join(words)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         change = {invitation: {"sent": TODAY.isoformat()} for invitation, _ in slots["mails"]}
         changes = change_rows(self.site, database, "invitations", change)
         if slots["deed"] == "Revoke":
@@ -176,7 +171,7 @@ class PermissionTemplate(WebTemplate):
 
     site, intent = "admin", "permit"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         role, before = slots["role"][0], permissions_of(database, slots["role"][0])
         removed = tuple((role, permission) for permission in PERMISSIONS if permission in before - {*slots["granted"]})
         added = tuple((role, permission) for permission in slots["granted"] if permission not in before)
@@ -189,7 +184,7 @@ class PermissionTemplate(WebTemplate):
         tick_permissions(walk, slots["granted"])
 
 
-def permissions_of(database: sqlite3.Connection, role: int) -> set[str]:
+def permissions_of(database: Database, role: int) -> set[str]:
     """Return the permissions of a role."""
     return {name for (name,) in database.execute("SELECT permission FROM grants WHERE role = ?", (role,))}
 
@@ -201,7 +196,7 @@ def tick_permissions(walk: Walk, granted: tuple[str, ...]) -> None:
     walk.click("button", "Save role")
 
 
-def draw_role(rng: np.random.Generator, database: sqlite3.Connection) -> tuple[int, str]:
+def draw_role(rng: Rng, database: Database) -> tuple[int, str]:
     """Draw a role other than the owners' role; return its id and name."""
     return tuple(pick(rng, database.execute(f"SELECT id, name FROM roles WHERE id <> {OWNER} ORDER BY id").fetchall()))
 
@@ -212,7 +207,7 @@ class SetPermissions(PermissionTemplate):
 
     name = "set-permissions"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role, areas = draw_role(rng, database), len(PERMISSIONS) // len(VERBS)
         chosen, granted = rng.permutation(areas)[: params["items"] + 1].tolist(), []
         for area in sorted(chosen):
@@ -233,7 +228,7 @@ class AdjustPermissions(PermissionTemplate):
 
     name = "adjust-permissions"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role = draw_role(rng, database)
         before = permissions_of(database, role[0])
         for _ in range(12):
@@ -260,7 +255,7 @@ class CopyRole(WebTemplate):
 
     site, name, intent = "admin", "copy-role", "permit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role = draw_role(rng, database)
         before = permissions_of(database, role[0])
         more = [permission for permission in PERMISSIONS if permission not in before]
@@ -276,7 +271,7 @@ class CopyRole(WebTemplate):
         like = f"exactly the permissions that the role {slots['role'][1]} has"
         return f'Create a role with the name "{slots["name"]}". Give it {like}{extra}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (role,) = database.execute("SELECT max(id) + 1 FROM roles").fetchone()
         grants = tuple((role, permission) for permission in slots["granted"])
         pages = (f"/role/{slots['role'][0]}", "/roles/new")
@@ -297,7 +292,7 @@ class GiveRole(WebTemplate):
 
     site, name, intent = "admin", "give-role", "permit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         drawn = draw_matches(rng, database, params, "1", ("role",))
         if drawn is None:
             return None
@@ -309,7 +304,7 @@ class GiveRole(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"Give all {describe_users(dict(slots['filters']))} the role {ROLES[slots['role'] - 1]} instead."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {user: {"role": slots["role"]} for user, _ in slots["users"]}
         return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from ..sites.admin_content import COLUMNS, FORMATS
 from ..sites.admin_rules import FILTERS, USER_SORTS, USERS
+from ..sites.listing import name_all
 from .admin_reading_tasks import describe_users, draw_filters, fill_filters, matching_users, select_users
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 _FILES = ("team-list", "team-lists", "licences", "licence-check", "review-june", "review-july")
@@ -22,7 +17,7 @@ class ExportTemplate(WebTemplate):
 
     site, intent = "admin", "export"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         filters = draw_filters(rng, pick(rng, select_users(database)), params["constraints"])
         places = sorted(rng.permutation(len(COLUMNS))[: params["items"] + 1].tolist())
         return {
@@ -45,11 +40,11 @@ class ExportTemplate(WebTemplate):
         """Return the figure asked for, in words."""
         raise NotImplementedError(f"{type(self).__name__} must implement question(slots).")
 
-    def answer(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str]:
+    def answer(self, database: Database, slots: Slots) -> tuple[str, str]:
         """Return the answer, and the kind of its verifier."""
         raise NotImplementedError(f"{type(self).__name__} must implement answer(database, slots).")
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         filters = dict(slots["filters"])
         for name in ("team", "role"):
             if name in filters:
@@ -82,7 +77,7 @@ class ExportAndCount(ExportTemplate):
     def question(self, slots: Slots) -> str:
         return "Answer with the number of rows below the headings."
 
-    def answer(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str]:
+    def answer(self, database: Database, slots: Slots) -> tuple[str, str]:
         return str(len(matching_users(database, dict(slots["filters"])))), "number"
 
 
@@ -92,7 +87,7 @@ class ExportAndRead(ExportTemplate):
 
     name = "export-and-read"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots, which = super().draw(rng, database, params), pick(rng, ("first", "last"))
         assert slots is not None
         if len(matching_users(database, dict(slots["filters"]))) < 2:
@@ -102,7 +97,7 @@ class ExportAndRead(ExportTemplate):
     def question(self, slots: Slots) -> str:
         return f"Answer with the mail address in the {slots['which']} row of the file."
 
-    def answer(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str]:
+    def answer(self, database: Database, slots: Slots) -> tuple[str, str]:
         found = [row["id"] for row in matching_users(database, dict(slots["filters"]))]
         order = f"{USERS} WHERE u.id IN ({', '.join('?' * len(found))}) ORDER BY {USER_SORTS[slots['sort']][1]}"
         rows = database.execute(order, found).fetchall()

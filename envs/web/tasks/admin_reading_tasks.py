@@ -11,7 +11,8 @@ import numpy as np
 
 from ..sites.admin_content import PERMISSIONS, SETTINGS
 from ..sites.admin_rules import USERS
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
+from ..sites.listing import name_all
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick
 from .walk import Walk
 
 _FILTERS = {
@@ -24,18 +25,18 @@ _FILTERS = {
 }
 
 
-def select_users(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+def select_users(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
     """Select users by an SQL condition; the aliases are ``u`` (users), ``t`` (teams) and ``r`` (roles)."""
     return database.execute(f"{USERS} WHERE {where} ORDER BY u.id", values).fetchall()
 
 
-def matching_users(database: sqlite3.Connection, filters: Mapping[str, Any]) -> list[sqlite3.Row]:
+def matching_users(database: Database, filters: Mapping[str, Any]) -> list[sqlite3.Row]:
     """The users whom filters find, by their order."""
     return select_users(database, " AND ".join(_FILTERS[name] for name in filters) or "1", *filters.values())
 
 
 def draw_filters(
-    rng: np.random.Generator, row: sqlite3.Row, number: int, first: tuple[str, ...] = (), without: tuple[str, ...] = ()
+    rng: Rng, row: sqlite3.Row, number: int, first: tuple[str, ...] = (), without: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Draw ``number`` filters that find a user, including those named in ``first``."""
     days = timedelta(days=int(rng.integers(1, 40)))
@@ -112,14 +113,14 @@ class CountUsers(WebTemplate):
 
     site, name, intent = "admin", "count-users", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         filters = draw_filters(rng, pick(rng, select_users(database)), params["constraints"])
         return {"filters": tuple(filters.items())}
 
     def ask(self, slots: Slots) -> str:
         return f"How many {describe_users(dict(slots['filters']))} are there? Answer with the number."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(str(len(matching_users(database, dict(slots["filters"])))), "number", pages=("/users",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -132,7 +133,7 @@ class ReportSettingChange(WebTemplate):
 
     site, name, intent = "admin", "report-setting-change", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         setting, wanted = pick(rng, list(SETTINGS)), pick(rng, ("actor", "before"))
         sql = """SELECT l.day, l.detail, u.name AS actor FROM log l JOIN users u ON u.id = l.actor
                  WHERE l.action = 'Setting changed' AND l.target = ? ORDER BY l.day DESC, l.id DESC"""
@@ -152,7 +153,7 @@ class ReportSettingChange(WebTemplate):
             return f"Who made {which} {what}? Answer with the name."
         return f"Which value was there before {which} {what}? Answer with the value."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["answer"], pages=("/log",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -165,7 +166,7 @@ class ReportSuspension(WebTemplate):
 
     site, name, intent = "admin", "report-suspension", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_users(database, "u.state = 'Suspended'")
         if not rows:
             return None
@@ -187,7 +188,7 @@ class ReportSuspension(WebTemplate):
             return f"Who suspended the user {user}? Answer with the name."
         return f"On which date was the user {user} suspended? Answer with the date."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["answer"], pages=("/log",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -202,7 +203,7 @@ class ReportLead(WebTemplate):
 
     site, name, intent = "admin", "report-lead", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "EXISTS (SELECT 1 FROM teams WHERE id = u.team AND lead > 0 AND lead <> u.id)"
         rows = select_users(database, sql)
         if not rows:
@@ -218,7 +219,7 @@ class ReportLead(WebTemplate):
         what = f"the team {slots['team_name']}" if slots["by"] == "team" else f"the team of {users[slots['by']]}"
         return f"What is the mail address of the lead of {what}? Answer with the address."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (mail,) = database.execute("SELECT mail FROM users WHERE id = ?", (slots["lead"],)).fetchone()
         return Goal(mail, pages=(f"/team/{slots['team']}", f"/user/{slots['lead']}"))
 
@@ -237,7 +238,7 @@ class CompareTeams(WebTemplate):
 
     site, name, intent = "admin", "compare-teams", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, select_users(database))
         filters = draw_filters(rng, row, params["constraints"], without=("team",))
         names = [name for (name,) in database.execute("SELECT name FROM teams ORDER BY id")]
@@ -251,7 +252,7 @@ class CompareTeams(WebTemplate):
         what, teams = describe_users(dict(slots["filters"])), name_all(list(slots["teams"]))
         return f"Which of the teams {teams} has the most {what}? Answer with the team."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=("/users",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -267,7 +268,7 @@ class CompareRoles(WebTemplate):
 
     site, name, intent = "admin", "compare-roles", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         names = database.execute("SELECT id, name FROM roles WHERE id > 1 ORDER BY id").fetchall()
         granted: dict[int, set[str]] = {}
         for role, permission in database.execute("SELECT role, permission FROM grants"):
@@ -286,7 +287,7 @@ class CompareRoles(WebTemplate):
             "Answer with their names, separated by commas."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         pages = tuple(f"/role/{role[0]}" for role in (slots["one"], slots["other"]))
         return Goal(slots["answer"], "list", pages=pages)
 
@@ -302,7 +303,7 @@ class FindLogin(WebTemplate):
 
     site, name, intent = "admin", "find-login", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         latest = bool(rng.integers(2))
         filters = draw_filters(rng, pick(rng, select_users(database, "u.login > ''")), params["constraints"])
         found = [
@@ -320,7 +321,7 @@ class FindLogin(WebTemplate):
         never = "" if slots["latest"] else ", of those who ever logged in"
         return f"Of the {describe_users(dict(slots['filters']))}, {which}{never}? Answer with the user's name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=("/users",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

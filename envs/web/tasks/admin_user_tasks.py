@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..sites.admin_content import ADMINISTRATOR, LICENCES, OWNER, ROLES, SETTINGS, draw_setting, mail_of
+from ..sites.listing import name_all
 from .admin_reading_tasks import (
     describe_users,
     draw_filters,
@@ -18,7 +16,7 @@ from .admin_reading_tasks import (
     search_user,
     select_users,
 )
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick
 from .walk import Walk
 
 _TEAM_NAMES = (
@@ -42,9 +40,9 @@ def apply_to_users(walk: Walk, names: list[str], action: str) -> None:
 
 
 def draw_matches(
-    rng: np.random.Generator,
-    database: sqlite3.Connection,
-    params: Mapping[str, Any],
+    rng: Rng,
+    database: Database,
+    params: Params,
     where: str,
     first: tuple[str, ...],
 ) -> tuple[dict[str, Any], list[sqlite3.Row]] | None:
@@ -65,9 +63,7 @@ def name_users(slots: Slots) -> list[str]:
     return [mail if slots["by_mail"] else name for _, name, mail in slots["users"]]
 
 
-def draw_users(
-    rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], where: str = "1", *values: Any
-) -> dict[str, Any] | None:
+def draw_users(rng: Rng, database: Database, params: Params, where: str = "1", *values: Any) -> dict[str, Any] | None:
     """Draw the slots of ``items`` users who are `FREE` and under a condition, to be named by name or by mail."""
     rows = select_users(database, f"{FREE} AND {where}", *values)
     if len(rows) < params["items"]:
@@ -83,7 +79,7 @@ class SuspendIdle(WebTemplate):
 
     site, name, intent = "admin", "suspend-idle", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         drawn = draw_matches(rng, database, params, "u.state = 'Active'", ("state", "idle"))
         if drawn is None:
             return None
@@ -93,7 +89,7 @@ class SuspendIdle(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"Suspend all {describe_users(dict(slots['filters']))}. Whoever is suspended has no licence any more."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         change = {"state": "Suspended", "licence": LICENCES[0]}
         changes = change_rows(self.site, database, "users", {user: change for user, _ in slots["users"]})
         return Goal(**changes, pages=("/users",))
@@ -109,7 +105,7 @@ class MoveUsers(WebTemplate):
 
     site, name, intent = "admin", "move-users", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         team, name = pick(rng, database.execute("SELECT id, name FROM teams ORDER BY id").fetchall())
         users = draw_users(rng, database, params, "u.team <> ?", team)
         return None if users is None else {**users, "team": team, "team_name": name}
@@ -120,7 +116,7 @@ class MoveUsers(WebTemplate):
             f"Move {'the user' if len(slots['users']) == 1 else 'the users'} {users} to the team {slots['team_name']}."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {user: {"team": slots["team"]} for user, _, _ in slots["users"]}
         return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
 
@@ -136,7 +132,7 @@ class EditUser(WebTemplate):
 
     site, name, intent = "admin", "edit-user", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         users = select_users(database, f"{FREE} AND u.state = 'Active'")
         if not users:
             return None
@@ -161,7 +157,7 @@ class EditUser(WebTemplate):
         parts = [f"the {name} to {value if isinstance(value, str) else value[1]}" for name, value in slots["new"]]
         return f"Of the user {name_users(slots)[0]}, change {name_all(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         user = slots["users"][0][0]
         change = {name: value if isinstance(value, str) else value[0] for name, value in slots["new"]}
         return Goal(**change_rows(self.site, database, "users", {user: change}), pages=(f"/user/{user}",))
@@ -182,7 +178,7 @@ class ChangeSettings(WebTemplate):
 
     site, name, intent = "admin", "change-settings", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         before = dict(database.execute("SELECT name, value FROM settings").fetchall())
         names = [list(SETTINGS)[place] for place in rng.permutation(len(SETTINGS))[: params["items"]].tolist()]
         values = {name: draw_setting(name, int(rng.integers(1 << 30))) for name in names}
@@ -193,7 +189,7 @@ class ChangeSettings(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"Change the settings: {name_all([f'{name} to {value}' for name, value in slots['settings']])}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         before = dict(database.execute("SELECT name, value FROM settings").fetchall())
         removed = tuple((name, before[name]) for name, _ in slots["settings"])
         return Goal(removed={"settings": removed}, added={"settings": slots["settings"]}, pages=("/settings",))
@@ -214,7 +210,7 @@ class CreateTeam(WebTemplate):
 
     site, name, intent = "admin", "create-team", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         users = draw_users(rng, database, params, "u.state = 'Active'")
         if users is None:
             return None
@@ -227,7 +223,7 @@ class CreateTeam(WebTemplate):
         about = f'a team with the name "{slots["name"]}" and the cost centre {slots["cost_centre"]}'
         return f"Create {about}, and move to it {name_all(users)}. {lead}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (team,) = database.execute("SELECT max(id) + 1 FROM teams").fetchone()
         changes = change_rows(self.site, database, "users", {user: {"team": team} for user, _, _ in slots["users"]})
         lead = slots["users"][0][0] if slots["leads"] else 0
@@ -256,7 +252,7 @@ class ReplaceLead(WebTemplate):
 
     site, name, intent = "admin", "replace-lead", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         leads = select_users(database, "u.id = (SELECT lead FROM teams WHERE id = u.team)")
         lead = pick(rng, leads)
         others = select_users(database, "u.team = ? AND u.state = 'Active' AND u.id <> ?", lead["team"], lead["id"])
@@ -272,7 +268,7 @@ class ReplaceLead(WebTemplate):
         team, other = slots["team"][1], slots["next"][1]
         return f"Make {after} the lead of the team {team}, and move {before}, who leads it now, to the team {other}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (before, *_), (after, *_) = slots["users"]
         users = change_rows(self.site, database, "users", {before: {"team": slots["next"][0]}})
         teams = change_rows(self.site, database, "teams", {slots["team"][0]: {"lead": after}})
@@ -295,7 +291,7 @@ class HandOver(WebTemplate):
 
     site, name, intent = "admin", "hand-over", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         owners = select_users(database, f"u.role = {OWNER}")
         where = f"u.role <> {OWNER} AND u.state = 'Active' AND u.id <> {ADMINISTRATOR}"
         others = select_users(database, where)
@@ -309,7 +305,7 @@ class HandOver(WebTemplate):
         before, after = name_users(slots)
         return f"Give {after} the role Owner, and {before}, who is the owner now, the role {ROLES[slots['role'] - 1]}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (before, *_), (after, *_) = slots["users"]
         changes = {after: {"role": OWNER}, before: {"role": slots["role"]}}
         return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-import numpy as np
-
 from ..sites.booking_content import MONTHS, price_of_stay
 from .booking_change_tasks import change_bookings, describe_bookings, draw_several
 from .booking_reading_tasks import dearest_of, label_of, open_booking, select_bookings
-from .template import Goal, Slots, WebTemplate, add_template, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 
@@ -21,7 +18,7 @@ class CancelTemplate(WebTemplate):
 
     site, intent = "booking", "cancel"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         bookings, changes = {one["id"]: one for one in select_bookings(database)}, {}
         for number, _ in slots["bookings"]:
             booking, fee = bookings[number], 0
@@ -47,7 +44,7 @@ class CancelBookings(CancelTemplate):
 
     name = "cancel-bookings"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         bookings = select_bookings(database)
         if params["constraints"] == 1:
             bookings = [one for one in bookings if one["is_free"]]
@@ -66,7 +63,7 @@ class CancelDearest(CancelTemplate):
 
     name = "cancel-dearest"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         months = [month for month in MONTHS if dearest_of(database, month) is not None]
         if not months:
             return None
@@ -87,7 +84,7 @@ class CancelFree(CancelTemplate):
 
     name = "cancel-free"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_by_charge(rng, database, params, is_free=True)
         return found and {"conditions": found[0], "bookings": found[1], "others": found[2]}
 
@@ -102,7 +99,7 @@ class CancelFree(CancelTemplate):
 
 
 def draw_by_charge(
-    rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], is_free: bool
+    rng: Rng, database: Database, params: Params, is_free: bool
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]] | None:
     """Draw conditions on the month or the town of bookings, or on both. Among the bookings that meet them, the targets
     are those whose cancellation is free (``is_free``) or not. Return the conditions, the targets and the other matches;

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-import numpy as np
-
 from ..sites.booking_content import EXTRAS, PEOPLE, count_guests
+from ..sites.listing import name_all
 from .booking_reading_tasks import (
     describe_booking,
     has_one_best,
@@ -21,13 +19,13 @@ from .booking_reading_tasks import (
     select_rooms,
 )
 from .booking_room_tasks import set_extras
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 _COLUMNS = ("room", "arrival", "departure", "names", "extras", "email", "phone", "status", "fee")
 
 
-def change_bookings(database: sqlite3.Connection, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
+def change_bookings(database: Database, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
     """Return the goal that bookings, by id, take other values in some columns."""
     removed, added = [], []
     for booking, change in changes.items():
@@ -39,7 +37,7 @@ def change_bookings(database: sqlite3.Connection, changes: Mapping[int, Mapping[
     return Goal(removed={"bookings": tuple(removed)}, added={"bookings": tuple(added)}, pages=pages)
 
 
-def draw_several(rng: np.random.Generator, bookings: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+def draw_several(rng: Rng, bookings: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
     """Draw ``number`` bookings, or all if there are fewer, in the order of the list."""
     return [bookings[place] for place in sorted(rng.permutation(len(bookings))[:number].tolist())]
 
@@ -56,7 +54,7 @@ class MovingTemplate(WebTemplate):
     site, intent = "booking", "change"
 
     def draw_moves(
-        self, rng: np.random.Generator, database: sqlite3.Connection, number: int, shifts: tuple[tuple[int, int], ...]
+        self, rng: Rng, database: Database, number: int, shifts: tuple[tuple[int, int], ...]
     ) -> tuple[tuple[Any, ...], ...] | None:
         """Draw moves of bookings; a pair of ``shifts`` gives the days by which arrival and departure move. Return None
         if too few rooms are free. No two bookings share a room, so that any order works."""
@@ -74,7 +72,7 @@ class MovingTemplate(WebTemplate):
                 return tuple(moves)
         return None
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         moves = {booking: {"arrival": arrival, "departure": end} for booking, _, arrival, end in slots["moves"]}
         return change_bookings(database, moves)
 
@@ -93,7 +91,7 @@ class MoveBookings(MovingTemplate):
 
     name = "move-bookings"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         shift = int(rng.integers(1, 4)) * pick(rng, (1, -1))
         days = (shift,) if params["constraints"] > 1 else (-3, -2, -1, 1, 2, 3)
         moves = self.draw_moves(rng, database, params["items"], tuple((one, one) for one in days))
@@ -123,7 +121,7 @@ class LengthenStays(MovingTemplate):
 
     name = "lengthen-stays"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         how = pick(rng, list(_LENGTHS)[: params["constraints"]])
         moves = self.draw_moves(rng, database, params["items"], (_LENGTHS[how],))
         return {"moves": moves, "how": how} if moves else None
@@ -138,7 +136,7 @@ class ChangeRoom(WebTemplate):
 
     site, name, intent = "booking", "change-room", "change"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         bookings, rooms = [one for one in select_bookings(database) if one["is_free"]], select_rooms(database)
         for place in rng.permutation(len(bookings)).tolist():
             booking = bookings[place]
@@ -160,7 +158,7 @@ class ChangeRoom(WebTemplate):
             f"are free then, take as many guests as the booking has{feature}, to the one that costs least then."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return change_bookings(database, {slots["booking"]: {"room": slots["id"]}})
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -176,7 +174,7 @@ class AddGuest(WebTemplate):
 
     site, name, intent = "booking", "add-guest", "change"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = []
         for place, booking in enumerate(draw_several(rng, select_bookings(database), 99)):
             names = booking["names"].split("\n")
@@ -204,7 +202,7 @@ class AddGuest(WebTemplate):
         text = name_all(parts)
         return f"{text[0].upper()}{text[1:]}.{extras}"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         extras = {} if slots["extras"] is None else {"extras": slots["extras"]}
         return change_bookings(
             database, {booking: {"names": "\n".join(names), **extras} for booking, _, _, names in slots["parties"]}

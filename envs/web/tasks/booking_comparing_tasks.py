@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ..sites.booking_content import MONTHS
+from ..sites.listing import name_all
 from .booking_reading_tasks import (
     ReadingTemplate,
     count_people,
@@ -24,7 +21,7 @@ from .booking_reading_tasks import (
     open_room,
     select_rooms,
 )
-from .template import Goal, Slots, add_template, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, add_template, pick
 from .walk import Walk
 
 
@@ -34,7 +31,7 @@ class FindCheapestRoom(ReadingTemplate):
 
     name, intent = "find-cheapest-room", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_cheapest(rng, database, params["constraints"])
         return found and {**found, "answer": found["house"], "pages": ("/search",)}
 
@@ -52,7 +49,7 @@ class CompareStays(ReadingTemplate):
 
     name, intent = "compare-rooms", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms = select_rooms(database)
         room = pick(rng, rooms)
         arrival, departure = (day.isoformat() for day in draw_stay(rng, room, 2 + params["constraints"]))
@@ -87,7 +84,7 @@ class CompareCalendars(ReadingTemplate):
 
     name, intent = "compare-calendars", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, month = select_rooms(database), pick(rng, list(MONTHS)[1:])
         chosen = [rooms[place] for place in rng.permutation(len(rooms))[: params["items"] + 1].tolist()]
         weekends = params["constraints"] > 1
@@ -130,7 +127,7 @@ class CompareHouses(ReadingTemplate):
 
     name, intent = "compare-houses", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms = list({room["house"]: room for room in select_rooms(database)}.values())
         chosen = [rooms[place] for place in rng.permutation(len(rooms))[: params["items"] + 1].tolist()]
         what, column, largest = pick(rng, _MEASURES)

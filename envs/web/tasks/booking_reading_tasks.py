@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
-
-import numpy as np
 
 from ..sites.booking_content import (
     EXTRAS,
@@ -21,7 +18,8 @@ from ..sites.booking_content import (
     price_of_booking,
     price_of_stay,
 )
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from ..sites.listing import name_all
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 _ROOMS = """
@@ -37,7 +35,7 @@ Room = dict[str, Any]
 """A room with its house; in "nights", own stays count as taken."""
 
 
-def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
+def select_rooms(database: Database, besides: int = 0) -> list[Room]:
     """Return all rooms, ordered by id. The nights of the booking ``besides`` count as free."""
     rooms: dict[int, Room] = {row["id"]: dict(row) for row in database.execute(_ROOMS)}
     for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
@@ -46,7 +44,7 @@ def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
     return list(rooms.values())
 
 
-def select_bookings(database: sqlite3.Connection) -> list[dict[str, Any]]:
+def select_bookings(database: Database) -> list[dict[str, Any]]:
     """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
     free cancellation, and "is_free", True until that day."""
     found = []
@@ -71,7 +69,7 @@ def free_days(room: Room, number: int, since: date = TODAY + timedelta(days=1)) 
     return [TODAY + timedelta(days=place) for place in places]
 
 
-def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date, date]:
+def draw_stay(rng: Rng, room: Room, longest: int) -> tuple[date, date]:
     """Draw arrival and departure of a stay for which the room is free."""
     number = int(rng.integers(1, longest + 1))
     while not (days := free_days(room, number)):
@@ -80,9 +78,7 @@ def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date,
     return arrival, arrival + timedelta(days=number)
 
 
-def draw_conditions(
-    rng: np.random.Generator, rooms: list[Room], names: tuple[str, ...], number: int
-) -> dict[str, Any] | None:
+def draw_conditions(rng: Rng, rooms: list[Room], names: tuple[str, ...], number: int) -> dict[str, Any] | None:
     """Draw conditions that a room meets: a stay, a number of guests, and ``number`` of the conditions ``names``. Return
     None if the drawn room has fewer than two features or a rating below 70."""
     room = pick(rng, rooms)
@@ -122,7 +118,7 @@ def has_one_best(found: list[tuple[int, Room]]) -> bool:
     return len(found) > 1 and found[0][0] < found[1][0]
 
 
-def draw_cheapest(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
+def draw_cheapest(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
     """Draw conditions, and find the cheapest of the rooms that meet them."""
     rooms, names = select_rooms(database), ("town", "feature", "other", "rating")
     for _ in range(12):
@@ -210,7 +206,7 @@ class ReadingTemplate(WebTemplate):
 
     site, kind = "booking", "text"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["answer"], self.kind, pages=slots["pages"])
 
 
@@ -220,7 +216,7 @@ class ReportStayPrice(ReadingTemplate):
 
     name, intent, kind = "report-price", "report", "number"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         room = pick(rng, select_rooms(database))
         arrival, departure = draw_stay(rng, room, 3 + params["constraints"])
         guests, extras = int(rng.integers(1, room["sleeps"] + 1)), EXTRAS[: params["constraints"] - 1]
@@ -243,7 +239,7 @@ class ReportStayPrice(ReadingTemplate):
         walk.click("button", "Check dates")
 
 
-def draw_first_day(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
+def draw_first_day(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
     """Draw a room, a number of nights and a day, and find the first possible arrival from that day on; with more than
     two conditions it must be a Friday."""
     room, number = pick(rng, select_rooms(database)), 1 + constraints + int(rng.integers(0, 2))
@@ -262,7 +258,7 @@ class ReportFirstFree(ReadingTemplate):
 
     name, intent = "report-first-free", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = draw_first_day(rng, database, params["constraints"])
         return slots and {**slots, "answer": slots["first"], "pages": (f"/room/{slots['id']}",)}
 
@@ -285,7 +281,7 @@ class CountFreeRooms(ReadingTemplate):
 
     name, intent, kind = "count-free-rooms", "report", "number"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, names = select_rooms(database), ("town", "feature", "rating", "highest")
         conditions = draw_conditions(rng, rooms, names, params["constraints"])
         if conditions is None:
@@ -306,7 +302,7 @@ class ReportDeadline(ReadingTemplate):
 
     name, intent = "report-deadline", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         bookings = [one for one in select_bookings(database) if one["is_free"]]
         if not bookings:
             return None
@@ -329,7 +325,7 @@ class ReportDeadline(ReadingTemplate):
         open_booking(walk, slots["label"])
 
 
-def dearest_of(database: sqlite3.Connection, month: str) -> dict[str, Any] | None:
+def dearest_of(database: Database, month: str) -> dict[str, Any] | None:
     """Return the most expensive future booking with arrival in a month; None if it is tied or the only one."""
     found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
     found.sort(key=lambda one: -one["total"])

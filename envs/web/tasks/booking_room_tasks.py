@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..sites.booking_content import EMAIL, EXTRAS, PEOPLE, PHONE, VISITOR_NAME
+from ..sites.listing import name_all
 from .booking_reading_tasks import (
     describe_rooms,
     draw_cheapest,
@@ -20,7 +18,7 @@ from .booking_reading_tasks import (
     open_room,
     select_rooms,
 )
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 _CONTACTS = (("office@example.net", "555 0143"), ("kim.novak@example.org", "+44 20 5550 0177"))
@@ -32,13 +30,13 @@ _WISHES: Mapping[tuple[str, ...], str] = {
 }
 
 
-def draw_names(rng: np.random.Generator, number: int, first: str = VISITOR_NAME) -> tuple[str, ...]:
+def draw_names(rng: Rng, number: int, first: str = VISITOR_NAME) -> tuple[str, ...]:
     """Draw the full names of guests, of whom the first is given."""
     others = [PEOPLE[place] for place in rng.permutation(len(PEOPLE)).tolist() if PEOPLE[place] != first]
     return (first, *others[: number - 1])
 
 
-def draw_extras(rng: np.random.Generator, constraints: int) -> tuple[str, ...]:
+def draw_extras(rng: Rng, constraints: int) -> tuple[str, ...]:
     """Draw extras; none under a single condition."""
     return pick(rng, list(_WISHES)) if constraints > 1 else ()
 
@@ -54,7 +52,7 @@ class RoomTemplate(WebTemplate):
 
     site, intent = "booking", "book"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         rows = tuple(
             (room, arrival, departure, "\n".join(names), ", ".join(slots["extras"]), *slots["contact"], "Confirmed", 0)
             for room, _, _, arrival, departure, names in slots["stays"]
@@ -97,7 +95,7 @@ class BookRoom(RoomTemplate):
 
     name = "book-room"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         room = pick(rng, select_rooms(database))
         days = (day.isoformat() for day in draw_stay(rng, room, 2 + params["constraints"]))
         names = draw_names(rng, 1 + int(rng.integers(min(room["sleeps"], params["items"] + 1))))
@@ -119,7 +117,7 @@ class BookCheapestRoom(RoomTemplate):
 
     name = "book-cheapest"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_cheapest(rng, database, params["constraints"])
         if found is None:
             return None
@@ -147,7 +145,7 @@ class BookFirstFree(RoomTemplate):
 
     name = "book-first-free"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_first_day(rng, database, params["constraints"])
         if found is None:
             return None
@@ -177,7 +175,7 @@ class BookSeveralRooms(RoomTemplate):
 
     name = "book-several-rooms"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, wanted = select_rooms(database), max(2, params["items"])
         arrival, departure = draw_stay(rng, pick(rng, rooms), 2 + params["constraints"])
         free = [room for room in rooms if is_free(room, arrival, departure)]
@@ -204,7 +202,7 @@ class BookTour(RoomTemplate):
 
     name = "book-tour"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, names = select_rooms(database), draw_names(rng, 1 + int(rng.integers(2)))
         rooms = [room for room in rooms if room["sleeps"] >= len(names)]
         arrival, departure = draw_stay(rng, pick(rng, rooms), 2)

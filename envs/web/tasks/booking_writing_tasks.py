@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 from ..sites.booking_content import EMAIL, PHONE, TOPICS, VISITOR_NAME
+from ..sites.listing import name_all
 from .booking_cancel_tasks import describe_matching, draw_by_charge
 from .booking_change_tasks import change_bookings, describe_bookings, draw_several
 from .booking_reading_tasks import label_of, open_booking, select_bookings
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 _EMAILS = ("robin.vega@example.net", "r.vega@mail.example.org", "vega.robin@example.org")
@@ -33,7 +30,7 @@ class CorrectContact(WebTemplate):
 
     site, name, intent = "booking", "correct-contact", "write"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = draw_several(rng, select_bookings(database), params["items"])
         if len(chosen) < params["items"]:
             return None
@@ -46,7 +43,7 @@ class CorrectContact(WebTemplate):
         bookings = describe_bookings([label for _, label in slots["bookings"]])
         return f"In {bookings}, change {describe_contact(dict(slots['changes']))}. Leave my profile as it is."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return change_bookings(database, {booking: dict(slots["changes"]) for booking, _ in slots["bookings"]})
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -75,7 +72,7 @@ class UpdateProfile(WebTemplate):
 
     site, name, intent = "booking", "update-profile", "write"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         values = {"name": pick(rng, _NAMES), "email": pick(rng, _EMAILS), "phone": pick(rng, _PHONES)}
         chosen = sorted(rng.permutation(3)[: params["constraints"]].tolist())
         return {"changes": tuple(list(values.items())[place] for place in chosen)}
@@ -83,7 +80,7 @@ class UpdateProfile(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"In my profile, change {describe_contact(dict(slots['changes']))}. Leave my bookings as they are."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         before = {"name": VISITOR_NAME, "email": EMAIL, "phone": PHONE}
         after = {**before, **dict(slots["changes"])}
         rows = (tuple(before.values()),), (tuple(after.values()),)
@@ -101,7 +98,7 @@ class MessageTemplate(WebTemplate):
 
     site, intent = "booking", "write"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = list(zip(slots["bookings"], slots["texts"], strict=True))
         rows = tuple((booking, slots["topic"], text) for (booking, _), text in pairs)
         pages = tuple(f"/bookings/{booking}" for (booking, _), _ in pairs)
@@ -122,7 +119,7 @@ class SendMessages(MessageTemplate):
 
     name = "send-messages"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = draw_several(rng, select_bookings(database), params["items"])
         texts = tuple(_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist())
         if len(chosen) < params["items"]:
@@ -142,7 +139,7 @@ class AskLateHouses(MessageTemplate):
 
     name = "ask-late-houses"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_by_charge(rng, database, params, is_free=False)
         if found is None:
             return None

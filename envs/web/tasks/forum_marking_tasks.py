@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from ..sites.forum_content import VISITOR
+from ..sites.listing import name_all
 from .forum_reading_tasks import (
     describe_matches,
     draw_conditions,
@@ -19,7 +14,7 @@ from .forum_reading_tasks import (
     select_threads,
     sort_list,
 )
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick
 from .walk import Walk
 
 _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire plus tard")
@@ -37,7 +32,7 @@ class VoteForUser(WebTemplate):
 
     site, name, intent = "forum", "vote-for-user", "vote"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         voted = {row[0] for row in database.execute("SELECT post FROM votes")}
         every = select_posts(database, "p.author <> ?", VISITOR)
         for post in (pick(rng, every) for _ in range(12)):
@@ -57,7 +52,7 @@ class VoteForUser(WebTemplate):
         user = slots["posts"][0][2]
         return f'Vote for every post that {user} wrote{since} in the thread "{slots["title"]}", and for no other post.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         rows = tuple((post[0], 1) for post in slots["posts"])
         return Goal(added={"votes": rows}, pages=(f"/thread/{slots['thread']}",))
 
@@ -72,7 +67,7 @@ class VoteOnBest(WebTemplate):
 
     site, name, intent = "forum", "vote-on-best", "vote"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_threads(database, "t.replies >= 2")
         voted = {row[0] for row in database.execute("SELECT post FROM votes")}
         chosen = []
@@ -89,7 +84,7 @@ class VoteOnBest(WebTemplate):
         where = f"in the thread {titles}" if len(slots["posts"]) == 1 else f"in each of the threads {titles}"
         return f"{slots['deed']} the post that has the most votes {where}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         value = 1 if slots["deed"] == "Vote for" else -1
         pages = tuple(f"/thread/{post[1]}" for post in slots["posts"])
         return Goal(added={"votes": tuple((post[0], value) for post in slots["posts"])}, pages=pages)
@@ -107,7 +102,7 @@ class TakeBackVotes(WebTemplate):
 
     site, name, intent = "forum", "take-back-votes", "vote"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         voted = select_posts(database, "p.id IN (SELECT post FROM votes)")
         thread = pick(rng, voted)["thread"]
         own = [row for row in voted if row["thread"] == thread]
@@ -117,7 +112,7 @@ class TakeBackVotes(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f'Take back all of my votes in the thread "{slots["title"]}", and none in other threads.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         votes = dict(database.execute("SELECT post, value FROM votes").fetchall())
         rows = tuple((post[0], votes[post[0]]) for post in slots["posts"])
         return Goal(removed={"votes": rows}, pages=(f"/thread/{slots['thread']}",))
@@ -132,7 +127,7 @@ class BookmarkTemplate(WebTemplate):
 
     site, intent = "forum", "bookmark"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         rows = tuple((thread, slots["note"]) for thread, _ in slots["threads"])
         return Goal(added={"bookmarks": rows}, pages=tuple(f"/thread/{thread}" for thread, _ in slots["threads"]))
 
@@ -149,7 +144,7 @@ class AddBookmarks(BookmarkTemplate):
 
     name = "add-bookmarks"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_threads(database, "t.id NOT IN (SELECT thread FROM bookmarks)")
         chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
         note = pick(rng, _NOTES) if params["constraints"] > 1 else ""
@@ -167,7 +162,7 @@ class BookmarkMatching(BookmarkTemplate):
 
     name = "bookmark-matching"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows, number = select_threads(database), max(2, params["constraints"])
         saved = {row[0] for row in database.execute("SELECT thread FROM bookmarks")}
         for row in (pick(rng, rows) for _ in range(12)):
@@ -193,7 +188,7 @@ class RemoveBookmarks(WebTemplate):
 
     site, name, intent = "forum", "remove-bookmarks", "bookmark"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_threads(database, "t.id IN (SELECT thread FROM bookmarks)")
         chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
         return {"threads": tuple((row["id"], row["title"]) for row in chosen)}
@@ -202,7 +197,7 @@ class RemoveBookmarks(WebTemplate):
         titles = name_all([f'"{title}"' for _, title in slots["threads"]])
         return f"Remove from my bookmarks: {titles}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         notes = dict(database.execute("SELECT thread, note FROM bookmarks").fetchall())
         rows = tuple((thread, notes[thread]) for thread, _ in slots["threads"])
         return Goal(removed={"bookmarks": rows}, pages=("/bookmarks",))

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from ..sites.forum_content import VISITOR
 from .forum_marking_tasks import press_in_order
 from .forum_reading_tasks import (
@@ -19,7 +13,7 @@ from .forum_reading_tasks import (
     select_posts,
     select_threads,
 )
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick
 from .walk import Walk
 
 
@@ -28,7 +22,7 @@ class ModerationTemplate(WebTemplate):
 
     site, intent = "forum", "moderate"
 
-    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+    def prepare(self, database: Database, slots: Slots) -> None:
         database.execute("UPDATE users SET role = 'moderator' WHERE id = ?", (VISITOR,))
 
 
@@ -38,7 +32,7 @@ class LockThreads(ModerationTemplate):
 
     name = "lock-threads"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, select_threads(database, "NOT t.locked"))
         conditions = draw_conditions(rng, row, "board", ("author", "since", "until"), max(2, params["constraints"]))
         found = matching_threads(database, conditions)
@@ -51,7 +45,7 @@ class LockThreads(ModerationTemplate):
         what = describe_matches("threads", "started", dict(slots["conditions"]))
         return f"Lock all {what}. Leave those locked that are locked already."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = change_rows(self.site, database, "threads", {thread: {"locked": 1} for thread, _ in slots["threads"]})
         pages = ("/search", *(f"/thread/{thread}" for thread, _ in slots["threads"]))
         return Goal(**changes, pages=pages)
@@ -69,7 +63,7 @@ class PinThread(ModerationTemplate):
 
     name = "pin-thread"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         thread = pick(rng, select_threads(database, "NOT t.pinned"))
         pinned = select_threads(database, "t.pinned AND t.board = ?", thread["board"])
         before = tuple((row["id"], row["title"]) for row in pinned)
@@ -79,7 +73,7 @@ class PinThread(ModerationTemplate):
         thread = f'the thread "{slots["title"]}"'
         return f"In the board {slots['board']}, pin {thread} and no other: unpin what is pinned there."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         unpinned = {thread: {"pinned": 0} for thread, _ in slots["before"]}
         changes = change_rows(self.site, database, "threads", {slots["thread"]: {"pinned": 1}, **unpinned})
         return Goal(**changes, pages=(f"/thread/{slots['thread']}",))
@@ -101,7 +95,7 @@ class RemovePosts(ModerationTemplate):
 
     name = "remove-posts"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         replies = select_posts(database, "p.number > 1 AND p.author <> ?", VISITOR)
         for reply in (pick(rng, replies) for _ in range(12)):
             since = reply["day"] if params["constraints"] > 1 else ""
@@ -122,7 +116,7 @@ class RemovePosts(ModerationTemplate):
             f'Remove every reply that {user} wrote{since} in the thread "{slots["title"]}". The first post is no reply.'
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         rows = [
             tuple(database.execute("SELECT thread, author, body FROM posts WHERE id = ?", post[:1]).fetchone())
             for post in slots["posts"]

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
+from ..sites.listing import name_all
 from .forum_reading_tasks import open_thread, select_posts, select_threads
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick
 from .walk import Walk
 
 _TEXTS = (
@@ -30,7 +25,7 @@ class WriteReply(WebTemplate):
 
     site, name, intent = "forum", "write-reply", "write"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_threads(database, "NOT t.locked")
         chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
         texts = [_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist()]
@@ -41,7 +36,7 @@ class WriteReply(WebTemplate):
         parts = [f'to the thread "{title}" with the text "{text}"' for (_, title), text in pairs]
         return f"Reply {name_all(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["threads"], slots["texts"], strict=True)
         rows = tuple((thread, VISITOR, text, 0) for (thread, _), text in pairs)
         return Goal(added={"posts": rows}, pages=tuple(f"/thread/{thread}" for thread, _ in slots["threads"]))
@@ -59,7 +54,7 @@ class EditPost(WebTemplate):
 
     site, name, intent = "forum", "edit-post", "write"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "p.author = ? AND (SELECT count(*) FROM posts o WHERE o.thread = p.thread AND o.author = p.author) = 1"
         rows = select_posts(database, sql, VISITOR)
         if len(rows) < params["items"]:
@@ -75,7 +70,7 @@ class EditPost(WebTemplate):
             return f'Add to {posts} {where}, at its end and after a space, the sentence "{slots["text"]}"'
         return f'Replace the text of {posts} {where} by "{slots["text"]}"'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         removed, added = [], []
         for post, thread, _, _ in slots["posts"]:
             (body,) = database.execute("SELECT body FROM posts WHERE id = ?", (post,)).fetchone()
@@ -98,7 +93,7 @@ class StartThread(WebTemplate):
 
     site, name, intent = "forum", "start-thread", "write"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         board = pick(rng, list(BOARDS))
         title = f"Looking for a {pick(rng, KINDS[1:])}{pick(rng, BOARDS[board][1])}"
         return {"board": board, "title": title, "text": pick(rng, _TEXTS)}
@@ -107,7 +102,7 @@ class StartThread(WebTemplate):
         about = f'the title "{slots["title"]}" and the text "{slots["text"]}"'
         return f"Start a thread in the board {slots['board']} with {about}"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (thread,) = database.execute("SELECT max(id) + 1 FROM threads").fetchone()
         board = list(BOARDS).index(slots["board"]) + 1
         row = (thread, board, slots["title"], VISITOR, 0, 0)
@@ -127,7 +122,7 @@ class ReportPost(WebTemplate):
 
     site, name, intent = "forum", "report-post", "write"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         every, by_votes = select_posts(database, "p.author <> ?", VISITOR), params["constraints"] > 1
         post = pick(rng, every)
         if by_votes:
@@ -146,7 +141,7 @@ class ReportPost(WebTemplate):
         comment = f' and the comment "{slots["comment"]}"' if slots["comment"] else ""
         return f'Report {post} in the thread "{slots["title"]}" to the moderators: reason "{slots["reason"]}"{comment}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["id"], slots["reason"], slots["comment"])
         return Goal(added={"reports": (row,)}, pages=(f"/thread/{slots['thread']}", f"/post/{slots['id']}/report"))
 

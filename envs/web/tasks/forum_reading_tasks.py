@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
+from ..sites.listing import name_all
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick
 from .walk import Walk
 
 _THREADS = """
@@ -24,32 +25,30 @@ _POSTS = """
 _CLAUSES = {"board": "b.name = ?", "author": "u.name = ?", "since": "{}.day >= ?", "until": "{}.day <= ?"}
 
 
-def select_threads(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+def select_threads(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
     """Select threads by an SQL condition; the aliases are ``t`` (threads), ``u`` (authors) and ``b`` (boards)."""
     return database.execute(f"{_THREADS} WHERE {where} ORDER BY t.id", values).fetchall()
 
 
-def select_posts(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+def select_posts(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
     """Select posts by an SQL condition; the aliases are ``p`` (posts), ``u`` (authors), ``t`` (threads) and ``b``
     (boards)."""
     return database.execute(f"{_POSTS} WHERE {where} ORDER BY p.id", values).fetchall()
 
 
-def matching_threads(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
+def matching_threads(database: Database, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
     """Return the threads that meet conditions, ordered by id."""
     where = " AND ".join(_CLAUSES[name].format("t") for name in conditions)
     return select_threads(database, where, *conditions.values())
 
 
-def matching_posts(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
+def matching_posts(database: Database, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
     """Return the posts that meet conditions, ordered by id."""
     where = " AND ".join(_CLAUSES[name].format("p") for name in conditions)
     return select_posts(database, where, *conditions.values())
 
 
-def draw_conditions(
-    rng: np.random.Generator, row: sqlite3.Row, first: str, others: tuple[str, ...], number: int
-) -> dict[str, Any]:
+def draw_conditions(rng: Rng, row: sqlite3.Row, first: str, others: tuple[str, ...], number: int) -> dict[str, Any]:
     """Draw conditions that a thread or post meets: ``first``, and ``number`` - 1 of ``others``."""
     names = [others[place] for place in sorted(rng.permutation(len(others))[: number - 1].tolist())]
     days = timedelta(days=int(rng.integers(0, 60)))
@@ -120,7 +119,7 @@ class ReportTopReply(WebTemplate):
 
     site, name, intent = "forum", "report-top-reply", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         thread = pick(rng, select_threads(database, "t.replies >= 3"))
         replies = select_posts(database, "p.thread = ? AND p.number > 1", thread["id"])
         since = pick(rng, replies[: len(replies) // 2 + 1])["day"] if params["constraints"] > 1 else ""
@@ -143,7 +142,7 @@ class ReportTopReply(WebTemplate):
             f"{besides}? The first post is no reply. Answer with the name."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["author"], pages=(f"/thread/{slots['thread']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -158,7 +157,7 @@ class CountPosts(WebTemplate):
 
     site, name, intent = "forum", "count-posts", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, select_posts(database))
         conditions = draw_conditions(rng, row, "author", ("board", "since", "until"), params["constraints"])
         return {"conditions": tuple(conditions.items())}
@@ -167,7 +166,7 @@ class CountPosts(WebTemplate):
         what = describe_matches("posts", "written", dict(slots["conditions"]))
         return f"How many {what} are there? First posts of threads count as well. Answer with the number."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(str(len(matching_posts(database, dict(slots["conditions"])))), "number", pages=("/posts",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -180,7 +179,7 @@ class ReportMembership(WebTemplate):
 
     site, name, intent = "forum", "report-membership", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         post = pick(rng, select_posts(database, "p.number = 1" if params["constraints"] == 1 else "p.number > 1"))
         names = ("thread", "title", "number", "author", "author_name")
         return {name: post[name] for name in names}
@@ -189,7 +188,7 @@ class ReportMembership(WebTemplate):
         what = "who started" if slots["number"] == 1 else f"who wrote post {slots['number']} in"
         return f'Since when is the user {what} the thread "{slots["title"]}" a member? Answer with the date.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (joined,) = database.execute("SELECT joined FROM users WHERE id = ?", (slots["author"],)).fetchone()
         return Goal(joined, pages=(f"/thread/{slots['thread']}", f"/user/{slots['author']}"))
 
@@ -204,7 +203,7 @@ class CompareThreads(WebTemplate):
 
     site, name, intent = "forum", "compare-threads", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_threads(database)
         chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"] + 1].tolist()]
         if best_of(chosen, "replies") is None:
@@ -215,7 +214,7 @@ class CompareThreads(WebTemplate):
         titles = name_all([f'"{title}"' for _, title in slots["threads"]])
         return f"Which of these threads has the most replies: {titles}? Answer with its title."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         replies = dict(database.execute("SELECT id, replies FROM threads").fetchall())
         best = max(slots["threads"], key=lambda thread: replies[thread[0]])
         return Goal(best[1], pages=tuple(f"/thread/{thread}" for thread, _ in slots["threads"]))
@@ -232,7 +231,7 @@ class FindThread(WebTemplate):
 
     site, name, intent = "forum", "find-thread", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row, measure = pick(rng, select_threads(database)), pick(rng, ("replies", "votes"))
         conditions = draw_conditions(rng, row, "board", ("author", "since", "until"), params["constraints"])
         found = matching_threads(database, conditions)
@@ -245,7 +244,7 @@ class FindThread(WebTemplate):
         how = "replies" if slots["measure"] == "replies" else "votes on its first post"
         return f"Of the {what}, which has the most {how}? Answer with its title."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         best = best_of(matching_threads(database, dict(slots["conditions"])), slots["measure"])
         assert best is not None
         return Goal(best["title"], pages=("/search",))
@@ -260,7 +259,7 @@ class CompareUsers(WebTemplate):
 
     site, name, intent = "forum", "compare-users", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, select_posts(database))
         conditions = draw_conditions(rng, row, "author", ("board", "since", "until"), params["constraints"])
         names = [name for (name,) in database.execute("SELECT name FROM users ORDER BY id")]
@@ -276,7 +275,7 @@ class CompareUsers(WebTemplate):
         users = ", ".join(slots["users"])
         return f"Which of these users has the most {what}: {users}? First posts of threads count. Answer with the name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=("/posts",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
+from ..sites.listing import name_all
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
 from .shop_goods_tasks import find_product
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
 
 _LINES = """
@@ -28,7 +23,7 @@ class LineTemplate(WebTemplate):
     # Statuses of the orders that the template may draw; empty for all.
     statuses: tuple[str, ...] = ()
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = [row for row in database.execute(_LINES) if not self.statuses or row["status"] in self.statuses]
         if not rows:
             return None
@@ -61,7 +56,7 @@ class ReportTotal(LineTemplate):
     def ask(self, slots: Slots) -> str:
         return f"What is the total of {self.name_order(slots)}? Answer with the amount."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT total FROM orders WHERE id = ?", (slots["order"],)).fetchone()
         return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=("/orders", f"/orders/{slots['order']}"))
 
@@ -78,7 +73,7 @@ class CancelOrder(LineTemplate):
     def ask(self, slots: Slots) -> str:
         return f"Cancel {self.name_order(slots)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         from ..sites.site import SITES
 
         sql = SITES[self.site].judged["orders"]
@@ -100,7 +95,7 @@ class ReturnProduct(LineTemplate):
 
     name, intent, statuses = "return-product", "after-sales", ("Delivered",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = super().draw(rng, database, params)
         comment = pick(rng, BODIES[:4]) if params["constraints"] > 1 else ""
         return None if slots is None else {**slots, "reason": pick(rng, REASONS), "comment": comment}
@@ -110,7 +105,7 @@ class ReturnProduct(LineTemplate):
         of = f" of order {slots['order']}" if slots["by_number"] else ", which I have ordered"
         return f'Return the {slots["name"]}{of}, with the reason "{slots["reason"]}"{comment}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["line"], slots["reason"], slots["comment"])
         return Goal(added={"returns": (row,)}, pages=("/orders", f"/orders/{slots['order']}"))
 
@@ -128,7 +123,7 @@ class WriteReview(WebTemplate):
 
     site, name, intent = "shop", "write-review", "after-sales"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute("SELECT id, name FROM products ORDER BY id").fetchall()
         chosen = pick_several(rng, rows, params["items"])
         reviews = [(int(rng.integers(1, 6)), pick(rng, _TITLES), pick(rng, BODIES[:4])) for _ in chosen]
@@ -141,7 +136,7 @@ class WriteReview(WebTemplate):
         ]
         return f"Review {name_all(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (author,) = database.execute("SELECT name FROM account").fetchone()
         rows = [
             (product, author, *review) for (product, _), review in zip(slots["products"], slots["reviews"], strict=True)
@@ -166,7 +161,7 @@ class WishTemplate(WebTemplate):
     verb: str
     sql: str
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute(self.sql).fetchall()
         chosen = pick_several(rng, rows, params["items"])
         return {"products": tuple((row["id"], row["name"]) for row in chosen)} if chosen else None
@@ -182,7 +177,7 @@ class AddWishes(WishTemplate):
     name, verb = "add-wishes", "Put on"
     sql = "SELECT id, name FROM products WHERE id NOT IN (SELECT product FROM wishlist) ORDER BY id"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         pages = tuple(f"/product/{product}" for product, _ in slots["products"])
         return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=pages)
 
@@ -199,7 +194,7 @@ class RemoveWishes(WishTemplate):
     name, verb = "remove-wishes", "Remove from"
     sql = "SELECT id, name FROM products WHERE id IN (SELECT product FROM wishlist) ORDER BY id"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         gone = tuple((product,) for product, _ in slots["products"])
         return Goal(removed={"wishlist": gone}, pages=("/wishlist",))
 
@@ -215,7 +210,7 @@ class ChangeDetails(WebTemplate):
 
     site, name, intent = "shop", "change-details", "account"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         present = database.execute("SELECT * FROM account").fetchone()
         fresh = {
             "street": pick(rng, STREETS),
@@ -231,7 +226,7 @@ class ChangeDetails(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"In my account, set {name_all([f'the {name} to {value}' for name, value in slots['details']])}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         sql = "SELECT name, street, city, postcode, phone FROM account"
         present = dict(database.execute(sql).fetchone())
         after = {**present, **dict(slots["details"])}

@@ -6,10 +6,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..sites.shop_goods import BRANDS, CATEGORIES, COLOURS
-from .template import Goal, Slots, WebTemplate, add_template, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
 
 HOME = "Corner Goods"
@@ -33,7 +31,7 @@ class ReportPrice(WebTemplate):
 
     site, name, intent = "shop", "report-price", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, database.execute("SELECT id, product, colour, size FROM variants ORDER BY id").fetchall())
         (name,) = database.execute("SELECT name FROM products WHERE id = ?", (row["product"],)).fetchone()
         return {"variant": row["id"], "product": row["product"], "name": name, "choice": (row["colour"], row["size"])}
@@ -41,7 +39,7 @@ class ReportPrice(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"How much does the {slots['name']} cost ({name_choice(*slots['choice'])})? Answer with the price."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT price FROM variants WHERE id = ?", (slots["variant"],)).fetchone()
         return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=(f"/product/{slots['product']}",))
 
@@ -55,7 +53,7 @@ class ReportReviewer(WebTemplate):
 
     site, name, intent = "shop", "report-reviewer", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         least = 1 + 2 * (params["constraints"] - 1)
         sql = """
             SELECT r.id, r.product, r.title, p.name FROM reviews r JOIN products p ON p.id = r.product
@@ -71,7 +69,7 @@ class ReportReviewer(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f'Who wrote the review "{slots["title"]}" of the {slots["name"]}? Answer with the name.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (author,) = database.execute("SELECT author FROM reviews WHERE id = ?", (slots["review"],)).fetchone()
         return Goal(author, pages=(f"/product/{slots['product']}",))
 
@@ -92,7 +90,7 @@ class FilterTemplate(WebTemplate):
     # Minimum number of products that meet the conditions.
     fewest = 1
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         for _ in range(12):
             kinds = sorted(rng.permutation(4)[: params["constraints"] - 1].tolist())
             conditions: dict[str, Any] = {"category": pick(rng, list(CATEGORIES))}
@@ -126,7 +124,7 @@ class FilterTemplate(WebTemplate):
             walk.click("button", "Apply filters")
 
 
-def matching(database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
+def matching(database: Database, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
     """Return the products that meet conditions, the cheapest first."""
     clauses = {
         "category": "category = ?",
@@ -163,7 +161,7 @@ class CountProducts(FilterTemplate):
     def ask(self, slots: Slots) -> str:
         return f"How many products are there {describe_conditions(dict(slots['conditions']))}? Answer with the number."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(str(len(matching(database, dict(slots["conditions"])))), "number", pages=("/search",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -180,7 +178,7 @@ class FindCheapest(FilterTemplate):
         conditions = describe_conditions(dict(slots["conditions"]))
         return f"Which of the products {conditions} is the cheapest? Answer with its name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(matching(database, dict(slots["conditions"]))[0]["name"], pages=("/search",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -193,7 +191,7 @@ class CompareProducts(WebTemplate):
 
     site, name, intent = "shop", "compare-products", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute("SELECT id, name, price FROM products ORDER BY id").fetchall()
         chosen = pick_several(rng, rows, params["items"] + 1)
         if len({row["price"] for row in chosen}) < len(chosen):
@@ -204,7 +202,7 @@ class CompareProducts(WebTemplate):
         names = ", ".join(name for _, name in slots["products"])
         return f"Which of these has the lowest price: {names}? Answer with its name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         prices = dict(database.execute("SELECT id, price FROM products").fetchall())
         best = min(slots["products"], key=lambda product: prices[product[0]])
         return Goal(best[1], pages=tuple(f"/product/{product}" for product, _ in slots["products"]))

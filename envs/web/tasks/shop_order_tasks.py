@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
+from ..sites.listing import name_all
 from ..sites.shop_goods import CITIES, PEOPLE, POSTCODES, SHIPPING, STREETS
 from .shop_goods_tasks import FilterTemplate, describe_conditions, find_product, matching, name_choice
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 _IN_STOCK = """
@@ -21,7 +16,7 @@ Item = tuple[int, str, str, str, int]
 """A variant: its id, product, colour and size; and a quantity."""
 
 
-def draw_items(rng: np.random.Generator, database: sqlite3.Connection, number: int) -> tuple[Item, ...]:
+def draw_items(rng: Rng, database: Database, number: int) -> tuple[Item, ...]:
     """Draw variants of different products, with quantities from 1 to 3."""
     rows = database.execute(_IN_STOCK).fetchall()
     items: dict[int, Item] = {}
@@ -58,13 +53,13 @@ class AddToCart(WebTemplate):
 
     site, name, intent = "shop", "add-to-cart", "cart"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         return {"items": draw_items(rng, database, params["items"])}
 
     def ask(self, slots: Slots) -> str:
         return f"Put into the cart: {name_items(slots['items'])}. Do not order yet."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(added={"cart": tuple((item[0], item[4]) for item in slots["items"])})
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -77,7 +72,7 @@ class EditCart(WebTemplate):
 
     site, name, intent = "shop", "edit-cart", "cart"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         items = draw_items(rng, database, params["items"] + 1 + params["constraints"])
         changed = tuple(int(number) for number in rng.integers(4, 9, params["items"]))
         return {"items": items, "changed": changed}
@@ -87,11 +82,11 @@ class EditCart(WebTemplate):
         changes = name_all([f"{items[place][1]} to {number}" for place, number in enumerate(changed)])
         return f"In the cart, change the quantity of {changes}, and remove {items[len(changed)][1]}. Do not order."
 
-    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+    def prepare(self, database: Database, slots: Slots) -> None:
         lines = sorted((item[0], item[4]) for item in slots["items"])
         database.executemany("INSERT INTO cart (variant, quantity) VALUES (?, ?)", lines)
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         items, changed = slots["items"], slots["changed"]
         lines = [(item[0], item[4]) for item in items]
         added = tuple((lines[place][0], number) for place, number in enumerate(changed))
@@ -117,7 +112,7 @@ class BuyCheapest(FilterTemplate):
 
     name, intent, fewest = "add-cheapest", "cart", 2
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = super().draw(rng, database, params)
         if slots is None:
             return None
@@ -136,7 +131,7 @@ class BuyCheapest(FilterTemplate):
         conditions, choice = describe_conditions(dict(slots["conditions"])), name_choice(slots["colour"], slots["size"])
         return f"Of the products {conditions}, put the cheapest into the cart, once ({choice}). Do not order yet."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         best = matching(database, dict(slots["conditions"]))[0]
         return Goal(added={"cart": ((slots["variant"], 1),)}, pages=("/search", f"/product/{best['id']}"))
 
@@ -152,11 +147,11 @@ class OrderTemplate(WebTemplate):
 
     site, intent = "shop", "order"
 
-    def address(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str, str, str]:
+    def address(self, database: Database, slots: Slots) -> tuple[str, str, str, str]:
         """Return name, street, city and postcode of the delivery address."""
         raise NotImplementedError
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         content = ", ".join(f"{item[0]} x {item[4]}" for item in sorted(slots["items"]))
         row = ("Processing", *self.address(database, slots), slots["shipping"], content)
         return Goal(added={"orders": (row,)}, pages=("/cart", "/checkout"))
@@ -179,13 +174,13 @@ class Buy(OrderTemplate):
 
     name = "buy"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         return {"items": draw_items(rng, database, params["items"]), "shipping": pick(rng, list(SHIPPING))}
 
     def ask(self, slots: Slots) -> str:
         return f"Order {name_items(slots['items'])} to my address, with {slots['shipping']} delivery."
 
-    def address(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str, str, str]:
+    def address(self, database: Database, slots: Slots) -> tuple[str, str, str, str]:
         return tuple(database.execute("SELECT name, street, city, postcode FROM account").fetchone())
 
 
@@ -195,7 +190,7 @@ class BuyAsGift(OrderTemplate):
 
     name = "buy-as-gift"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         address = (pick(rng, PEOPLE[1:]), pick(rng, STREETS), pick(rng, CITIES), pick(rng, POSTCODES))
         items = draw_items(rng, database, params["items"])
         return {"items": items, "shipping": pick(rng, list(SHIPPING)), "address": address}
@@ -205,5 +200,5 @@ class BuyAsGift(OrderTemplate):
         where = f"{name}, {street}, {postcode} {city}"
         return f"Order {name_items(slots['items'])} to {where}, with {slots['shipping']} delivery."
 
-    def address(self, database: sqlite3.Connection, slots: Slots) -> tuple[str, str, str, str]:
+    def address(self, database: Database, slots: Slots) -> tuple[str, str, str, str]:
         return slots["address"]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
+from ..sites.listing import name_all
 from ..sites.tracker_content import VISITOR
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick_several
 from .tracker_editing_tasks import draw_matches, edit_chosen, see_number
 from .tracker_reading_tasks import describe_conditions, draw_chain, open_ticket, select_tickets
 from .walk import Walk
@@ -25,7 +20,7 @@ class CloseReviewed(WebTemplate):
 
     site, name, intent = "tracker", "close-reviewed", "close"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         drawn = draw_matches(rng, database, params, {"state": "In review"})
         if drawn is None:
             return None
@@ -40,7 +35,7 @@ class CloseReviewed(WebTemplate):
         what = describe_conditions(dict(slots["conditions"]))
         return f"Close as done all tickets that are {what}. Leave those as they are that are blocked."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"state": "Closed", "reason": "Done"} for number in slots["numbers"]}
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
 
@@ -54,7 +49,7 @@ class CloseDuplicates(WebTemplate):
 
     site, name, intent = "tracker", "close-duplicates", "close"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_tickets(database, f"t.state <> 'Closed' AND t.id NOT IN (SELECT ticket FROM ({_BLOCKED}))")
         chosen = [(row["id"], row["title"]) for row in pick_several(rng, rows, params["items"] + 1)]
         return {"original": chosen[0], "tickets": tuple(chosen[1:])} if len(chosen) > 1 else None
@@ -64,7 +59,7 @@ class CloseDuplicates(WebTemplate):
         tickets = "the ticket" if len(slots["tickets"]) == 1 else "the tickets"
         return f'Close {tickets} {titles} as duplicate{"s"[: len(slots["tickets"]) > 1]} of "{slots["original"][1]}".'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         change = {"state": "Closed", "reason": "Duplicate", "original": slots["original"][0]}
         pages = tuple(f"/ticket/{number}" for number, _ in slots["tickets"])
         changes = {number: change for number, _ in slots["tickets"]}
@@ -87,11 +82,11 @@ class CloseChain(WebTemplate):
 
     site, name, intent = "tracker", "close-chain", "close"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chain = draw_chain(rng, database, params["items"])
         return {"chain": tuple((row["id"], row["title"]) for row in chain)} if chain else None
 
-    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+    def prepare(self, database: Database, slots: Slots) -> None:
         sql = "UPDATE tickets SET state = 'In review', assignee = coalesce(nullif(assignee, ''), ?) WHERE id = ?"
         database.executemany(sql, [(VISITOR, number) for number, _ in slots["chain"]])
 
@@ -101,7 +96,7 @@ class CloseChain(WebTemplate):
             "and whatever blocks that in turn."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"state": "Closed", "reason": "Done"} for number, _ in slots["chain"]}
         pages = tuple(f"/ticket/{number}" for number in changes)
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-import numpy as np
-
+from ..sites.listing import name_all
 from ..sites.tracker_content import LABELS, PEOPLE, PRIORITIES
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
 from .tracker_filing_tasks import FIELDS, describe_fields, draw_fields, fill_fields
 from .tracker_reading_tasks import (
     OPEN,
@@ -43,7 +41,7 @@ def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int
 
 
 def draw_matches(
-    rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], always: Mapping[str, str]
+    rng: Rng, database: Database, params: Params, always: Mapping[str, str]
 ) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
     """Draw conditions, besides ``always``, and return them with the tickets that meet them. Their number is between
     "items" and twice "items" plus two, or the nearest of several draws. Return None if no ticket meets ``always``."""
@@ -75,7 +73,7 @@ class EditMatching(WebTemplate):
 
     site, name, intent = "tracker", "edit-matching", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         drawn = draw_matches(rng, database, params, {"state": OPEN})
         if drawn is None:
             return None
@@ -90,7 +88,7 @@ class EditMatching(WebTemplate):
         what = describe_conditions(dict(slots["conditions"]))
         return f"Give all tickets that are {what} {FIELDS[slots['field']][0].format(slots['value'])}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {slots["field"]: slots["value"]} for number in slots["numbers"]}
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
 
@@ -105,7 +103,7 @@ class RelabelTickets(WebTemplate):
 
     site, name, intent = "tracker", "relabel-tickets", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         label, other = pick_several(rng, LABELS, 2)
         drawn = draw_matches(rng, database, params, {"label": label})
         if drawn is None:
@@ -120,7 +118,7 @@ class RelabelTickets(WebTemplate):
             "Leave their other labels."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {}
         for row in select_tickets(database):
             if row["id"] in slots["numbers"]:
@@ -139,7 +137,7 @@ class EditFields(WebTemplate):
 
     site, name, intent = "tracker", "edit-fields", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         edits = []
         for row in pick_several(rng, select_tickets(database), params["items"]):
             values = {name: value for name, value in draw_fields(rng).items() if row[name] != value}
@@ -152,7 +150,7 @@ class EditFields(WebTemplate):
         parts = [f'the ticket "{title}" {describe_fields(dict(fields))}' for _, title, fields in slots["edits"]]
         return f"Give {'; and '.join(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: dict(fields) for number, _, fields in slots["edits"]}
         pages = tuple(f"/ticket/{number}/edit" for number in changes)
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
@@ -171,7 +169,7 @@ class ReplaceBlockers(WebTemplate):
 
     site, name, intent = "tracker", "replace-blockers", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         is_blocked = "EXISTS (SELECT 1 FROM blockers b WHERE b.ticket = t.id)"
         blocks = "EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = t.id)"
         # A ticket that blocks nothing can be blocked by any ticket without a cycle.
@@ -194,7 +192,7 @@ class ReplaceBlockers(WebTemplate):
         instead = ", and by nothing else; take away what blocks it now" if slots["before"] else ""
         return f'Note at the ticket "{slots["title"]}" that it is blocked by {titles}{instead}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         number = slots["ticket"]
         return Goal(
             removed={"blockers": tuple((number, blocker) for blocker in slots["before"])},

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
+from ..sites.listing import name_all
 from ..sites.tracker_content import KINDS, LABELS, MILESTONES, PEOPLE, PLACES, PRIORITIES, PROJECTS, TODAY, VISITOR
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .tracker_reading_tasks import open_ticket, select_tickets
 from .walk import Walk
 
@@ -42,7 +40,7 @@ FIELDS = {
 }
 
 
-def draw_fields(rng: np.random.Generator) -> dict[str, Any]:
+def draw_fields(rng: Rng) -> dict[str, Any]:
     """Draw a value for each field of a ticket's form but its title and labels."""
     return {
         "project": pick(rng, tuple(PROJECTS)),
@@ -87,7 +85,7 @@ class FilingTemplate(WebTemplate):
 
     site, intent = "tracker", "file"
 
-    def draw_ticket(self, rng: np.random.Generator, fields: int, labels: int) -> dict[str, Any]:
+    def draw_ticket(self, rng: Rng, fields: int, labels: int) -> dict[str, Any]:
         """Draw a ticket with project, kind, priority, ``fields`` further fields and ``labels`` labels."""
         values = draw_fields(rng)
         names = (*tuple(values)[:3], *pick_several(rng, tuple(values)[3:], fields))
@@ -114,14 +112,14 @@ class FileTicket(FilingTemplate):
 
     name = "file-ticket"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         return self.draw_ticket(rng, params["constraints"] + 1, params["items"] - 1)
 
     def ask(self, slots: Slots) -> str:
         about = describe_fields(dict(slots["fields"]), slots["labels"])
         return f'File a ticket with the title "{slots["title"]}", {about}. Leave every other field as it is.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (number,) = database.execute("SELECT max(id) + 1 FROM tickets").fetchone()
         row = write_ticket(number, slots["title"], dict(slots["fields"]), slots["labels"])
         return Goal(added={"tickets": (row,)}, pages=("/new",))
@@ -136,7 +134,7 @@ class FileBlocker(FilingTemplate):
 
     name = "file-blocker"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = pick_several(rng, select_tickets(database, "t.state <> 'Closed'"), params["items"])
         blocked = tuple((row["id"], row["title"]) for row in rows)
         return {"blocked": blocked, **self.draw_ticket(rng, params["constraints"] - 1, 0)} if rows else None
@@ -149,7 +147,7 @@ class FileBlocker(FilingTemplate):
             f"other field as it is. Then note at {tickets} {titles} that the new ticket blocks it."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (number,) = database.execute("SELECT max(id) + 1 FROM tickets").fetchone()
         row = write_ticket(number, slots["title"], dict(slots["fields"]), ())
         blockers = tuple((ticket, number) for ticket, _ in slots["blocked"])
@@ -170,7 +168,7 @@ class WriteComments(WebTemplate):
 
     site, name, intent = "tracker", "write-comments", "file"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = pick_several(rng, select_tickets(database), params["items"])
         texts = pick_several(rng, _TEXTS, params["items"])
         return {"tickets": tuple((row["id"], row["title"]) for row in chosen), "texts": tuple(texts)}
@@ -180,7 +178,7 @@ class WriteComments(WebTemplate):
         parts = [f'"{text}" to the ticket "{title}"' for (_, title), text in pairs]
         return f"Add the comment{'s' if len(parts) > 1 else ''} {name_all(parts)}"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["tickets"], slots["texts"], strict=True)
         rows = tuple((ticket, VISITOR, text) for (ticket, _), text in pairs)
         return Goal(added={"comments": rows}, pages=tuple(f"/ticket/{ticket}" for ticket, _ in slots["tickets"]))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
-import numpy as np
-
+from ..sites.listing import name_all
 from ..sites.tracker_content import PEOPLE, TODAY, VISITOR
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
 from .tracker_editing_tasks import draw_matches, edit_chosen
 from .tracker_reading_tasks import (
     OPEN,
@@ -25,7 +22,7 @@ from .walk import Walk
 _NAMES = ("Version 4.3", "Version 4.11", "Version 4.1.1", "Version 5.1", "Autumn release", "Test of summer")
 
 
-def select_milestones(database: sqlite3.Connection) -> dict[str, str]:
+def select_milestones(database: Database) -> dict[str, str]:
     """The dates of milestones by name, the earliest first."""
     return dict(map(tuple, database.execute("SELECT name, due FROM milestones ORDER BY due, name")))
 
@@ -37,9 +34,9 @@ class RescheduleTemplate(WebTemplate):
 
     def draw_move(
         self,
-        rng: np.random.Generator,
-        database: sqlite3.Connection,
-        params: Mapping[str, Any],
+        rng: Rng,
+        database: Database,
+        params: Params,
         always: Mapping[str, str],
         target: str,
     ) -> Slots | None:
@@ -50,7 +47,7 @@ class RescheduleTemplate(WebTemplate):
         numbers = tuple(row["id"] for row in drawn[1] if row["milestone"] != target)
         return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "target": target}
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"milestone": slots["target"]} for number in slots["numbers"]}
         pages = ("/milestones", "/tickets/edit")
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
@@ -66,7 +63,7 @@ class MoveOverdue(RescheduleTemplate):
 
     name = "move-overdue"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         always = {"state": OPEN, "until": (TODAY - timedelta(days=1)).isoformat()}
         dates = select_milestones(database)
         target = next(name for name, due in dates.items() if due >= TODAY.isoformat())
@@ -87,7 +84,7 @@ class PostponeTickets(RescheduleTemplate):
 
     name = "postpone-tickets"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         names = list(select_milestones(database))
         place = int(rng.integers(len(names) - 1))
         always = {"milestone": names[place], "state": OPEN}
@@ -104,7 +101,7 @@ class MakeMilestone(WebTemplate):
 
     site, name, intent = "tracker", "make-milestone", "plan"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = pick_several(rng, select_tickets(database, "t.state <> 'Closed'"), params["items"])
         due = (TODAY + timedelta(days=int(rng.integers(7, 300)))).isoformat()
         tickets = tuple((row["id"], row["title"]) for row in chosen)
@@ -115,7 +112,7 @@ class MakeMilestone(WebTemplate):
         tickets = "the ticket" if len(slots["tickets"]) == 1 else "the tickets"
         return f'Make the milestone "{slots["target"]}", due {slots["due"]}, and move {tickets} {titles} to it.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"milestone": slots["target"]} for number, _ in slots["tickets"]}
         rows = change_rows(self.site, database, "tickets", changes)
         added = {**rows["added"], "milestones": ((slots["target"], slots["due"]),)}
@@ -140,7 +137,7 @@ class SetDueDates(WebTemplate):
 
     site, name, intent = "tracker", "set-due-dates", "plan"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         dates = select_milestones(database)
         rows = [row for row in select_tickets(database, "t.milestone <> ''") if row["due"] != dates[row["milestone"]]]
         chosen = [
@@ -153,7 +150,7 @@ class SetDueDates(WebTemplate):
         tickets = "the ticket" if len(slots["tickets"]) == 1 else "each of the tickets"
         return f"Set the due date of {tickets} {titles} to the date on which its milestone is due."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"due": due} for number, _, due in slots["tickets"]}
         pages = ("/milestones", *(f"/ticket/{number}/edit" for number in changes))
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
@@ -173,7 +170,7 @@ class RelieveAssignee(WebTemplate):
 
     site, name, intent = "tracker", "relieve-assignee", "plan"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         person, *others = pick_several(rng, PEOPLE, params["items"] + 2)
         drawn = draw_matches(rng, database, params, {"assignee": person, "state": OPEN})
         counts = {one: len(matching_tickets(database, {"assignee": one, "state": OPEN})) for one in others}
@@ -189,7 +186,7 @@ class RelieveAssignee(WebTemplate):
             f"Assign all tickets that are {what} to whoever of {others} now has the fewest tickets that are not closed."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"assignee": slots["target"]} for number in slots["numbers"]}
         pages = ("/tickets", "/tickets/edit")
         return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
@@ -206,7 +203,7 @@ class StartTickets(WebTemplate):
 
     site, name, intent = "tracker", "start-tickets", "plan"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         drawn = draw_matches(rng, database, params, {"state": "To do"})
         if drawn is None:
             return None
@@ -220,7 +217,7 @@ class StartTickets(WebTemplate):
             f"nobody to me, {VISITOR}."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {
             number: {"state": "In progress", "assignee": assignee or VISITOR} for number, assignee in slots["tickets"]
         }

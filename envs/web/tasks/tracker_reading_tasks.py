@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..sites.listing import name_all
 from ..sites.tracker_content import PEOPLE
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick, pick_several
 from .walk import Walk
 
 # Conditions on tickets by name: the SQL, the wording with and without a value, and the filter's field.
@@ -33,13 +34,13 @@ _MEASURES = {
 }
 
 
-def select_tickets(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+def select_tickets(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
     """Select tickets by an SQL condition; the alias is ``t``."""
     sql = f"SELECT t.* FROM tickets t WHERE {where} ORDER BY t.id"
     return database.execute(sql, values).fetchall()
 
 
-def matching_tickets(database: sqlite3.Connection, conditions: Mapping[str, str]) -> list[sqlite3.Row]:
+def matching_tickets(database: Database, conditions: Mapping[str, str]) -> list[sqlite3.Row]:
     """Return the tickets that meet conditions, ordered by number."""
     clauses, values = ["1"], []
     for name, value in conditions.items():
@@ -51,9 +52,7 @@ def matching_tickets(database: sqlite3.Connection, conditions: Mapping[str, str]
     return select_tickets(database, " AND ".join(clauses), *values)
 
 
-def draw_conditions(
-    rng: np.random.Generator, ticket: sqlite3.Row, number: int, without: tuple[str, ...] = ()
-) -> dict[str, str]:
+def draw_conditions(rng: Rng, ticket: sqlite3.Row, number: int, without: tuple[str, ...] = ()) -> dict[str, str]:
     """Draw ``number`` conditions that a ticket meets, none of them named in ``without``."""
     days = timedelta(days=int(rng.integers(0, 20)))
     values: dict[str, str] = {name: ticket[name] for name in ("project", "kind", "priority", "state")}
@@ -101,7 +100,7 @@ def open_ticket(walk: Walk, title: str) -> None:
     walk.seek("link", title)
 
 
-def draw_chain(rng: np.random.Generator, database: sqlite3.Connection, length: int) -> list[sqlite3.Row]:
+def draw_chain(rng: Rng, database: Database, length: int) -> list[sqlite3.Row]:
     """Draw an open ticket with its chain of blockers: ``length`` tickets, or fewer if no chain is as long, each blocked
     by the next one only. Return an empty list if there is no such ticket."""
     blockers: dict[int, list[int]] = {}
@@ -127,14 +126,14 @@ class CountTickets(WebTemplate):
 
     site, name, intent = "tracker", "count-tickets", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         conditions = draw_conditions(rng, pick(rng, select_tickets(database)), params["constraints"])
         return {"conditions": tuple(conditions.items())}
 
     def ask(self, slots: Slots) -> str:
         return f"How many tickets are {describe_conditions(dict(slots['conditions']))}? Answer with the number."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(str(len(matching_tickets(database, dict(slots["conditions"])))), "number", pages=("/tickets",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -147,7 +146,7 @@ class SumEstimates(WebTemplate):
 
     site, name, intent = "tracker", "sum-estimates", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = select_tickets(database)
         for row in (pick(rng, rows) for _ in range(12)):
             conditions = draw_conditions(rng, row, params["constraints"] + 1)
@@ -159,7 +158,7 @@ class SumEstimates(WebTemplate):
         what = describe_conditions(dict(slots["conditions"]))
         return f"How many hours are estimated for all tickets together that are {what}? Answer with the number."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         found = matching_tickets(database, dict(slots["conditions"]))
         return Goal(str(sum(row["estimate"] for row in found)), "number", pages=("/tickets",))
 
@@ -176,7 +175,7 @@ class ReportReporter(WebTemplate):
 
     site, name, intent = "tracker", "report-reporter", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         ticket, conditions = pick(rng, select_tickets(database)), {}
         if params["constraints"] > 1:
             conditions = draw_conditions(rng, ticket, params["constraints"] - 1, ("since", "until"))
@@ -193,7 +192,7 @@ class ReportReporter(WebTemplate):
         what = describe_conditions(dict(slots["conditions"]))
         return f"Who opened the ticket with the largest estimate of those that are {what}? Answer with the full name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["reporter"], pages=(f"/ticket/{slots['id']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -210,7 +209,7 @@ class FindRootBlocker(WebTemplate):
 
     site, name, intent = "tracker", "find-root-blocker", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chain = draw_chain(rng, database, params["items"])
         return {"chain": tuple((row["id"], row["title"]) for row in chain)} if chain else None
 
@@ -220,7 +219,7 @@ class FindRootBlocker(WebTemplate):
             "ticket that no other one blocks. Answer with its title."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["chain"][-1][1], pages=tuple(f"/ticket/{number}" for number, _ in slots["chain"]))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -235,7 +234,7 @@ class CompareAssignees(WebTemplate):
 
     site, name, intent = "tracker", "compare-assignees", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         for row in pick_several(rng, select_tickets(database), 6):
             people = pick_several(rng, PEOPLE, params["items"] + 1)
             conditions = draw_conditions(rng, row, params["constraints"], ("assignee",))
@@ -251,7 +250,7 @@ class CompareAssignees(WebTemplate):
         people = name_all(list(slots["people"]))
         return f"Of {people}, who has the most tickets that are {what}? Answer with the full name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=("/tickets",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -265,7 +264,7 @@ class CompareMilestones(WebTemplate):
 
     site, name, intent = "tracker", "compare-milestones", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "SELECT milestone, avg(state = 'Closed') FROM tickets WHERE milestone <> '' GROUP BY milestone"
         shares = dict(database.execute(sql).fetchall())
         chosen = pick_several(rng, list(shares), params["items"] + 1)
@@ -278,7 +277,7 @@ class CompareMilestones(WebTemplate):
         names = name_all(list(slots["milestones"]))
         return f"Of the milestones {names}, which has the largest share of its tickets closed? Answer with its name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=("/milestones",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -291,7 +290,7 @@ class FindTicket(WebTemplate):
 
     site, name, intent = "tracker", "find-ticket", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         measure = pick(rng, tuple(_MEASURES))
         for row in pick_several(rng, select_tickets(database), 6):
             conditions = draw_conditions(rng, row, params["constraints"], ("since", "until"))
@@ -305,7 +304,7 @@ class FindTicket(WebTemplate):
         what = describe_conditions(dict(slots["conditions"]))
         return f"Of the tickets that are {what}, which one {_MEASURES[slots['measure']][0]}? Answer with its title."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["title"], pages=("/tickets",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -318,7 +317,7 @@ class CompareTickets(WebTemplate):
 
     site, name, intent = "tracker", "compare-tickets", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "SELECT t.id, t.title, (SELECT count(*) FROM comments WHERE ticket = t.id) AS comments FROM tickets t"
         chosen = pick_several(rng, database.execute(sql).fetchall(), params["items"] + 1)
         best = best_of(chosen, "comments")
@@ -330,7 +329,7 @@ class CompareTickets(WebTemplate):
         titles = name_all([f'"{title}"' for _, title in slots["tickets"]])
         return f"Which of these tickets has the most comments: {titles}? Answer with its title."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=tuple(f"/ticket/{number}" for number, _ in slots["tickets"]))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

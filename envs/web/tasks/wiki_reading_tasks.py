@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..sites.encyclopaedia_content import MEASURES, PLURALS
+from ..sites.listing import name_all
 from ..wiki.wiki_relations import FORWARD
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick, pick_several
 from .walk import Walk
 
 _FACTS = """
@@ -19,12 +17,12 @@ _FACTS = """
 """
 
 
-def select_facts(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+def select_facts(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
     """Select values of articles by an SQL condition; the aliases are ``f`` (values) and ``a`` (articles)."""
     return database.execute(f"{_FACTS} WHERE {where} ORDER BY f.id", values).fetchall()
 
 
-def draw_measure(rng: np.random.Generator, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
+def draw_measure(rng: Rng, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
     """Draw a category and the label of one of its values, of one of these kinds."""
     return pick(rng, [(one, label) for one, some in MEASURES.items() for label, kind in some if kind in kinds])
 
@@ -68,7 +66,7 @@ class ReportValue(WebTemplate):
 
     site, name, intent = "wiki", "report-value", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, select_facts(database))
         return {name: row[name] for name in ("article", "relation", "title", "value")}
 
@@ -76,7 +74,7 @@ class ReportValue(WebTemplate):
         question = FORWARD[slots["relation"]].ask.format(slots["title"])
         return f"{question}? Answer with {answer_with(slots['relation'])[0]}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         kind = answer_with(slots["relation"])[1]
         return Goal(slots["value"].replace(",", ""), kind, pages=(f"/article/{slots['article']}",))
 
@@ -90,7 +88,7 @@ class ReportArticle(WebTemplate):
 
     site, name, intent = "wiki", "report-article", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = """SELECT l.source AS article, l.relation, a.title, b.title AS answer FROM links l
                  JOIN articles a ON a.id = l.source JOIN articles b ON b.id = l.target
                  WHERE l.relation <> '' ORDER BY l.rowid"""
@@ -100,7 +98,7 @@ class ReportArticle(WebTemplate):
         question = FORWARD[slots["relation"]].ask.format(slots["title"])
         return f"{question}? Answer with the title of that article, as the link has it."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["answer"], pages=(f"/article/{slots['article']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -113,7 +111,7 @@ class FollowRelations(WebTemplate):
 
     site, name, intent = "wiki", "follow-relations", "follow"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         starts = database.execute("SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id")
         article, start = pick(rng, starts.fetchall())
         path, relations = [(article, start)], []
@@ -140,7 +138,7 @@ class FollowRelations(WebTemplate):
         question = FORWARD[last].ask.format(what)
         return f"{question}? Answer with {answer_with(last)[0]}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         kind = answer_with(slots["relations"][-1])[1]
         pages = tuple(f"/article/{article}" for article, _ in slots["path"])
         return Goal(slots["value"].replace(",", ""), kind, pages=pages)
@@ -158,7 +156,7 @@ class FollowBacklinks(WebTemplate):
 
     site, name, intent = "wiki", "follow-backlinks", "follow"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng, ("number", "year"))
         sql = """SELECT DISTINCT l.target, b.title FROM links l JOIN articles a ON a.id = l.source
                  JOIN articles b ON b.id = l.target WHERE a.kind = ? GROUP BY l.target HAVING count(*) > ?
@@ -181,7 +179,7 @@ class FollowBacklinks(WebTemplate):
             f'highest value of "{slots["label"]}"? Answer with its title.'
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=(f"/article/{slots['target']}/links",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -198,7 +196,7 @@ class CountCategory(WebTemplate):
 
     site, name, intent = "wiki", "count-category", "count"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         if len(rows) < 3:
@@ -218,7 +216,7 @@ class CountCategory(WebTemplate):
             "year counts. Answer with the number."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         low = 0 if slots["low"] is None else slots["low"]
         high = 10**9 if slots["high"] is None else slots["high"]
         where = "a.kind = ? AND f.label = ? AND f.amount BETWEEN ? AND ? AND instr(lower(a.title), lower(?))"
@@ -235,7 +233,7 @@ class CountLinks(WebTemplate):
 
     site, name, intent = "wiki", "count-links", "count"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "SELECT l.target, b.title, a.kind FROM links l JOIN articles a ON a.id = l.source"
         rows = database.execute(f"{sql} JOIN articles b ON b.id = l.target ORDER BY l.rowid").fetchall()
         target, title, kind = pick(rng, rows)
@@ -245,7 +243,7 @@ class CountLinks(WebTemplate):
         kind = f" in the category {PLURALS[slots['kind']]}" if slots["kind"] else ""
         return f'How many articles{kind} link to "{slots["title"]}"? Answer with the number.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         sql = "SELECT count(DISTINCT l.source) FROM links l JOIN articles a ON a.id = l.source WHERE l.target = ?"
         kind = slots["kind"]
         sql, values = (f"{sql} AND a.kind = ?", (slots["target"], kind)) if kind else (sql, (slots["target"],))
@@ -266,7 +264,7 @@ class CompareArticles(WebTemplate):
 
     site, name, intent = "wiki", "compare-articles", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         chosen = pick_several(rng, rows, params["items"] + 1)
@@ -281,7 +279,7 @@ class CompareArticles(WebTemplate):
         label = slots["label"]
         return f'Which of these articles has the highest or latest "{label}": {titles}? Answer with its title.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=tuple(f"/article/{article}" for article, _ in slots["articles"]))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -295,7 +293,7 @@ class FindHighest(WebTemplate):
 
     site, name, intent = "wiki", "find-highest", "compare"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         if len(rows) < 3:
@@ -311,7 +309,7 @@ class FindHighest(WebTemplate):
             f'"{slots["label"]}"? Answer with its title.'
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(slots["best"], pages=(f"/category/{slots['kind']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
