@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, is_date, paginate, read_form, read_number, route
+from .listing import Filter, Listing, date_filter, name_all
+from .site import SITES, WebSite, is_date, read_form, read_number, route
 from .tracker_content import (
     KINDS,
     LABELS,
@@ -27,17 +28,65 @@ from .tracker_content import (
     fill_tracker,
 )
 
-TICKETS_ON_PAGE, TICKETS_IN_COLUMN, MOST_TITLE, MOST_BULK = 8, 5, 120, 100
+TICKETS_IN_COLUMN, MOST_TITLE, MOST_BULK = 5, 120, 100
 NOW = TODAY.isoformat()
-# The filter value for tickets without assignee or milestone.
-NONE = "-"
-SORTS = {
-    "new": ("Newest", "t.id DESC"),
-    "due": ("Due date, earliest first", "t.due = '', t.due, t.id"),
-    "priority": ("Priority, highest first", f"instr('{' '.join(PRIORITIES)}', t.priority), t.id"),
-    "estimate": ("Estimate, largest first", "t.estimate DESC, t.id"),
-    "title": ("Title", "t.title"),
-}
+# The form's value for tickets without assignee or milestone, and a value for all states but "Closed".
+NONE, OPEN = "-", "open"
+
+
+def _read_name(text: str) -> str:
+    return "" if text == NONE else text
+
+
+TICKETS = Listing(
+    path="/tickets",
+    links=("Tickets",),
+    search_box="Search tickets",
+    table="tickets t",
+    columns="t.*",
+    page_columns="""EXISTS (SELECT 1 FROM blockers b JOIN tickets o ON o.id = b.blocker
+        WHERE b.ticket = t.id AND o.state <> 'Closed') AS blocked""",
+    key="t.id",
+    search="instr(lower(t.title), lower(?))",
+    filters={
+        "project": Filter("t.project = ?", "Project", "in the project {}".format),
+        "kind": Filter("t.kind = ?", "Kind", "of the kind {}".format),
+        "priority": Filter("t.priority = ?", "Priority", "of the priority {}".format),
+        "assignee": Filter(
+            "t.assignee = ?",
+            "Assignee",
+            "assigned to {}".format,
+            read=_read_name,
+            special={"": ("Nobody", "assigned to nobody")},
+        ),
+        "milestone": Filter(
+            "t.milestone = ?",
+            "Milestone",
+            "in the milestone {}".format,
+            read=_read_name,
+            special={"": ("No milestone", "in no milestone")},
+        ),
+        "state": Filter(
+            f"? IN (t.state, iif(t.state <> 'Closed', '{OPEN}', ''))",
+            "State",
+            "in the state {}".format,
+            special={OPEN: ("Not closed", "not closed")},
+        ),
+        "label": Filter("instr(', ' || t.labels || ', ', ', ' || ? || ', ')", "Label", 'labelled "{}"'.format),
+        "since": date_filter("t.due >= ?", "Due from", "due on or after {}"),
+        "until": date_filter("t.due <> '' AND t.due <= ?", "Due until", "due on or before {}"),
+    },
+    sorts={
+        "new": ("Newest", "t.id DESC"),
+        "due": ("Due date, earliest first", "t.due = '', t.due, t.id"),
+        "priority": ("Priority, highest first", f"instr('{' '.join(PRIORITIES)}', t.priority), t.id"),
+        "estimate": ("Estimate, largest first", "t.estimate DESC, t.id"),
+        "title": ("Title", "t.title"),
+    },
+    per_page=8,
+    join=lambda parts: name_all(list(parts.values())),
+    in_given_order=True,
+)
 # Successors of each state. A ticket may be closed from any state, but closed as done only from the state before.
 FOLLOWING = {
     "To do": ("In progress",),
@@ -45,10 +94,6 @@ FOLLOWING = {
     "In review": ("In progress", "Closed"),
     "Closed": ("To do",),
 }
-_TICKETS = """
-    SELECT t.*, EXISTS (SELECT 1 FROM blockers b JOIN tickets o ON o.id = b.blocker
-    WHERE b.ticket = t.id AND o.state <> 'Closed') AS blocked FROM tickets t
-"""
 _FIELDS = ("project", "title", "body", "kind", "priority", "assignee", "milestone", "due", "estimate")
 _LISTS = {
     name: tuple((value, value) for value in values)
@@ -57,7 +102,7 @@ _LISTS = {
         "reasons": REASONS,
     }.items()
 }
-_STATES_TO_FIND = (("open", "Not closed"), *((state, state) for state in STATES))
+_STATES_TO_FIND = ((OPEN, "Not closed"), *((state, state) for state in STATES))
 _STATES_TO_SET = (*((state, state) for state in STATES[:3]), ("Closed", "Closed as done"))
 # All tickets that a ticket waits for, directly or not, itself included.
 _WAITS_FOR = """
@@ -109,7 +154,7 @@ class ProjectTracker(WebSite):
     def home(self, request: WebRequest) -> Response:
         sql = "SELECT project, count(*) AS number, sum(state <> 'Closed') AS open FROM tickets GROUP BY project"
         counts = {row["project"]: row for row in self.query(sql)}
-        mine = f"{_TICKETS} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {SORTS['due'][1]} LIMIT 3"
+        mine = f"{TICKETS.sql} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {TICKETS.order_of('due')} LIMIT 3"
         return self.page(
             request, "home.html", projects_about=PROJECTS, counts=counts, tickets=self.query(mine, VISITOR)
         )
@@ -117,7 +162,7 @@ class ProjectTracker(WebSite):
     @route("/project/<project>")
     def board(self, request: WebRequest, project: str) -> Response:
         """The tickets of a project by state, as many as a column shows of each."""
-        tickets = self.query(f"{_TICKETS} WHERE t.project = ? ORDER BY {SORTS['priority'][1]}", project)
+        tickets = self.query(f"{TICKETS.sql} WHERE t.project = ? ORDER BY {TICKETS.order_of('priority')}", project)
         self.one("SELECT 1 WHERE ?", project in PROJECTS)
         columns = {state: [row for row in tickets if row["state"] == state] for state in STATES}
         context = {"about": PROJECTS[project][0], "columns": columns, "most": TICKETS_IN_COLUMN}
@@ -125,44 +170,17 @@ class ProjectTracker(WebSite):
 
     @route("/tickets")
     def tickets(self, request: WebRequest) -> Response:
-        exact = ("project", "kind", "priority", "assignee", "milestone", "state")
-        names = ("q", *exact, "label", "since", "until", "sort")
-        wanted = {name: request.args.get(name, "").strip()[:200] for name in names}
-        conditions, values, errors = ["1"], [], {}
-        for word in wanted["q"].split()[:12]:
-            conditions.append("instr(lower(t.title), lower(?))")
-            values.append(word)
-        for name in exact:
-            if (name, wanted[name]) == ("state", "open"):
-                conditions.append("t.state <> 'Closed'")
-            elif wanted[name]:
-                conditions.append(f"t.{name} = ?")
-                values.append("" if wanted[name] == NONE else wanted[name])
-        if wanted["label"]:
-            conditions.append("instr(', ' || t.labels || ', ', ?)")
-            values.append(f", {wanted['label']}, ")
-        for name, comparison in (("since", ">="), ("until", "<=")):
-            if wanted[name] and is_date(wanted[name]):
-                conditions.append(f"t.due <> '' AND t.due {comparison} ?")
-                values.append(wanted[name])
-            elif wanted[name]:
-                errors[name] = "Write a date as YYYY-MM-DD."
-        where = " AND ".join(conditions)
-        (number,) = self.one(f"SELECT count(*) FROM tickets t WHERE {where}", *values)
-        shown, limits = paginate(request.args, number, TICKETS_ON_PAGE)
-        order = SORTS.get(wanted["sort"], SORTS["new"])[1]
-        found = self.query(f"{_TICKETS} WHERE {where} ORDER BY {order} {limits}", *values)
-        same = urlencode([(name, value) for name, value in wanted.items() if value])
-        lists = {"milestones": self._milestones(), "sorts": SORTS, "states": _STATES_TO_FIND}
-        context = {"tickets": found, "number": number, "wanted": wanted, "errors": errors, "same": same}
-        return self.page(request, "tickets.html", 422 if errors else 200, **lists, **context, **shown)
+        wanted = {name: request.args.get(name, "").strip()[:200] for name in TICKETS.fields}
+        shown = TICKETS.show(self, wanted, request.args)
+        status, lists = 422 if shown["errors"] else 200, {"milestones": self._milestones(), "states": _STATES_TO_FIND}
+        return self.page(request, "tickets.html", status, **lists, **shown)
 
     @route("/ticket/<int:ticket>")
     def ticket(self, request: WebRequest, ticket: int) -> Response:
         return self._show_ticket(request, ticket)
 
     def _show_ticket(self, request: WebRequest, ticket: int, status: int = 200, /, **context: Any) -> Response:
-        found = self.one(f"{_TICKETS} WHERE t.id = ?", ticket)
+        found = self.one(f"{TICKETS.sql} WHERE t.id = ?", ticket)
         sql = "SELECT t.id, t.title, t.state FROM tickets t JOIN blockers b ON {} = t.id WHERE {} = ? ORDER BY t.id"
         links = {
             "blockers": self.query(sql.format("b.blocker", "b.ticket"), ticket),

@@ -15,8 +15,9 @@ from ..sites.forum import SUMMARISE_THREADS
 from ..sites.forum_content import NAMES, NOW
 from ..sites.portal import TITLES
 from ..sites.site import Content, generate
+from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
-from . import forum_reading_tasks, tracker_reading_tasks, wiki_reading_tasks
+from . import forum_reading_tasks, wiki_reading_tasks
 from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate, pick_several
 from .walk import Walk
 
@@ -61,7 +62,7 @@ def _write_sentence(database: Database, article: int, author: str, text: str) ->
 CARRIERS: Mapping[str, Carrier] = {
     "tracker": Carrier(
         *("ticket", "/ticket/", "SELECT id, title FROM tickets ORDER BY id", PEOPLE[1:]),
-        *(tracker_reading_tasks.open_ticket, _write_comment),
+        *(TICKETS.open_row, _write_comment),
     ),
     "forum": Carrier(
         *("thread", "/thread/", "SELECT id, title FROM threads ORDER BY id", NAMES[1:]),

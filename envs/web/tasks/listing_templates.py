@@ -110,28 +110,24 @@ class OpeningTemplate(WebTemplate):
     """Base of templates that name the best of several objects, by opening the page of each.
 
     Attributes:
+        listing: a list page with a search for titles.
+        rows: a query for the rows to draw from, with columns "id", "title" and the measure.
         measure: the column of which the largest value is best.
     """
 
     intent = "compare"
+    listing: ClassVar[Listing]
+    rows: ClassVar[str]
     measure: ClassVar[str]
 
-    def candidates(self, database: Database) -> list[Any]:
-        """The rows to draw from, with columns "id", "title" and the measure."""
-        raise NotImplementedError(f"{type(self).__name__} must implement candidates(database).")
-
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        chosen = pick_several(rng, self.candidates(database), params["items"] + 1)
+        chosen = pick_several(rng, database.execute(self.rows).fetchall(), params["items"] + 1)
         best = best_of(chosen, self.measure)
         if best is None:
             return None
         objects = {self.objects: tuple((row["id"], row["title"]) for row in chosen)}
         return {**objects, self.answer: best["title"]} if self.answer else objects
 
-    def open(self, walk: Walk, title: str) -> None:
-        """Open the page of an object."""
-        raise NotImplementedError(f"{type(self).__name__} must implement open(walk, title).")
-
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title in slots[self.objects]:
-            self.open(walk, title)
+            self.listing.open_row(walk, title)

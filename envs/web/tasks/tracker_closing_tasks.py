@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..sites.listing import name_all
+from ..sites.tracker import TICKETS
 from ..sites.tracker_content import VISITOR
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick_several
 from .tracker_editing_tasks import draw_matches, edit_chosen, see_number
-from .tracker_reading_tasks import describe_conditions, draw_chain, open_ticket, select_tickets
+from .tracker_reading_tasks import draw_chain
 from .walk import Walk
 
 _BLOCKED = """
@@ -32,7 +33,7 @@ class CloseReviewed(WebTemplate):
         return {"conditions": tuple(drawn[0].items()), "numbers": tuple(free)}
 
     def ask(self, slots: Slots) -> str:
-        what = describe_conditions(dict(slots["conditions"]))
+        what = TICKETS.describe(dict(slots["conditions"]))
         return f"Close as done all tickets that are {what}. Leave those as they are that are blocked."
 
     def goal(self, database: Database, slots: Slots) -> Goal:
@@ -50,7 +51,7 @@ class CloseDuplicates(WebTemplate):
     site, name, intent = "tracker", "close-duplicates", "close"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        rows = select_tickets(database, f"t.state <> 'Closed' AND t.id NOT IN (SELECT ticket FROM ({_BLOCKED}))")
+        rows = TICKETS.select(database, f"t.state <> 'Closed' AND t.id NOT IN (SELECT ticket FROM ({_BLOCKED}))")
         chosen = [(row["id"], row["title"]) for row in pick_several(rng, rows, params["items"] + 1)]
         return {"original": chosen[0], "tickets": tuple(chosen[1:])} if len(chosen) > 1 else None
 
@@ -69,7 +70,7 @@ class CloseDuplicates(WebTemplate):
         number, title = slots["original"]
         see_number(walk, title, number)
         for _, title in slots["tickets"]:
-            open_ticket(walk, title)
+            TICKETS.open_row(walk, title)
             walk.select("New state", "Closed")
             walk.select("Reason for closing", "Duplicate")
             walk.fill("Duplicate of ticket", str(number))
@@ -103,7 +104,7 @@ class CloseChain(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         titles = [title for _, title in slots["chain"]]
-        open_ticket(walk, titles[0])
+        TICKETS.open_row(walk, titles[0])
         for title in titles[1:]:
             walk.click("link", title)
         for place in reversed(range(len(titles))):

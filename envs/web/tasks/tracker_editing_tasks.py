@@ -6,24 +6,17 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 
 from ..sites.listing import name_all
+from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import LABELS, PEOPLE, PRIORITIES
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
 from .tracker_filing_tasks import FIELDS, describe_fields, draw_fields, fill_fields
-from .tracker_reading_tasks import (
-    OPEN,
-    describe_conditions,
-    draw_conditions,
-    filter_list,
-    matching_tickets,
-    open_ticket,
-    select_tickets,
-)
+from .tracker_reading_tasks import draw_conditions
 from .walk import Walk
 
 
 def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int], changes: Mapping[str, str]) -> None:
     """List the tickets that meet conditions, choose those with ``numbers`` and apply a bulk edit, page by page."""
-    filter_list(walk, conditions)
+    TICKETS.filter(walk, conditions)
     left = {*numbers}
     while left:
         boxes = {f"Choose ticket {number}": number for number in left}
@@ -45,12 +38,12 @@ def draw_matches(
 ) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
     """Draw conditions, besides ``always``, and return them with the tickets that meet them. Their number is between
     "items" and twice "items" plus two, or the nearest of several draws. Return None if no ticket meets ``always``."""
-    rows, best = matching_tickets(database, always), None
+    rows, best = TICKETS.find(database, always), None
     least, most = params["items"], 2 + 2 * params["items"]
     without = (*always, "state", *(("since",) if "until" in always else ()))
     for row in pick_several(rng, rows, 8):
         conditions = {**always, **draw_conditions(rng, row, params["constraints"], without)}
-        found = matching_tickets(database, conditions)
+        found = TICKETS.find(database, conditions)
         miss = max(least - len(found), len(found) - most, 0)
         if best is None or miss < best[0]:
             best = miss, conditions, found
@@ -85,7 +78,7 @@ class EditMatching(WebTemplate):
         return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "field": field, "value": value}
 
     def ask(self, slots: Slots) -> str:
-        what = describe_conditions(dict(slots["conditions"]))
+        what = TICKETS.describe(dict(slots["conditions"]))
         return f"Give all tickets that are {what} {FIELDS[slots['field']][0].format(slots['value'])}."
 
     def goal(self, database: Database, slots: Slots) -> Goal:
@@ -112,7 +105,7 @@ class RelabelTickets(WebTemplate):
         return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "label": label, "other": other}
 
     def ask(self, slots: Slots) -> str:
-        what = describe_conditions(dict(slots["conditions"]))
+        what = TICKETS.describe(dict(slots["conditions"]))
         return (
             f'At all tickets that are {what}, replace the label "{slots["label"]}" by "{slots["other"]}". '
             "Leave their other labels."
@@ -120,7 +113,7 @@ class RelabelTickets(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {}
-        for row in select_tickets(database):
+        for row in TICKETS.select(database):
             if row["id"] in slots["numbers"]:
                 labels = {*row["labels"].split(", "), slots["other"]} - {slots["label"]}
                 changes[row["id"]] = {"labels": ", ".join(label for label in LABELS if label in labels)}
@@ -139,7 +132,7 @@ class EditFields(WebTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         edits = []
-        for row in pick_several(rng, select_tickets(database), params["items"]):
+        for row in pick_several(rng, TICKETS.select(database), params["items"]):
             values = {name: value for name, value in draw_fields(rng).items() if row[name] != value}
             del values["body"]
             names = pick_several(rng, tuple(values), params["constraints"])
@@ -157,7 +150,7 @@ class EditFields(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title, fields in slots["edits"]:
-            open_ticket(walk, title)
+            TICKETS.open_row(walk, title)
             walk.click("link", "Edit ticket")
             fill_fields(walk, dict(fields))
             walk.click("button", "Save ticket")
@@ -174,14 +167,14 @@ class ReplaceBlockers(WebTemplate):
         blocks = "EXISTS (SELECT 1 FROM blockers b WHERE b.blocker = t.id)"
         # A ticket that blocks nothing can be blocked by any ticket without a cycle.
         wanted = is_blocked if params["constraints"] > 1 else f"NOT {is_blocked}"
-        rows = select_tickets(database, f"t.state <> 'Closed' AND NOT {blocks} AND {wanted}")
+        rows = TICKETS.select(database, f"t.state <> 'Closed' AND NOT {blocks} AND {wanted}")
         if not rows:
             return None
         ticket = pick(rng, rows)
         pairs = database.execute("SELECT blocker FROM blockers WHERE ticket = ? ORDER BY 1", (ticket["id"],)).fetchall()
         before = tuple(number for (number,) in pairs)
         others = [
-            row for row in select_tickets(database, "t.state <> 'Closed'") if row["id"] not in (*before, ticket["id"])
+            row for row in TICKETS.select(database, "t.state <> 'Closed'") if row["id"] not in (*before, ticket["id"])
         ]
         chosen = pick_several(rng, others, params["items"])
         blockers = tuple((row["id"], row["title"]) for row in chosen)
@@ -203,7 +196,7 @@ class ReplaceBlockers(WebTemplate):
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for number, title in slots["blockers"]:
             see_number(walk, title, number)
-        open_ticket(walk, slots["title"])
+        TICKETS.open_row(walk, slots["title"])
         for number in slots["before"]:
             walk.click("button", f"Remove blocker {number}")
         for number, _ in slots["blockers"]:

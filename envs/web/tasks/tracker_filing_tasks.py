@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from ..sites.listing import name_all
+from ..sites.tracker import TICKETS
 from ..sites.tracker_content import KINDS, LABELS, MILESTONES, PEOPLE, PLACES, PRIORITIES, PROJECTS, TODAY, VISITOR
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
-from .tracker_reading_tasks import open_ticket, select_tickets
 from .walk import Walk
 
 _TITLES = (
@@ -135,7 +135,7 @@ class FileBlocker(FilingTemplate):
     name = "file-blocker"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        rows = pick_several(rng, select_tickets(database, "t.state <> 'Closed'"), params["items"])
+        rows = pick_several(rng, TICKETS.select(database, "t.state <> 'Closed'"), params["items"])
         blocked = tuple((row["id"], row["title"]) for row in rows)
         return {"blocked": blocked, **self.draw_ticket(rng, params["constraints"] - 1, 0)} if rows else None
 
@@ -157,7 +157,7 @@ class FileBlocker(FilingTemplate):
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.file(walk, slots)
         for (_, title), (_, number) in zip(slots["blocked"], goal.added["blockers"], strict=True):
-            open_ticket(walk, title)
+            TICKETS.open_row(walk, title)
             walk.fill("Blocked by ticket", str(number))
             walk.click("button", "Add blocker")
 
@@ -169,7 +169,7 @@ class WriteComments(WebTemplate):
     site, name, intent = "tracker", "write-comments", "file"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        chosen = pick_several(rng, select_tickets(database), params["items"])
+        chosen = pick_several(rng, TICKETS.select(database), params["items"])
         texts = pick_several(rng, _TEXTS, params["items"])
         return {"tickets": tuple((row["id"], row["title"]) for row in chosen), "texts": tuple(texts)}
 
@@ -185,6 +185,6 @@ class WriteComments(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, title), text in zip(slots["tickets"], slots["texts"], strict=True):
-            open_ticket(walk, title)
+            TICKETS.open_row(walk, title)
             walk.fill("Your comment", text)
             walk.click("button", "Add comment")

@@ -6,17 +6,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from ..sites.listing import name_all
+from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import PEOPLE, TODAY, VISITOR
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
 from .tracker_editing_tasks import draw_matches, edit_chosen
-from .tracker_reading_tasks import (
-    OPEN,
-    describe_conditions,
-    filter_list,
-    matching_tickets,
-    open_ticket,
-    select_tickets,
-)
 from .walk import Walk
 
 _NAMES = ("Version 4.3", "Version 4.11", "Version 4.1.1", "Version 5.1", "Autumn release", "Test of summer")
@@ -71,7 +64,7 @@ class MoveOverdue(RescheduleTemplate):
 
     def ask(self, slots: Slots) -> str:
         conditions = {name: value for name, value in slots["conditions"] if name not in ("state", "until")}
-        what = describe_conditions(conditions)
+        what = TICKETS.describe(conditions)
         return (
             f"Move all overdue tickets (not closed, due before today) that are {what} to the next milestone: the first "
             "one that is due today or later."
@@ -91,7 +84,7 @@ class PostponeTickets(RescheduleTemplate):
         return self.draw_move(rng, database, params, always, names[place + 1])
 
     def ask(self, slots: Slots) -> str:
-        what = describe_conditions(dict(slots["conditions"]))
+        what = TICKETS.describe(dict(slots["conditions"]))
         return f"Move all tickets that are {what} to the milestone that is due next after theirs."
 
 
@@ -102,7 +95,7 @@ class MakeMilestone(WebTemplate):
     site, name, intent = "tracker", "make-milestone", "plan"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        chosen = pick_several(rng, select_tickets(database, "t.state <> 'Closed'"), params["items"])
+        chosen = pick_several(rng, TICKETS.select(database, "t.state <> 'Closed'"), params["items"])
         due = (TODAY + timedelta(days=int(rng.integers(7, 300)))).isoformat()
         tickets = tuple((row["id"], row["title"]) for row in chosen)
         return {"target": pick(rng, _NAMES), "due": due, "tickets": tickets} if tickets else None
@@ -125,7 +118,7 @@ class MakeMilestone(WebTemplate):
         walk.fill("Due date", slots["due"])
         walk.click("button", "Make milestone")
         for _, title in slots["tickets"]:
-            open_ticket(walk, title)
+            TICKETS.open_row(walk, title)
             walk.click("link", "Edit ticket")
             walk.select("Milestone", slots["target"])
             walk.click("button", "Save ticket")
@@ -139,7 +132,7 @@ class SetDueDates(WebTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         dates = select_milestones(database)
-        rows = [row for row in select_tickets(database, "t.milestone <> ''") if row["due"] != dates[row["milestone"]]]
+        rows = [row for row in TICKETS.select(database, "t.milestone <> ''") if row["due"] != dates[row["milestone"]]]
         chosen = [
             (row["id"], row["title"], dates[row["milestone"]]) for row in pick_several(rng, rows, params["items"])
         ]
@@ -158,7 +151,7 @@ class SetDueDates(WebTemplate):
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Milestones")
         for _, title, due in slots["tickets"]:
-            open_ticket(walk, title)
+            TICKETS.open_row(walk, title)
             walk.click("link", "Edit ticket")
             walk.fill("Due date", due)
             walk.click("button", "Save ticket")
@@ -173,7 +166,7 @@ class RelieveAssignee(WebTemplate):
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         person, *others = pick_several(rng, PEOPLE, params["items"] + 2)
         drawn = draw_matches(rng, database, params, {"assignee": person, "state": OPEN})
-        counts = {one: len(matching_tickets(database, {"assignee": one, "state": OPEN})) for one in others}
+        counts = {one: len(TICKETS.find(database, {"assignee": one, "state": OPEN})) for one in others}
         if drawn is None or list(counts.values()).count(min(counts.values())) > 1:
             return None
         numbers = tuple(row["id"] for row in drawn[1])
@@ -181,7 +174,7 @@ class RelieveAssignee(WebTemplate):
         return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "others": tuple(others), "target": target}
 
     def ask(self, slots: Slots) -> str:
-        what, others = describe_conditions(dict(slots["conditions"])), name_all(list(slots["others"]))
+        what, others = TICKETS.describe(dict(slots["conditions"])), name_all(list(slots["others"]))
         return (
             f"Assign all tickets that are {what} to whoever of {others} now has the fewest tickets that are not closed."
         )
@@ -193,7 +186,7 @@ class RelieveAssignee(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for person in slots["others"]:
-            filter_list(walk, {"state": OPEN, "assignee": person})
+            TICKETS.filter(walk, {"state": OPEN, "assignee": person})
         edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], {"Assignee": slots["target"]})
 
 
@@ -211,7 +204,7 @@ class StartTickets(WebTemplate):
         return {"conditions": tuple(drawn[0].items()), "tickets": tickets}
 
     def ask(self, slots: Slots) -> str:
-        what = describe_conditions(dict(slots["conditions"]))
+        what = TICKETS.describe(dict(slots["conditions"]))
         return (
             f"Bring all tickets that are {what} to the state In progress. Assign those of them that are assigned to "
             f"nobody to me, {VISITOR}."
