@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from ..sites.listing import name_all
+from collections.abc import Mapping
+from typing import Any
+
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import VISITOR
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick_several
-from .tracker_editing_tasks import draw_matches, edit_chosen, see_number
+from .template import (
+    ChangeTemplate,
+    Database,
+    Goal,
+    Params,
+    Rng,
+    Slots,
+    add_template,
+    pick_several,
+    quote_titles,
+)
+from .tracker_editing_tasks import BulkTemplate, see_number
 from .tracker_reading_tasks import draw_chain
 from .walk import Walk
 
@@ -16,39 +28,36 @@ _BLOCKED = """
 
 
 @add_template
-class CloseReviewed(WebTemplate):
+class CloseReviewed(BulkTemplate):
     """Close all reviewed tickets that meet conditions, except blocked ones."""
 
-    site, name, intent = "tracker", "close-reviewed", "close"
+    name, intent = "close-reviewed", "close"
+    question = "Close as done all tickets that are {what}. Leave those as they are that are blocked."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        drawn = draw_matches(rng, database, params, {"state": "In review"})
-        if drawn is None:
+        slots = self.draw_numbers(rng, database, params, {"state": "In review"})
+        if slots is None:
             return None
-        found, pairs = {row["id"] for row in drawn[1]}, [tuple(row) for row in database.execute(_BLOCKED)]
+        found, pairs = {*slots["numbers"]}, [tuple(row) for row in database.execute(_BLOCKED)]
         free = sorted(found - {ticket for ticket, _ in pairs})
         # Closing one of them must not unblock another.
         if not free or any(ticket in found and blocker in found for ticket, blocker in pairs):
             return None
-        return {"conditions": tuple(drawn[0].items()), "numbers": tuple(free)}
+        return {**slots, "numbers": tuple(free)}
 
-    def ask(self, slots: Slots) -> str:
-        what = TICKETS.describe(dict(slots["conditions"]))
-        return f"Close as done all tickets that are {what}. Leave those as they are that are blocked."
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: {"state": "Closed", "reason": "Done"} for number in slots["numbers"]}
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: {"state": "Closed", "reason": "Done"} for number in slots["numbers"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], {"State": "Closed as done"})
+        self.edit(walk, slots, slots["numbers"], {"State": "Closed as done"})
 
 
 @add_template
-class CloseDuplicates(WebTemplate):
+class CloseDuplicates(ChangeTemplate):
     """Close tickets as duplicates of another one."""
 
-    site, name, intent = "tracker", "close-duplicates", "close"
+    site, name, intent, table = "tracker", "close-duplicates", "close", "tickets"
+    objects, pages = "tickets", ("/ticket/{0}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = TICKETS.select(database, f"t.state <> 'Closed' AND t.id NOT IN (SELECT ticket FROM ({_BLOCKED}))")
@@ -56,15 +65,12 @@ class CloseDuplicates(WebTemplate):
         return {"original": chosen[0], "tickets": tuple(chosen[1:])} if len(chosen) > 1 else None
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["tickets"]])
-        tickets = "the ticket" if len(slots["tickets"]) == 1 else "the tickets"
-        return f'Close {tickets} {titles} as duplicate{"s"[: len(slots["tickets"]) > 1]} of "{slots["original"][1]}".'
+        titles, s = quote_titles(slots["tickets"]), "s" if len(slots["tickets"]) > 1 else ""
+        return f'Close the ticket{s} {titles} as duplicate{s} of "{slots["original"][1]}".'
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
         change = {"state": "Closed", "reason": "Duplicate", "original": slots["original"][0]}
-        pages = tuple(f"/ticket/{number}" for number, _ in slots["tickets"])
-        changes = {number: change for number, _ in slots["tickets"]}
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+        return {number: change for number, _ in slots["tickets"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         number, title = slots["original"]
@@ -78,10 +84,15 @@ class CloseDuplicates(WebTemplate):
 
 
 @add_template
-class CloseChain(WebTemplate):
+class CloseChain(ChangeTemplate):
     """Close a ticket after closing its chain of blockers; all of them are in review."""
 
-    site, name, intent = "tracker", "close-chain", "close"
+    site, name, intent, table = "tracker", "close-chain", "close", "tickets"
+    objects, pages = "chain", ("/ticket/{0}",)
+    question = (
+        'Close the ticket "{chain[0][1]}" as done. It is blocked: close as done, too, what blocks it, and whatever '
+        "blocks that in turn."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chain = draw_chain(rng, database, params["items"])
@@ -91,16 +102,8 @@ class CloseChain(WebTemplate):
         sql = "UPDATE tickets SET state = 'In review', assignee = coalesce(nullif(assignee, ''), ?) WHERE id = ?"
         database.executemany(sql, [(VISITOR, number) for number, _ in slots["chain"]])
 
-    def ask(self, slots: Slots) -> str:
-        return (
-            f'Close the ticket "{slots["chain"][0][1]}" as done. It is blocked: close as done, too, what blocks it, '
-            "and whatever blocks that in turn."
-        )
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: {"state": "Closed", "reason": "Done"} for number, _ in slots["chain"]}
-        pages = tuple(f"/ticket/{number}" for number in changes)
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: {"state": "Closed", "reason": "Done"} for number, _ in slots["chain"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         titles = [title for _, title in slots["chain"]]

@@ -4,52 +4,75 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from ..sites.listing import name_all
 from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import LABELS, PEOPLE, PRIORITIES
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
+from .template import (
+    ChangeTemplate,
+    Database,
+    Goal,
+    Params,
+    Rng,
+    Slots,
+    WebTemplate,
+    add_template,
+    change_rows,
+    pick,
+    pick_several,
+)
 from .tracker_filing_tasks import FIELDS, describe_fields, draw_fields, fill_fields
-from .tracker_reading_tasks import draw_conditions
+from .tracker_reading_tasks import TicketTemplate, draw_conditions
 from .walk import Walk
 
 
-def edit_chosen(walk: Walk, conditions: Mapping[str, str], numbers: Iterable[int], changes: Mapping[str, str]) -> None:
-    """List the tickets that meet conditions, choose those with ``numbers`` and apply a bulk edit, page by page."""
-    TICKETS.filter(walk, conditions)
-    left = {*numbers}
-    while left:
-        boxes = {f"Choose ticket {number}": number for number in left}
-        there = [one.name for one in walk.browser.page.controls if one.name in boxes]
-        if not there:
-            walk.click("link", "Next page")
-            continue
-        for name in there:
-            walk.tick("checkbox", name)
-        walk.click("button", "Edit chosen tickets")
-        for label, option in changes.items():
-            walk.select(label, option)
-        walk.click("button", "Change tickets")
-        left -= {boxes[name] for name in there}
+class BulkTemplate(TicketTemplate, ChangeTemplate):
+    """Base of templates that edit all tickets under conditions with the form for several tickets. Slots: ``conditions``
+    and ``numbers``, the tickets that change."""
 
+    table, pages = "tickets", ("/tickets/edit",)
 
-def draw_matches(
-    rng: Rng, database: Database, params: Params, always: Mapping[str, str]
-) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
-    """Draw conditions, besides ``always``, and return them with the tickets that meet them. Their number is between
-    "items" and twice "items" plus two, or the nearest of several draws. Return None if no ticket meets ``always``."""
-    rows, best = TICKETS.find(database, always), None
-    least, most = params["items"], 2 + 2 * params["items"]
-    without = (*always, "state", *(("since",) if "until" in always else ()))
-    for row in pick_several(rng, rows, 8):
-        conditions = {**always, **draw_conditions(rng, row, params["constraints"], without)}
-        found = TICKETS.find(database, conditions)
-        miss = max(least - len(found), len(found) - most, 0)
-        if best is None or miss < best[0]:
-            best = miss, conditions, found
-        if miss == 0:
-            break
-    return None if best is None else best[1:]
+    def draw_matches(
+        self, rng: Rng, database: Database, params: Params, always: Mapping[str, str]
+    ) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
+        """Draw conditions, besides ``always``, and return them with the tickets that meet them. Their number is between
+        "items" and twice "items" plus two, or the nearest of several draws. Return None if no ticket meets
+        ``always``."""
+        rows, best = TICKETS.find(database, always), None
+        least, most = params["items"], 2 + 2 * params["items"]
+        without = (*always, "state", *(("since",) if "until" in always else ()))
+        for row in pick_several(rng, rows, 8):
+            conditions = {**always, **draw_conditions(rng, row, params["constraints"], without)}
+            found = TICKETS.find(database, conditions)
+            miss = max(least - len(found), len(found) - most, 0)
+            if best is None or miss < best[0]:
+                best = miss, conditions, found
+            if miss == 0:
+                break
+        return None if best is None else best[1:]
+
+    def draw_numbers(self, rng: Rng, database: Database, params: Params, always: Mapping[str, str]) -> Slots | None:
+        """Draw the slots ``conditions`` and ``numbers``, all tickets under the conditions."""
+        drawn = self.draw_matches(rng, database, params, always)
+        return drawn and {"conditions": tuple(drawn[0].items()), "numbers": tuple(row["id"] for row in drawn[1])}
+
+    def edit(self, walk: Walk, slots: Slots, numbers: Iterable[int], changes: Mapping[str, str]) -> None:
+        """List the tickets under the conditions, choose those with ``numbers`` and apply a bulk edit, page by page."""
+        TICKETS.filter(walk, self.conditions_of(slots))
+        left = {*numbers}
+        while left:
+            boxes = {f"Choose ticket {number}": number for number in left}
+            there = [one.name for one in walk.browser.page.controls if one.name in boxes]
+            if not there:
+                walk.click("link", "Next page")
+                continue
+            for name in there:
+                walk.tick("checkbox", name)
+            walk.click("button", "Edit chosen tickets")
+            for label, option in changes.items():
+                walk.select(label, option)
+            walk.click("button", "Change tickets")
+            left -= {boxes[name] for name in there}
 
 
 def see_number(walk: Walk, title: str, number: int) -> None:
@@ -61,13 +84,13 @@ def see_number(walk: Walk, title: str, number: int) -> None:
 
 
 @add_template
-class EditMatching(WebTemplate):
+class EditMatching(BulkTemplate):
     """Give all tickets that meet conditions another priority or assignee."""
 
-    site, name, intent = "tracker", "edit-matching", "edit"
+    name, intent, question = "edit-matching", "edit", "Give all tickets that are {what} {change}."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        drawn = draw_matches(rng, database, params, {"state": OPEN})
+        drawn = self.draw_matches(rng, database, params, {"state": OPEN})
         if drawn is None:
             return None
         field, values = pick(rng, (("priority", PRIORITIES), ("assignee", PEOPLE)))
@@ -77,39 +100,28 @@ class EditMatching(WebTemplate):
         numbers = tuple(row["id"] for row in drawn[1])
         return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "field": field, "value": value}
 
-    def ask(self, slots: Slots) -> str:
-        what = TICKETS.describe(dict(slots["conditions"]))
-        return f"Give all tickets that are {what} {FIELDS[slots['field']][0].format(slots['value'])}."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "change": FIELDS[slots["field"]][0].format(slots["value"])}
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: {slots["field"]: slots["value"]} for number in slots["numbers"]}
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: {slots["field"]: slots["value"]} for number in slots["numbers"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         changes = {FIELDS[slots["field"]][1]: slots["value"]}
-        edit_chosen(walk, dict(slots["conditions"]), [row[0] for row in goal.removed["tickets"]], changes)
+        self.edit(walk, slots, [row[0] for row in goal.removed["tickets"]], changes)
 
 
 @add_template
-class RelabelTickets(WebTemplate):
+class RelabelTickets(BulkTemplate):
     """Replace a label by another on all tickets that have it and meet conditions."""
 
-    site, name, intent = "tracker", "relabel-tickets", "edit"
+    name, intent = "relabel-tickets", "edit"
+    question = 'At all tickets that are {what}, replace the label "{label}" by "{other}". Leave their other labels.'
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         label, other = pick_several(rng, LABELS, 2)
-        drawn = draw_matches(rng, database, params, {"label": label})
-        if drawn is None:
-            return None
-        numbers = tuple(row["id"] for row in drawn[1])
-        return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "label": label, "other": other}
-
-    def ask(self, slots: Slots) -> str:
-        what = TICKETS.describe(dict(slots["conditions"]))
-        return (
-            f'At all tickets that are {what}, replace the label "{slots["label"]}" by "{slots["other"]}". '
-            "Leave their other labels."
-        )
+        slots = self.draw_numbers(rng, database, params, {"label": label})
+        return slots and {**slots, "label": label, "other": other}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {}
@@ -117,18 +129,18 @@ class RelabelTickets(WebTemplate):
             if row["id"] in slots["numbers"]:
                 labels = {*row["labels"].split(", "), slots["other"]} - {slots["label"]}
                 changes[row["id"]] = {"labels": ", ".join(label for label in LABELS if label in labels)}
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
+        return Goal(**change_rows(self.site, database, self.table, changes), pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        changes = {"Add label": slots["other"], "Remove label": slots["label"]}
-        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], changes)
+        self.edit(walk, slots, slots["numbers"], {"Add label": slots["other"], "Remove label": slots["label"]})
 
 
 @add_template
-class EditFields(WebTemplate):
+class EditFields(ChangeTemplate):
     """Change fields of tickets, of each its own."""
 
-    site, name, intent = "tracker", "edit-fields", "edit"
+    site, name, intent, table = "tracker", "edit-fields", "edit", "tickets"
+    objects, pages = "edits", ("/ticket/{0}/edit",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         edits = []
@@ -143,10 +155,8 @@ class EditFields(WebTemplate):
         parts = [f'the ticket "{title}" {describe_fields(dict(fields))}' for _, title, fields in slots["edits"]]
         return f"Give {'; and '.join(parts)}."
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: dict(fields) for number, _, fields in slots["edits"]}
-        pages = tuple(f"/ticket/{number}/edit" for number in changes)
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: dict(fields) for number, _, fields in slots["edits"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title, fields in slots["edits"]:
@@ -160,7 +170,8 @@ class EditFields(WebTemplate):
 class ReplaceBlockers(WebTemplate):
     """Replace the blockers of a ticket by other tickets."""
 
-    site, name, intent = "tracker", "replace-blockers", "edit"
+    site, name, intent, objects, pages = "tracker", "replace-blockers", "edit", "blockers", ("/ticket/{ticket}",)
+    question = 'Note at the ticket "{title}" that it is blocked by {titles}{instead}.'
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         is_blocked = "EXISTS (SELECT 1 FROM blockers b WHERE b.ticket = t.id)"
@@ -180,17 +191,16 @@ class ReplaceBlockers(WebTemplate):
         blockers = tuple((row["id"], row["title"]) for row in chosen)
         return {"ticket": ticket["id"], "title": ticket["title"], "before": before, "blockers": blockers}
 
-    def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["blockers"]])
+    def words(self, slots: Slots) -> Mapping[str, str]:
         instead = ", and by nothing else; take away what blocks it now" if slots["before"] else ""
-        return f'Note at the ticket "{slots["title"]}" that it is blocked by {titles}{instead}.'
+        return {**super().words(slots), "instead": instead}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         number = slots["ticket"]
         return Goal(
             removed={"blockers": tuple((number, blocker) for blocker in slots["before"])},
             added={"blockers": tuple((number, blocker) for blocker, _ in slots["blockers"])},
-            pages=(f"/ticket/{number}",),
+            pages=self.paths(slots),
         )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ..sites.listing import name_all
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import KINDS, LABELS, MILESTONES, PEOPLE, PLACES, PRIORITIES, PROJECTS, TODAY, VISITOR
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several, quote_titles
 from .walk import Walk
 
 _TITLES = (
@@ -110,7 +110,7 @@ class FilingTemplate(WebTemplate):
 class FileTicket(FilingTemplate):
     """File a ticket with several fields, and leave the others at their defaults."""
 
-    name = "file-ticket"
+    name, pages = "file-ticket", ("/new",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         return self.draw_ticket(rng, params["constraints"] + 1, params["items"] - 1)
@@ -122,7 +122,7 @@ class FileTicket(FilingTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         (number,) = database.execute("SELECT max(id) + 1 FROM tickets").fetchone()
         row = write_ticket(number, slots["title"], dict(slots["fields"]), slots["labels"])
-        return Goal(added={"tickets": (row,)}, pages=("/new",))
+        return Goal(added={"tickets": (row,)}, pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.file(walk, slots)
@@ -132,7 +132,7 @@ class FileTicket(FilingTemplate):
 class FileBlocker(FilingTemplate):
     """File a ticket, and add it as a blocker to other tickets."""
 
-    name = "file-blocker"
+    name, objects, pages = "file-blocker", "blocked", ("/new", "/ticket/{0}")
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = pick_several(rng, TICKETS.select(database, "t.state <> 'Closed'"), params["items"])
@@ -140,7 +140,7 @@ class FileBlocker(FilingTemplate):
         return {"blocked": blocked, **self.draw_ticket(rng, params["constraints"] - 1, 0)} if rows else None
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["blocked"]])
+        titles = quote_titles(slots["blocked"])
         tickets = "the ticket" if len(slots["blocked"]) == 1 else "each of the tickets"
         return (
             f'File a ticket with the title "{slots["title"]}", {describe_fields(dict(slots["fields"]))}; leave every '
@@ -151,8 +151,7 @@ class FileBlocker(FilingTemplate):
         (number,) = database.execute("SELECT max(id) + 1 FROM tickets").fetchone()
         row = write_ticket(number, slots["title"], dict(slots["fields"]), ())
         blockers = tuple((ticket, number) for ticket, _ in slots["blocked"])
-        pages = ("/new", *(f"/ticket/{ticket}" for ticket, _ in slots["blocked"]))
-        return Goal(added={"tickets": (row,), "blockers": blockers}, pages=pages)
+        return Goal(added={"tickets": (row,), "blockers": blockers}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.file(walk, slots)
@@ -166,7 +165,7 @@ class FileBlocker(FilingTemplate):
 class WriteComments(WebTemplate):
     """Comment on tickets, on each in given words."""
 
-    site, name, intent = "tracker", "write-comments", "file"
+    site, name, intent, objects, pages = "tracker", "write-comments", "file", "tickets", ("/ticket/{0}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = pick_several(rng, TICKETS.select(database), params["items"])
@@ -181,7 +180,7 @@ class WriteComments(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["tickets"], slots["texts"], strict=True)
         rows = tuple((ticket, VISITOR, text) for (ticket, _), text in pairs)
-        return Goal(added={"comments": rows}, pages=tuple(f"/ticket/{ticket}" for ticket, _ in slots["tickets"]))
+        return Goal(added={"comments": rows}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, title), text in zip(slots["tickets"], slots["texts"], strict=True):

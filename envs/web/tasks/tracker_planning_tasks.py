@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from ..sites.listing import name_all
 from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import PEOPLE, TODAY, VISITOR
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
-from .tracker_editing_tasks import draw_matches, edit_chosen
+from .template import (
+    ChangeTemplate,
+    Database,
+    Goal,
+    Params,
+    Rng,
+    Slots,
+    WebTemplate,
+    add_template,
+    change_rows,
+    pick,
+    pick_several,
+    quote_titles,
+)
+from .tracker_editing_tasks import BulkTemplate
 from .walk import Walk
 
 _NAMES = ("Version 4.3", "Version 4.11", "Version 4.1.1", "Version 5.1", "Autumn release", "Test of summer")
@@ -20,34 +34,27 @@ def select_milestones(database: Database) -> dict[str, str]:
     return dict(map(tuple, database.execute("SELECT name, due FROM milestones ORDER BY due, name")))
 
 
-class RescheduleTemplate(WebTemplate):
-    """Base of templates that move tickets to a milestone: slots ``conditions``, ``numbers`` and ``target``."""
+class RescheduleTemplate(BulkTemplate):
+    """Base of templates that move tickets to a milestone, the slot ``target``."""
 
-    site, intent = "tracker", "plan"
+    intent, pages = "plan", ("/milestones", "/tickets/edit")
 
     def draw_move(
-        self,
-        rng: Rng,
-        database: Database,
-        params: Params,
-        always: Mapping[str, str],
-        target: str,
+        self, rng: Rng, database: Database, params: Params, always: Mapping[str, str], target: str
     ) -> Slots | None:
         """Draw conditions, and return the matching tickets outside the milestone ``target``; None if there are none."""
-        drawn = draw_matches(rng, database, params, always)
+        drawn = self.draw_matches(rng, database, params, always)
         if drawn is None or all(row["milestone"] == target for row in drawn[1]):
             return None
         numbers = tuple(row["id"] for row in drawn[1] if row["milestone"] != target)
         return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "target": target}
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: {"milestone": slots["target"]} for number in slots["numbers"]}
-        pages = ("/milestones", "/tickets/edit")
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: {"milestone": slots["target"]} for number in slots["numbers"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Milestones")
-        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], {"Milestone": slots["target"]})
+        self.edit(walk, slots, slots["numbers"], {"Milestone": slots["target"]})
 
 
 @add_template
@@ -55,6 +62,10 @@ class MoveOverdue(RescheduleTemplate):
     """Move all overdue tickets that meet conditions to the next milestone."""
 
     name = "move-overdue"
+    question = (
+        "Move all overdue tickets (not closed, due before today) that are {others} to the next milestone: the first "
+        "one that is due today or later."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         always = {"state": OPEN, "until": (TODAY - timedelta(days=1)).isoformat()}
@@ -62,13 +73,9 @@ class MoveOverdue(RescheduleTemplate):
         target = next(name for name, due in dates.items() if due >= TODAY.isoformat())
         return self.draw_move(rng, database, params, always, target)
 
-    def ask(self, slots: Slots) -> str:
-        conditions = {name: value for name, value in slots["conditions"] if name not in ("state", "until")}
-        what = TICKETS.describe(conditions)
-        return (
-            f"Move all overdue tickets (not closed, due before today) that are {what} to the next milestone: the first "
-            "one that is due today or later."
-        )
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        others = {name: value for name, value in slots["conditions"] if name not in ("state", "until")}
+        return {"others": TICKETS.describe(others)}
 
 
 @add_template
@@ -76,6 +83,7 @@ class PostponeTickets(RescheduleTemplate):
     """Move all tickets of a milestone that are not closed and meet conditions to the milestone that follows it."""
 
     name = "postpone-tickets"
+    question = "Move all tickets that are {what} to the milestone that is due next after theirs."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         names = list(select_milestones(database))
@@ -83,16 +91,13 @@ class PostponeTickets(RescheduleTemplate):
         always = {"milestone": names[place], "state": OPEN}
         return self.draw_move(rng, database, params, always, names[place + 1])
 
-    def ask(self, slots: Slots) -> str:
-        what = TICKETS.describe(dict(slots["conditions"]))
-        return f"Move all tickets that are {what} to the milestone that is due next after theirs."
-
 
 @add_template
 class MakeMilestone(WebTemplate):
     """Make a milestone, and move tickets to it."""
 
     site, name, intent = "tracker", "make-milestone", "plan"
+    objects, pages = "tickets", ("/milestones", "/ticket/{0}/edit")
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = pick_several(rng, TICKETS.select(database, "t.state <> 'Closed'"), params["items"])
@@ -101,16 +106,15 @@ class MakeMilestone(WebTemplate):
         return {"target": pick(rng, _NAMES), "due": due, "tickets": tickets} if tickets else None
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["tickets"]])
         tickets = "the ticket" if len(slots["tickets"]) == 1 else "the tickets"
+        titles = quote_titles(slots["tickets"])
         return f'Make the milestone "{slots["target"]}", due {slots["due"]}, and move {tickets} {titles} to it.'
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         changes = {number: {"milestone": slots["target"]} for number, _ in slots["tickets"]}
         rows = change_rows(self.site, database, "tickets", changes)
         added = {**rows["added"], "milestones": ((slots["target"], slots["due"]),)}
-        pages = ("/milestones", *(f"/ticket/{number}/edit" for number in changes))
-        return Goal(removed=rows["removed"], added=added, pages=pages)
+        return Goal(removed=rows["removed"], added=added, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Milestones")
@@ -125,10 +129,11 @@ class MakeMilestone(WebTemplate):
 
 
 @add_template
-class SetDueDates(WebTemplate):
+class SetDueDates(ChangeTemplate):
     """Set the due dates of tickets to their milestones' due dates."""
 
-    site, name, intent = "tracker", "set-due-dates", "plan"
+    site, name, intent, table = "tracker", "set-due-dates", "plan", "tickets"
+    objects, pages = "tickets", ("/milestones", "/ticket/{0}/edit")
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         dates = select_milestones(database)
@@ -139,14 +144,12 @@ class SetDueDates(WebTemplate):
         return {"tickets": tuple(chosen)} if chosen else None
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title, _ in slots["tickets"]])
+        titles = quote_titles(slots["tickets"])
         tickets = "the ticket" if len(slots["tickets"]) == 1 else "each of the tickets"
         return f"Set the due date of {tickets} {titles} to the date on which its milestone is due."
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: {"due": due} for number, _, due in slots["tickets"]}
-        pages = ("/milestones", *(f"/ticket/{number}/edit" for number in changes))
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: {"due": due} for number, _, due in slots["tickets"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Milestones")
@@ -158,63 +161,55 @@ class SetDueDates(WebTemplate):
 
 
 @add_template
-class RelieveAssignee(WebTemplate):
+class RelieveAssignee(BulkTemplate):
     """Reassign a person's tickets to the candidate with the fewest tickets."""
 
-    site, name, intent = "tracker", "relieve-assignee", "plan"
+    name, intent, pages = "relieve-assignee", "plan", ("/tickets", "/tickets/edit")
+    question = (
+        "Assign all tickets that are {what} to whoever of {people} now has the fewest tickets that are not closed."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         person, *others = pick_several(rng, PEOPLE, params["items"] + 2)
-        drawn = draw_matches(rng, database, params, {"assignee": person, "state": OPEN})
+        slots = self.draw_numbers(rng, database, params, {"assignee": person, "state": OPEN})
         counts = {one: len(TICKETS.find(database, {"assignee": one, "state": OPEN})) for one in others}
-        if drawn is None or list(counts.values()).count(min(counts.values())) > 1:
+        if slots is None or list(counts.values()).count(min(counts.values())) > 1:
             return None
-        numbers = tuple(row["id"] for row in drawn[1])
-        target = min(counts, key=counts.__getitem__)
-        return {"conditions": tuple(drawn[0].items()), "numbers": numbers, "others": tuple(others), "target": target}
+        return {**slots, "others": tuple(others), "target": min(counts, key=counts.__getitem__)}
 
-    def ask(self, slots: Slots) -> str:
-        what, others = TICKETS.describe(dict(slots["conditions"])), name_all(list(slots["others"]))
-        return (
-            f"Assign all tickets that are {what} to whoever of {others} now has the fewest tickets that are not closed."
-        )
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "people": name_all(list(slots["others"]))}
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {number: {"assignee": slots["target"]} for number in slots["numbers"]}
-        pages = ("/tickets", "/tickets/edit")
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=pages)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {number: {"assignee": slots["target"]} for number in slots["numbers"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for person in slots["others"]:
             TICKETS.filter(walk, {"state": OPEN, "assignee": person})
-        edit_chosen(walk, dict(slots["conditions"]), slots["numbers"], {"Assignee": slots["target"]})
+        self.edit(walk, slots, slots["numbers"], {"Assignee": slots["target"]})
 
 
 @add_template
-class StartTickets(WebTemplate):
+class StartTickets(BulkTemplate):
     """Start all tickets in the state "to do" that meet conditions; some need an assignee first."""
 
-    site, name, intent = "tracker", "start-tickets", "plan"
+    name, intent = "start-tickets", "plan"
+    question = (
+        "Bring all tickets that are {what} to the state In progress. Assign those of them that are assigned to nobody "
+        f"to me, {VISITOR}."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        drawn = draw_matches(rng, database, params, {"state": "To do"})
+        drawn = self.draw_matches(rng, database, params, {"state": "To do"})
         if drawn is None:
             return None
         tickets = tuple((row["id"], row["assignee"]) for row in drawn[1])
         return {"conditions": tuple(drawn[0].items()), "tickets": tickets}
 
-    def ask(self, slots: Slots) -> str:
-        what = TICKETS.describe(dict(slots["conditions"]))
-        return (
-            f"Bring all tickets that are {what} to the state In progress. Assign those of them that are assigned to "
-            f"nobody to me, {VISITOR}."
-        )
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {
             number: {"state": "In progress", "assignee": assignee or VISITOR} for number, assignee in slots["tickets"]
         }
-        return Goal(**change_rows(self.site, database, "tickets", changes), pages=("/tickets/edit",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for numbers, changes in (
@@ -222,4 +217,4 @@ class StartTickets(WebTemplate):
             ([number for number, assignee in slots["tickets"] if assignee], {}),
         ):
             if numbers:
-                edit_chosen(walk, dict(slots["conditions"]), numbers, {"State": "In progress", **changes})
+                self.edit(walk, slots, numbers, {"State": "In progress", **changes})
