@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from .exchange import Response, WebRequest
-from .listing import Filter, Listing, date_filter, name_all
+from .list_page import Filter, ListPage, date_filter
 from .site import SITES, WebSite, is_date, read_form, read_number, route
 from .tracker_content import (
     KINDS,
@@ -38,7 +38,12 @@ def _read_name(text: str) -> str:
     return "" if text == NONE else text
 
 
-TICKETS = Listing(
+def _name_filter(column: str, words: str, option: str, words_for_none: str) -> Filter:
+    special = {"": (option, words_for_none)}
+    return Filter(f"t.{column} = ?", column.capitalize(), words.format, read=_read_name, special=special)
+
+
+TICKETS = ListPage(
     path="/tickets",
     links=("Tickets",),
     search_box="Search tickets",
@@ -47,25 +52,13 @@ TICKETS = Listing(
     page_columns="""EXISTS (SELECT 1 FROM blockers b JOIN tickets o ON o.id = b.blocker
         WHERE b.ticket = t.id AND o.state <> 'Closed') AS blocked""",
     key="t.id",
-    search="instr(lower(t.title), lower(?))",
+    search="t.title",
     filters={
         "project": Filter("t.project = ?", "Project", "in the project {}".format),
         "kind": Filter("t.kind = ?", "Kind", "of the kind {}".format),
         "priority": Filter("t.priority = ?", "Priority", "of the priority {}".format),
-        "assignee": Filter(
-            "t.assignee = ?",
-            "Assignee",
-            "assigned to {}".format,
-            read=_read_name,
-            special={"": ("Nobody", "assigned to nobody")},
-        ),
-        "milestone": Filter(
-            "t.milestone = ?",
-            "Milestone",
-            "in the milestone {}".format,
-            read=_read_name,
-            special={"": ("No milestone", "in no milestone")},
-        ),
+        "assignee": _name_filter("assignee", "assigned to {}", "Nobody", "assigned to nobody"),
+        "milestone": _name_filter("milestone", "in the milestone {}", "No milestone", "in no milestone"),
         "state": Filter(
             f"? IN (t.state, iif(t.state <> 'Closed', '{OPEN}', ''))",
             "State",
@@ -84,7 +77,6 @@ TICKETS = Listing(
         "title": ("Title", "t.title"),
     },
     per_page=8,
-    join=lambda parts: name_all(list(parts.values())),
     in_given_order=True,
 )
 # Successors of each state. A ticket may be closed from any state, but closed as done only from the state before.
@@ -95,13 +87,8 @@ FOLLOWING = {
     "Closed": ("To do",),
 }
 _FIELDS = ("project", "title", "body", "kind", "priority", "assignee", "milestone", "due", "estimate")
-_LISTS = {
-    name: tuple((value, value) for value in values)
-    for name, values in {
-        **{"projects": PROJECTS, "kinds": KINDS, "priorities": PRIORITIES, "people": PEOPLE, "labels": LABELS},
-        "reasons": REASONS,
-    }.items()
-}
+_CHOICES = {"projects": PROJECTS, "kinds": KINDS, "priorities": PRIORITIES, "people": PEOPLE, "labels": LABELS}
+_LISTS = {name: tuple((value, value) for value in values) for name, values in {**_CHOICES, "reasons": REASONS}.items()}
 _STATES_TO_FIND = ((OPEN, "Not closed"), *((state, state) for state in STATES))
 _STATES_TO_SET = (*((state, state) for state in STATES[:3]), ("Closed", "Closed as done"))
 # All tickets that a ticket waits for, directly or not, itself included.
@@ -154,10 +141,9 @@ class ProjectTracker(WebSite):
     def home(self, request: WebRequest) -> Response:
         sql = "SELECT project, count(*) AS number, sum(state <> 'Closed') AS open FROM tickets GROUP BY project"
         counts = {row["project"]: row for row in self.query(sql)}
-        mine = f"{TICKETS.sql} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {TICKETS.order_of('due')} LIMIT 3"
-        return self.page(
-            request, "home.html", projects_about=PROJECTS, counts=counts, tickets=self.query(mine, VISITOR)
-        )
+        sql = f"{TICKETS.sql} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {TICKETS.order_of('due')} LIMIT 3"
+        mine = self.query(sql, VISITOR)
+        return self.page(request, "home.html", projects_about=PROJECTS, counts=counts, tickets=mine)
 
     @route("/project/<project>")
     def board(self, request: WebRequest, project: str) -> Response:

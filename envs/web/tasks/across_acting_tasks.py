@@ -7,7 +7,7 @@ from typing import Any
 from ..sites.admin_content import LICENCES
 from ..sites.portal import TITLES
 from .across_clues import ClueTemplate, Deed
-from .admin_user_tasks import apply_to_users, search_user
+from .admin_user_tasks import apply_to_users
 from .template import Goal, Slots, add_template, change_rows
 from .walk import Walk
 
@@ -61,7 +61,7 @@ class SuspendNamedUser(ClueTemplate):
         self.read_clues(walk, slots)
         walk.click("link", f"Go to the {TITLES['admin']}")
         ((_, name, mail),) = dict(slots["deed"])["users"]
-        search_user(walk, mail)
+        walk.search("Search users", mail)
         apply_to_users(walk, [name], "Suspend")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..sites.admin_content import (
     DOMAINS,
     FIRST_NAMES,
@@ -14,11 +17,10 @@ from ..sites.admin_content import (
     VERBS,
     mail_of,
 )
-from ..sites.admin_rules import check_permissions
-from ..sites.listing import name_all
-from .admin_reading_tasks import describe_users, filter_list, open_user, select_users
-from .admin_user_tasks import apply_to_users, draw_matches
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick
+from ..sites.admin_rules import USERS, check_permissions
+from ..sites.list_page import name_all
+from .admin_user_tasks import BulkUserTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
 from .walk import Walk
 
 _ROLE_NAMES = ("Night auditor", "Report auditor", "Billing auditor", "Team assistant", "Project guest")
@@ -89,7 +91,7 @@ class InviteLike(WebTemplate):
     site, name, intent = "admin", "invite-like", "invite"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        user = pick(rng, select_users(database, f"u.role <> {OWNER}"))
+        user = pick(rng, USERS.select(database, f"u.role <> {OWNER}"))
         about = {"message": pick(rng, _MESSAGES), "by_mail": params["constraints"] > 1}
         (mail,) = draw_mails(rng, database, 1)
         return {**about, "mail": mail, "like": tuple(user[name] for name in ("id", "name", "mail", "role", "team"))}
@@ -107,7 +109,7 @@ class InviteLike(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         _, name, mail, role, _ = slots["like"]
-        open_user(walk, name, mail)
+        USERS.open_row(walk, mail, name)
         team = next(one.name for one in walk.browser.page.controls if one.element.get("href", "").startswith("/team/"))
         send_invitation(walk, slots["mail"], ROLES[role - 1], team, slots["message"])
 
@@ -129,10 +131,8 @@ class ClearInvitations(WebTemplate):
             found = [
                 other
                 for other in rows
-                if all(
-                    other[name] <= value if name == "sent" else other[name] == value
-                    for name, value in conditions.items()
-                )
+                if all(other[name] == value for name, value in conditions.items() if name != "sent")
+                and other["sent"] <= conditions.get("sent", other["sent"])
             ]
             if len(found) <= params["items"] + 1:
                 deed = pick(rng, ("Revoke", "Send again"))
@@ -169,14 +169,14 @@ class PermissionTemplate(WebTemplate):
     """Base of templates that change the permissions of a role: slots ``role`` (id, name) and ``granted``, all its
     permissions at the end."""
 
-    site, intent = "admin", "permit"
+    site, intent, pages = "admin", "permit", ("/role/{role[0]}",)
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         role, before = slots["role"][0], permissions_of(database, slots["role"][0])
         removed = tuple((role, permission) for permission in PERMISSIONS if permission in before - {*slots["granted"]})
         added = tuple((role, permission) for permission in slots["granted"] if permission not in before)
         changes = {"removed": {"grants": removed} if removed else {}, "added": {"grants": added} if added else {}}
-        return Goal(**changes, pages=(f"/role/{role}",))
+        return Goal(**changes, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Roles")
@@ -209,7 +209,7 @@ class SetPermissions(PermissionTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role, areas = draw_role(rng, database), len(PERMISSIONS) // len(VERBS)
-        chosen, granted = rng.permutation(areas)[: params["items"] + 1].tolist(), []
+        chosen, granted = pick_several(rng, range(areas), params["items"] + 1), []
         for area in sorted(chosen):
             bits = int(rng.integers(4))
             granted += [PERMISSIONS[3 * area + place] for place in range(3) if place == 0 or bits & place]
@@ -232,7 +232,7 @@ class AdjustPermissions(PermissionTemplate):
         role = draw_role(rng, database)
         before = permissions_of(database, role[0])
         for _ in range(12):
-            turned = {PERMISSIONS[place] for place in rng.permutation(len(PERMISSIONS))[: params["items"]].tolist()}
+            turned = {*pick_several(rng, PERMISSIONS, params["items"])}
             after = before ^ turned
             if check_permissions(after) is None:
                 granted = tuple(permission for permission in PERMISSIONS if permission in after)
@@ -287,27 +287,23 @@ class CopyRole(WebTemplate):
 
 
 @add_template
-class GiveRole(WebTemplate):
+class GiveRole(BulkUserTemplate):
     """Give another role to all users who have a role and meet conditions."""
 
-    site, name, intent = "admin", "give-role", "permit"
+    name, intent, question = "give-role", "permit", "Give all {what} the role {target} instead."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        drawn = draw_matches(rng, database, params, "1", ("role",))
-        if drawn is None:
+        slots = self.draw_matches(rng, database, params, "1", ("role",))
+        if slots is None:
             return None
-        filters, found = drawn
-        roles = [role for role in range(2, len(ROLES) + 1) if ROLES[role - 1] != filters["role"]]
-        users = tuple((row["id"], row["name"]) for row in found)
-        return {"filters": tuple(filters.items()), "users": users, "role": pick(rng, roles)}
+        roles = [role for role in range(2, len(ROLES) + 1) if ROLES[role - 1] != dict(slots["filters"])["role"]]
+        return {**slots, "role": pick(rng, roles)}
 
-    def ask(self, slots: Slots) -> str:
-        return f"Give all {describe_users(dict(slots['filters']))} the role {ROLES[slots['role'] - 1]} instead."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "target": ROLES[slots["role"] - 1]}
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = {user: {"role": slots["role"]} for user, _ in slots["users"]}
-        return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {user: {"role": slots["role"]} for user, _ in slots["users"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_list(walk, dict(slots["filters"]))
-        apply_to_users(walk, [name for _, name in slots["users"]], f"Give role {ROLES[slots['role'] - 1]}")
+        self.apply(walk, slots, f"Give role {ROLES[slots['role'] - 1]}")

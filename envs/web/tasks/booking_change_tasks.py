@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from ..sites.booking_content import EXTRAS, PEOPLE, count_guests
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .booking_reading_tasks import (
     describe_booking,
     has_one_best,

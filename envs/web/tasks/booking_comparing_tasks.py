@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..sites.booking_content import MONTHS
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .booking_reading_tasks import (
     ReadingTemplate,
     count_people,

@@ -18,7 +18,7 @@ from ..sites.booking_content import (
     price_of_booking,
     price_of_stay,
 )
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..sites.booking_content import EMAIL, EXTRAS, PEOPLE, PHONE, VISITOR_NAME
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .booking_reading_tasks import (
     describe_rooms,
     draw_cheapest,

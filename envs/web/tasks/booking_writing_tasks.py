@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..sites.booking_content import EMAIL, PHONE, TOPICS, VISITOR_NAME
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .booking_cancel_tasks import describe_matching, draw_by_charge
 from .booking_change_tasks import change_bookings, describe_bookings, draw_several
 from .booking_reading_tasks import label_of, open_booking, select_bookings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..sites.forum_content import VISITOR
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .forum_reading_tasks import (
     describe_matches,
     draw_conditions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .forum_reading_tasks import open_thread, select_posts, select_threads
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick
 from .walk import Walk

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick
 from .walk import Walk
 

@@ -1,6 +1,6 @@
 """Templates by verb for every list page: count the rows that meet conditions, find the best one, compare groups.
 
-A subclass names its `Listing` and its question, and draws conditions. The goal, the question's words and the solver's
+A subclass names its `ListPage` and its question, and draws conditions. The goal, the question's words and the solver's
 steps follow from the listing.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ..sites.listing import Listing, name_all
+from ..sites.list_page import ListPage, name_all
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, best_of, pick, pick_several
 from .walk import Walk
 
@@ -22,7 +22,7 @@ class ListingTemplate(WebTemplate):
         filters: the slot with the conditions, pairs of a filter's name and its value.
     """
 
-    listing: ClassVar[Listing]
+    listing: ClassVar[ListPage]
     filters: ClassVar[str] = "conditions"
 
     def conditions_of(self, slots: Slots) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class OpeningTemplate(WebTemplate):
     """
 
     intent = "compare"
-    listing: ClassVar[Listing]
+    listing: ClassVar[ListPage]
     rows: ClassVar[str]
     measure: ClassVar[str]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
 from .shop_goods_tasks import find_product
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several

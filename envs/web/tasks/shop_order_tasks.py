@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..sites.shop_goods import CITIES, PEOPLE, POSTCODES, SHIPPING, STREETS
 from .shop_goods_tasks import FilterTemplate, describe_conditions, find_product, matching, name_choice
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick

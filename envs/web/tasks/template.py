@@ -19,7 +19,7 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..sites.site import SITES, Content, connect, generate, release
 from .walk import Walk
 

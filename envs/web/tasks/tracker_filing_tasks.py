@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import KINDS, LABELS, MILESTONES, PEOPLE, PLACES, PRIORITIES, PROJECTS, TODAY, VISITOR
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several, quote_titles

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import PEOPLE, TODAY, VISITOR
 from .template import (

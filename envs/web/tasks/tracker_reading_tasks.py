@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, ClassVar
 
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
 from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate, OpeningTemplate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from ..sites.encyclopaedia_content import MEASURES, NOTES, PLURALS, read_value
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..wiki.world import MONTHS
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk

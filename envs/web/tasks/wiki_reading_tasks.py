@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any
 
 from ..sites.encyclopaedia_content import MEASURES, PLURALS
-from ..sites.listing import name_all
+from ..sites.list_page import name_all
 from ..wiki.wiki_relations import FORWARD
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick, pick_several
 from .walk import Walk

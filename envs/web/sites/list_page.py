@@ -1,4 +1,4 @@
-"""`Listing`: a list page as data, read by the page, the goals and questions of tasks, and the solver.
+"""`ListPage`: a list page as data, read by the page, the goals and questions of tasks, and the solver.
 
 A site declares the rows of a list page, the filters of its form with their conditions in SQL and in words, the orders
 and the number of rows on a page.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from .site import WebSite, is_date, paginate
+from .site import WebSite, is_date, paginate, read_number
 
 if TYPE_CHECKING:
     from ..tasks.walk import Walk
@@ -64,6 +64,11 @@ def date_filter(sql: str, label: str, words: str = "") -> Filter:
     return Filter(sql, label, words.format, read=_read_date, error="Write a date as YYYY-MM-DD.", control="text")
 
 
+def read_id(text: str) -> int:
+    """Read the id of a row; 0, which no row has, for any other text."""
+    return read_number(text, 1, 10_000, 0)
+
+
 def _read_date(text: str) -> str | None:
     return text if is_date(text) else None
 
@@ -74,7 +79,7 @@ def name_all(parts: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListPage:
     """A list page with filters.
 
     Args:
@@ -87,7 +92,7 @@ class Listing:
         path: address of the page.
         links: links that lead to the page; conditions in braces are filled in. Without links, a search for nothing.
         search_box: label of the site's search box, which leads to the page.
-        search: condition in SQL on each word of the field "q".
+        search: the text in SQL that must contain each word of the field "q".
         most_words: words of "q" that count.
         always: condition in SQL on the rows of the page.
         joins: further tables of the columns, on which no filter of the form depends.
@@ -110,7 +115,7 @@ class Listing:
     always: str = "1"
     joins: str = ""
     page_columns: str = ""
-    join: Callable[[dict[str, str]], str] = lambda parts: ", ".join(parts.values())
+    join: Callable[[dict[str, str]], str] = lambda parts: name_all(list(parts.values()))
     in_given_order: bool = False
 
     # The page.
@@ -134,7 +139,7 @@ class Listing:
         """Read a form. Return the condition in SQL with its values, and error messages by field."""
         conditions: list[str] = [self.always]
         values: list[Any] = wanted["q"].split()[: self.most_words] if self.search and "q" in wanted else []
-        conditions += [self.search] * len(values)
+        conditions += [f"instr(lower({self.search}), lower(?))"] * len(values)
         errors = {}
         for name, one in self.filters.items():
             if not wanted[name]:
