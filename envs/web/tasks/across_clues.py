@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..sites.forum import SUMMARISE_THREADS
+from ..sites.forum import SUMMARISE_THREADS, THREADS
 from ..sites.forum_content import NAMES, NOW
 from ..sites.portal import TITLES
 from ..sites.site import Content, generate
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
-from . import forum_reading_tasks, wiki_reading_tasks
+from . import wiki_reading_tasks
 from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate, pick_several
 from .walk import Walk
 
@@ -66,7 +66,7 @@ CARRIERS: Mapping[str, Carrier] = {
     ),
     "forum": Carrier(
         *("thread", "/thread/", "SELECT id, title FROM threads ORDER BY id", NAMES[1:]),
-        *(forum_reading_tasks.open_thread, _write_reply),
+        *(THREADS.open_row, _write_reply),
     ),
     "wiki": Carrier(
         *("article", "/article/", "SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id", ()),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ..sites.forum import POSTS, THREADS
 from ..sites.forum_content import VISITOR
 from .forum_marking_tasks import press_in_order
-from .forum_reading_tasks import (
-    describe_matches,
-    draw_conditions,
-    filter_list,
-    matching_threads,
-    open_thread,
-    select_posts,
-    select_threads,
-)
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick
+from .forum_reading_tasks import ThreadTemplate
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
 
@@ -27,56 +23,46 @@ class ModerationTemplate(WebTemplate):
 
 
 @add_template
-class LockThreads(ModerationTemplate):
+class LockThreads(ModerationTemplate, ThreadTemplate, ChangeTemplate):
     """Lock all threads that meet conditions; some may be locked already."""
 
-    name = "lock-threads"
+    name, table, objects, pages = "lock-threads", "threads", "threads", ("/search", "/thread/{0}")
+    question = "Lock all {what}. Leave those locked that are locked already."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        row = pick(rng, select_threads(database, "NOT t.locked"))
-        conditions = draw_conditions(rng, row, "board", ("author", "since", "until"), max(2, params["constraints"]))
-        found = matching_threads(database, conditions)
+        row = pick(rng, THREADS.select(database, "NOT t.locked"))
+        conditions = self.draw_conditions(rng, row, max(2, params["constraints"]))
+        found = THREADS.find(database, conditions)
         if len(found) > params["items"] + 1:
             return None
         threads = tuple((row["id"], row["title"]) for row in found if not row["locked"])
         return {"conditions": tuple(conditions.items()), "threads": threads}
 
-    def ask(self, slots: Slots) -> str:
-        what = describe_matches("threads", "started", dict(slots["conditions"]))
-        return f"Lock all {what}. Leave those locked that are locked already."
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        changes = change_rows(self.site, database, "threads", {thread: {"locked": 1} for thread, _ in slots["threads"]})
-        pages = ("/search", *(f"/thread/{thread}" for thread, _ in slots["threads"]))
-        return Goal(**changes, pages=pages)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {thread: {"locked": 1} for thread, _ in slots["threads"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_list(walk, dict(slots["conditions"]))
+        super().solve(walk, slots, goal)
         for _, title in slots["threads"]:
-            open_thread(walk, title)
+            THREADS.open_row(walk, title)
             walk.click("button", "Lock thread")
 
 
 @add_template
-class PinThread(ModerationTemplate):
+class PinThread(ModerationTemplate, ChangeTemplate):
     """Pin a thread in place of the pinned thread of its board."""
 
-    name = "pin-thread"
+    name, table, pages = "pin-thread", "threads", ("/thread/{thread}",)
+    question = 'In the board {board}, pin the thread "{title}" and no other: unpin what is pinned there.'
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        thread = pick(rng, select_threads(database, "NOT t.pinned"))
-        pinned = select_threads(database, "t.pinned AND t.board = ?", thread["board"])
+        thread = pick(rng, THREADS.select(database, "NOT t.pinned"))
+        pinned = THREADS.select(database, "t.pinned AND t.board = ?", thread["board"])
         before = tuple((row["id"], row["title"]) for row in pinned)
         return {"thread": thread["id"], "title": thread["title"], "board": thread["board_name"], "before": before}
 
-    def ask(self, slots: Slots) -> str:
-        thread = f'the thread "{slots["title"]}"'
-        return f"In the board {slots['board']}, pin {thread} and no other: unpin what is pinned there."
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        unpinned = {thread: {"pinned": 0} for thread, _ in slots["before"]}
-        changes = change_rows(self.site, database, "threads", {slots["thread"]: {"pinned": 1}, **unpinned})
-        return Goal(**changes, pages=(f"/thread/{slots['thread']}",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {slots["thread"]: {"pinned": 1}, **{thread: {"pinned": 0} for thread, _ in slots["before"]}}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         # The board shows pinned threads on top.
@@ -85,7 +71,7 @@ class PinThread(ModerationTemplate):
         for _, title in slots["before"]:
             walk.click("link", title)
             walk.click("button", "Unpin thread")
-        open_thread(walk, slots["title"])
+        THREADS.open_row(walk, slots["title"])
         walk.click("button", "Pin thread")
 
 
@@ -93,10 +79,10 @@ class PinThread(ModerationTemplate):
 class RemovePosts(ModerationTemplate):
     """Remove all replies of a user in a thread."""
 
-    name = "remove-posts"
+    name, pages = "remove-posts", ("/thread/{thread}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        replies = select_posts(database, "p.number > 1 AND p.author <> ?", VISITOR)
+        replies = POSTS.select(database, "p.number > 1 AND p.author <> ?", VISITOR)
         for reply in (pick(rng, replies) for _ in range(12)):
             since = reply["day"] if params["constraints"] > 1 else ""
             own = [
@@ -122,8 +108,8 @@ class RemovePosts(ModerationTemplate):
             for post in slots["posts"]
         ]
         removed, added = tuple((*row, 0) for row in rows), tuple((*row, 1) for row in rows)
-        return Goal(removed={"posts": removed}, added={"posts": added}, pages=(f"/thread/{slots['thread']}",))
+        return Goal(removed={"posts": removed}, added={"posts": added}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        open_thread(walk, slots["title"])
+        THREADS.open_row(walk, slots["title"])
         press_in_order(walk, "Remove", slots["posts"])

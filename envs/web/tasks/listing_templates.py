@@ -107,7 +107,8 @@ class GroupTemplate(ListingTemplate):
 
 
 class OpeningTemplate(WebTemplate):
-    """Base of templates that name the best of several objects, by opening the page of each.
+    """Base of templates that name the best of several objects, by opening the page of each. Without a slot ``answer``,
+    the goal follows from the database.
 
     Attributes:
         listing: a list page with a search for titles.
@@ -127,6 +128,13 @@ class OpeningTemplate(WebTemplate):
             return None
         objects = {self.objects: tuple((row["id"], row["title"]) for row in chosen)}
         return {**objects, self.answer: best["title"]} if self.answer else objects
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        if self.answer:
+            return super().goal(database, slots)
+        measures = {row["id"]: row[self.measure] for row in database.execute(self.rows)}
+        best = max(slots[self.objects], key=lambda one: measures[one[0]])
+        return Goal(best[1], pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title in slots[self.objects]:

@@ -75,8 +75,9 @@ class WebTemplate:
         question: the task in words, with slots and `words` in braces.
         answer: the slot with the correct answer; "" if any text is accepted.
         kind: the verifier of the answer, as in `Goal`.
-        pages: paths that must be visited, with slots in braces; a path with "{0}" is one for each of the ``objects``.
-        objects: the slot with the objects of the task, tuples that begin with an id and a title.
+        pages: paths that must be visited, with slots in braces; a path with "{0}" or "{1}" stands for one path for each
+            of the ``objects``, with that part of the object.
+        objects: the slot with the objects of the task, tuples, mostly of an id and a title.
     """
 
     site: ClassVar[str]
@@ -111,7 +112,8 @@ class WebTemplate:
         """The paths that must be visited."""
         found: list[str] = []
         for page in self.pages:
-            found += [page.format(*one) for one in slots[self.objects]] if "{0}" in page else [page.format_map(slots)]
+            is_each = "{0}" in page or "{1}" in page
+            found += [page.format(*one) for one in slots[self.objects]] if is_each else [page.format_map(slots)]
         return tuple(found)
 
     def goal(self, database: Database, slots: Slots) -> Goal:
