@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..sites.list_page import name_all
+from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
-from .shop_goods_tasks import find_product
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
 
 _LINES = """
@@ -51,38 +54,31 @@ class LineTemplate(WebTemplate):
 class ReportTotal(LineTemplate):
     """Report the total of an order."""
 
-    name, intent = "report-total", "report"
+    name, intent, pages = "report-total", "report", ("/orders", "/orders/{order}")
 
     def ask(self, slots: Slots) -> str:
         return f"What is the total of {self.name_order(slots)}? Answer with the amount."
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT total FROM orders WHERE id = ?", (slots["order"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=("/orders", f"/orders/{slots['order']}"))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
 
 
 @add_template
-class CancelOrder(LineTemplate):
+class CancelOrder(LineTemplate, ChangeTemplate):
     """Cancel an order that is not yet shipped."""
 
     name, intent, statuses = "cancel-order", "after-sales", ("Processing",)
+    table, pages = "orders", ("/orders", "/orders/{order}")
 
     def ask(self, slots: Slots) -> str:
         return f"Cancel {self.name_order(slots)}."
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        from ..sites.site import SITES
-
-        sql = SITES[self.site].judged["orders"]
-        row = tuple(database.execute(f"{sql} WHERE id = ?", (slots["order"],)).fetchone())
-        return Goal(
-            removed={"orders": (row,)},
-            added={"orders": (("Cancelled", *row[1:]),)},
-            pages=("/orders", f"/orders/{slots['order']}"),
-        )
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {slots["order"]: {"status": "Cancelled"}}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
@@ -94,6 +90,7 @@ class ReturnProduct(LineTemplate):
     """Send a product back, with a reason and a comment."""
 
     name, intent, statuses = "return-product", "after-sales", ("Delivered",)
+    pages = ("/orders", "/orders/{order}")
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = super().draw(rng, database, params)
@@ -107,7 +104,7 @@ class ReturnProduct(LineTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["line"], slots["reason"], slots["comment"])
-        return Goal(added={"returns": (row,)}, pages=("/orders", f"/orders/{slots['order']}"))
+        return Goal(added={"returns": (row,)}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
@@ -121,7 +118,7 @@ class ReturnProduct(LineTemplate):
 class WriteReview(WebTemplate):
     """Review products, each with stars, a title and a text."""
 
-    site, name, intent = "shop", "write-review", "after-sales"
+    site, name, intent, objects, pages = "shop", "write-review", "after-sales", "products", ("/product/{0}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute("SELECT id, name FROM products ORDER BY id").fetchall()
@@ -138,15 +135,13 @@ class WriteReview(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (author,) = database.execute("SELECT name FROM account").fetchone()
-        rows = [
-            (product, author, *review) for (product, _), review in zip(slots["products"], slots["reviews"], strict=True)
-        ]
-        pages = tuple(f"/product/{product}" for product, _ in slots["products"])
-        return Goal(added={"reviews": tuple(rows)}, pages=pages)
+        pairs = zip(slots["products"], slots["reviews"], strict=True)
+        rows = tuple((product, author, *review) for (product, _), review in pairs)
+        return Goal(added={"reviews": rows}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, name), (stars, title, body) in zip(slots["products"], slots["reviews"], strict=True):
-            find_product(walk, name)
+            PRODUCTS.open_row(walk, name)
             walk.click("link", "Write a review")
             walk.tick("radio", f"{stars} star{'s' if stars > 1 else ''}")
             walk.fill("Title", title)
@@ -157,7 +152,7 @@ class WriteReview(WebTemplate):
 class WishTemplate(WebTemplate):
     """Base of templates about the wish list."""
 
-    site, intent = "shop", "account"
+    site, intent, objects = "shop", "account", "products"
     verb: str
     sql: str
 
@@ -174,16 +169,15 @@ class WishTemplate(WebTemplate):
 class AddWishes(WishTemplate):
     """Put products on the wish list."""
 
-    name, verb = "add-wishes", "Put on"
+    name, verb, pages = "add-wishes", "Put on", ("/product/{0}",)
     sql = "SELECT id, name FROM products WHERE id NOT IN (SELECT product FROM wishlist) ORDER BY id"
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        pages = tuple(f"/product/{product}" for product, _ in slots["products"])
-        return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=pages)
+        return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, name in slots["products"]:
-            find_product(walk, name)
+            PRODUCTS.open_row(walk, name)
             walk.click("button", "Add to wish list")
 
 
@@ -191,12 +185,11 @@ class AddWishes(WishTemplate):
 class RemoveWishes(WishTemplate):
     """Take products off the wish list."""
 
-    name, verb = "remove-wishes", "Remove from"
+    name, verb, pages = "remove-wishes", "Remove from", ("/wishlist",)
     sql = "SELECT id, name FROM products WHERE id IN (SELECT product FROM wishlist) ORDER BY id"
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        gone = tuple((product,) for product, _ in slots["products"])
-        return Goal(removed={"wishlist": gone}, pages=("/wishlist",))
+        return Goal(removed={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Wish list")

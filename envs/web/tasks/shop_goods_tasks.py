@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
+from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import BRANDS, CATEGORIES, COLOURS
+from .listing_templates import BestTemplate, CountTemplate, ListingTemplate, OpeningTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
-
-HOME = "Corner Goods"
-
-
-def find_product(walk: Walk, name: str) -> None:
-    """Search for a product by its name, and open its page."""
-    walk.fill("Search products", name)
-    walk.press_enter("searchbox", "Search products")
-    walk.seek("link", name)
 
 
 def name_choice(colour: str, size: str) -> str:
@@ -29,7 +21,7 @@ def name_choice(colour: str, size: str) -> str:
 class ReportPrice(WebTemplate):
     """Report the price of a product in a colour and size."""
 
-    site, name, intent = "shop", "report-price", "report"
+    site, name, intent, pages = "shop", "report-price", "report", ("/product/{product}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, database.execute("SELECT id, product, colour, size FROM variants ORDER BY id").fetchall())
@@ -41,17 +33,18 @@ class ReportPrice(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT price FROM variants WHERE id = ?", (slots["variant"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=(f"/product/{slots['product']}",))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        find_product(walk, slots["name"])
+        PRODUCTS.open_row(walk, slots["name"])
 
 
 @add_template
 class ReportReviewer(WebTemplate):
     """Report the author of a product review, which may be on a later page of reviews."""
 
-    site, name, intent = "shop", "report-reviewer", "report"
+    site, name, intent, pages = "shop", "report-reviewer", "report", ("/product/{product}",)
+    question = 'Who wrote the review "{title}" of the {name}? Answer with the name.'
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         least = 1 + 2 * (params["constraints"] - 1)
@@ -66,15 +59,12 @@ class ReportReviewer(WebTemplate):
         row = pick(rng, found)
         return {"review": row["id"], "product": row["product"], "name": row["name"], "title": row["title"]}
 
-    def ask(self, slots: Slots) -> str:
-        return f'Who wrote the review "{slots["title"]}" of the {slots["name"]}? Answer with the name.'
-
     def goal(self, database: Database, slots: Slots) -> Goal:
         (author,) = database.execute("SELECT author FROM reviews WHERE id = ?", (slots["review"],)).fetchone()
-        return Goal(author, pages=(f"/product/{slots['product']}",))
+        return Goal(author, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        find_product(walk, slots["name"])
+        PRODUCTS.open_row(walk, slots["name"])
         link = next((one.name for one in walk.browser.page.controls if one.name.startswith("All ")), "")
         lines = {line.name for line in walk.browser.page.lines}
         if not any(line.startswith(f"{slots['title']}, ") for line in lines):
@@ -83,130 +73,59 @@ class ReportReviewer(WebTemplate):
                 walk.click("link", "Next page")
 
 
-class FilterTemplate(WebTemplate):
-    """Base of templates about the products of a category that meet conditions, found with the search filters."""
+# Filters besides the category, with values to draw from.
+_VALUES = (("brand", BRANDS), ("colour", COLOURS), ("stars", (2, 3, 4)), ("highest", (20, 40, 60, 80)))
 
-    site = "shop"
+
+class ProductTemplate(ListingTemplate):
+    """Base of templates about the products of a category that meet conditions."""
+
+    site, listing = "shop", PRODUCTS
     # Minimum number of products that meet the conditions.
     fewest = 1
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         for _ in range(12):
-            kinds = sorted(rng.permutation(4)[: params["constraints"] - 1].tolist())
-            conditions: dict[str, Any] = {"category": pick(rng, list(CATEGORIES))}
-            for kind in kinds:
-                name, values = (
-                    ("brand", BRANDS),
-                    ("colour", COLOURS),
-                    ("stars", (2, 3, 4)),
-                    ("highest", (20, 40, 60, 80)),
-                )[kind]
-                conditions[name] = pick(rng, values)
-            slots = {"conditions": tuple(conditions.items())}
-            found = matching(database, conditions)
+            places = sorted(rng.permutation(len(_VALUES))[: params["constraints"] - 1].tolist())
+            conditions = {"category": pick(rng, list(CATEGORIES))}
+            conditions |= {name: pick(rng, values) for name, values in (_VALUES[place] for place in places)}
+            found = PRODUCTS.find(database, conditions)
             if len(found) >= self.fewest and (len(found) == 1 or found[0]["price"] < found[1]["price"]):
-                return slots
+                return {"conditions": tuple(conditions.items())}
         return None
 
-    def apply_filters(self, walk: Walk, conditions: Mapping[str, Any], sort: str = "") -> None:
-        walk.click("link", HOME)
-        walk.click("link", conditions["category"])
-        for name, label in (("brand", "Brand"), ("colour", "Colour")):
-            if name in conditions:
-                walk.select(label, conditions[name])
-        if "stars" in conditions:
-            walk.select("Rating", f"{conditions['stars']} stars or more")
-        if "highest" in conditions:
-            walk.fill("Highest price", str(conditions["highest"]))
-        if sort:
-            walk.select("Sort by", sort)
-        if len(conditions) > 1 or sort:
-            walk.click("button", "Apply filters")
-
-
-def matching(database: Database, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
-    """Return the products that meet conditions, the cheapest first."""
-    clauses = {
-        "category": "category = ?",
-        "brand": "brand = ?",
-        "colour": "id IN (SELECT product FROM variants WHERE colour = ?)",
-        "stars": "stars >= ?",
-        "highest": "price <= 100 * ?",
-    }
-    where = " AND ".join(clauses[name] for name in conditions)
-    sql = f"SELECT id, name, price FROM products WHERE {where} ORDER BY price, name"
-    return database.execute(sql, tuple(conditions.values())).fetchall()
-
-
-def describe_conditions(conditions: Mapping[str, Any]) -> str:
-    """The conditions in words, behind "products"."""
-    words = [f"in the category {conditions['category']}"]
-    if "brand" in conditions:
-        words.append(f"made by {conditions['brand']}")
-    if "colour" in conditions:
-        words.append(f"that can be had in {conditions['colour'].lower()}")
-    if "stars" in conditions:
-        words.append(f"rated {conditions['stars']} stars or more")
-    if "highest" in conditions:
-        words.append(f"that start at {conditions['highest']} or less")
-    return ", ".join(words)
-
 
 @add_template
-class CountProducts(FilterTemplate):
+class CountProducts(ProductTemplate, CountTemplate):
     """Count the products that meet conditions."""
 
-    name, intent = "count-products", "report"
-
-    def ask(self, slots: Slots) -> str:
-        return f"How many products are there {describe_conditions(dict(slots['conditions']))}? Answer with the number."
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(str(len(matching(database, dict(slots["conditions"])))), "number", pages=("/search",))
-
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        self.apply_filters(walk, dict(slots["conditions"]))
+    name, question = "count-products", "How many products are there {what}? Answer with the number."
 
 
 @add_template
-class FindCheapest(FilterTemplate):
+class FindCheapest(ProductTemplate, BestTemplate):
     """Name the cheapest product that meets conditions."""
 
-    name, intent, fewest = "find-cheapest", "compare", 2
-
-    def ask(self, slots: Slots) -> str:
-        conditions = describe_conditions(dict(slots["conditions"]))
-        return f"Which of the products {conditions} is the cheapest? Answer with its name."
+    name, question, fewest = "find-cheapest", "Which of the products {what} is the cheapest? Answer with its name.", 2
+    measures: ClassVar = {None: ("", "Price, lowest first")}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(matching(database, dict(slots["conditions"]))[0]["name"], pages=("/search",))
-
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        self.apply_filters(walk, dict(slots["conditions"]), sort="Price, lowest first")
+        return Goal(self.rows(database, slots)[0]["name"], pages=self.paths(slots))
 
 
 @add_template
-class CompareProducts(WebTemplate):
+class CompareProducts(OpeningTemplate):
     """Name the cheapest of several products, by opening their pages."""
 
-    site, name, intent = "shop", "compare-products", "compare"
+    site, name, objects, pages = "shop", "compare-products", "products", ("/product/{0}",)
+    question = "Which of these has the lowest price: {names}? Answer with its name."
+    listing, measure, rows = PRODUCTS, "saving", "SELECT id, name AS title, -price AS saving FROM products ORDER BY id"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        rows = database.execute("SELECT id, name, price FROM products ORDER BY id").fetchall()
-        chosen = pick_several(rng, rows, params["items"] + 1)
-        if len({row["price"] for row in chosen}) < len(chosen):
+        chosen = pick_several(rng, database.execute(self.rows).fetchall(), params["items"] + 1)
+        if len({row["saving"] for row in chosen}) < len(chosen):
             return None
-        return {"products": tuple((row["id"], row["name"]) for row in chosen)}
+        return {"products": tuple((row["id"], row["title"]) for row in chosen)}
 
-    def ask(self, slots: Slots) -> str:
-        names = ", ".join(name for _, name in slots["products"])
-        return f"Which of these has the lowest price: {names}? Answer with its name."
-
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        prices = dict(database.execute("SELECT id, price FROM products").fetchall())
-        best = min(slots["products"], key=lambda product: prices[product[0]])
-        return Goal(best[1], pages=tuple(f"/product/{product}" for product, _ in slots["products"]))
-
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        for _, name in slots["products"]:
-            find_product(walk, name)
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"names": ", ".join(name for _, name in slots["products"])}

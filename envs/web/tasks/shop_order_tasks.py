@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..sites.list_page import name_all
+from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import CITIES, PEOPLE, POSTCODES, SHIPPING, STREETS
-from .shop_goods_tasks import FilterTemplate, describe_conditions, find_product, matching, name_choice
+from .shop_goods_tasks import ProductTemplate, name_choice
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
 from .walk import Walk
 
@@ -34,7 +37,7 @@ def name_items(items: tuple[Item, ...]) -> str:
 def fill_cart(walk: Walk, items: tuple[Item, ...]) -> None:
     """Add items to the cart that are not yet in it."""
     for _, name, colour, size, number in items:
-        find_product(walk, name)
+        PRODUCTS.open_row(walk, name)
         choose_variant(walk, colour, size, number)
 
 
@@ -107,36 +110,33 @@ class EditCart(WebTemplate):
 
 
 @add_template
-class BuyCheapest(FilterTemplate):
+class BuyCheapest(ProductTemplate):
     """Put the cheapest product under conditions into the cart."""
 
     name, intent, fewest = "add-cheapest", "cart", 2
+    question = "Of the products {what}, put the cheapest into the cart, once ({choice}). Do not order yet."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = super().draw(rng, database, params)
         if slots is None:
             return None
-        best = matching(database, dict(slots["conditions"]))[0]
+        best, wanted = self.rows(database, slots)[0], dict(slots["conditions"]).get("colour")
         rows = [row for row in database.execute(_IN_STOCK) if row["product"] == best["id"]]
-        if not rows:
-            return None
-        wanted = dict(slots["conditions"]).get("colour")
         rows = [row for row in rows if wanted in (None, row["colour"])]
         if not rows:
             return None
         row = pick(rng, rows)
         return {**slots, "variant": row["id"], "colour": row["colour"], "size": row["size"]}
 
-    def ask(self, slots: Slots) -> str:
-        conditions, choice = describe_conditions(dict(slots["conditions"])), name_choice(slots["colour"], slots["size"])
-        return f"Of the products {conditions}, put the cheapest into the cart, once ({choice}). Do not order yet."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "choice": name_choice(slots["colour"], slots["size"])}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        best = matching(database, dict(slots["conditions"]))[0]
+        best = self.rows(database, slots)[0]
         return Goal(added={"cart": ((slots["variant"], 1),)}, pages=("/search", f"/product/{best['id']}"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        self.apply_filters(walk, dict(slots["conditions"]), sort="Price, lowest first")
+        PRODUCTS.filter(walk, self.conditions_of(slots), "Price, lowest first")
         products = [one for one in walk.browser.page.controls if one.element.getparent().tag == "li"]
         walk.click("link", products[0].name)
         choose_variant(walk, slots["colour"], slots["size"], 1)
