@@ -24,7 +24,7 @@ class Filter:
     """A condition on the rows of a list page.
 
     Args:
-        sql: the condition in SQL; "?" is the value.
+        sql: the condition in SQL; "?" is the value. "" if the site adds the condition itself.
         label: the field of the form; "" if the solver follows a link instead.
         words: writes the condition with its value in words.
         named: the condition in SQL for values as pages write them, if the form sends ids.
@@ -35,7 +35,7 @@ class Filter:
         special: values with an option and words of their own.
     """
 
-    sql: str
+    sql: str = ""
     label: str = ""
     words: Callable[[Any], str] = str
     named: str = ""
@@ -142,7 +142,7 @@ class ListPage:
         conditions += [f"instr(lower({self.search}), lower(?))"] * len(values)
         errors = {}
         for name, one in self.filters.items():
-            if not wanted[name]:
+            if not one.sql or not wanted[name]:
                 continue
             value = one.read(wanted[name])
             if value is not None:
@@ -152,9 +152,11 @@ class ListPage:
                 errors[name] = one.error
         return " AND ".join(conditions), values, errors
 
-    def show(self, site: WebSite, wanted: Mapping[str, str], args: Mapping[str, str]) -> dict[str, Any]:
-        """Return the values of the page's template for a form and the number of the page in ``args``."""
+    def show(self, site: WebSite, wanted: Mapping[str, str], args: Mapping[str, str], *before: Any) -> dict[str, Any]:
+        """Return the values of the page's template for a form and the number of the page in ``args``. ``before`` are
+        the values of `always`."""
         where, values, errors = self.read(wanted)
+        values = [*before, *values]
         (number,) = site.one(f"SELECT count(*) FROM {self.table} WHERE {where}", *values)
         shown, limits = paginate(args, number, self.per_page)
         found = site.query(f"{self.sql} WHERE {where} ORDER BY {self.order_of(wanted['sort'])} {limits}", *values)

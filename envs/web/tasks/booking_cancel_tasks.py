@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from ..sites.booking_content import MONTHS, price_of_stay
-from .booking_change_tasks import change_bookings, describe_bookings, draw_several
-from .booking_reading_tasks import dearest_of, label_of, open_booking, select_bookings
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
+from ..sites.booking_content import MONTHS, label_of, price_of_stay
+from .booking_change_tasks import change_bookings, describe_bookings
+from .booking_reading_tasks import dearest_of, describe_dearest, open_booking, select_bookings
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, draw_several, pick
 from .walk import Walk
 
 
@@ -61,7 +61,7 @@ class CancelBookings(CancelTemplate):
 class CancelDearest(CancelTemplate):
     """Cancel the most expensive booking of a month."""
 
-    name = "cancel-dearest"
+    name, question = "cancel-dearest", "Cancel {which}, even if that costs a fee, and no other."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         months = [month for month in MONTHS if dearest_of(database, month) is not None]
@@ -72,10 +72,8 @@ class CancelDearest(CancelTemplate):
         assert booking is not None
         return {"month": month, "bookings": ((booking["id"], label_of(booking)),)}
 
-    def ask(self, slots: Slots) -> str:
-        month = MONTHS[slots["month"]]
-        which = f"the most expensive of my upcoming confirmed bookings with arrival in {month}"
-        return f"Cancel {which}, even if that costs a fee, and no other."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"which": describe_dearest(slots["month"])}
 
 
 @add_template

@@ -6,40 +6,26 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from ..sites.booking_content import EXTRAS, PEOPLE, count_guests
+from ..sites.booking_content import EXTRAS, PEOPLE, count_guests, label_of
 from ..sites.list_page import name_all
 from .booking_reading_tasks import (
     describe_booking,
     has_one_best,
     is_free,
-    label_of,
     matching_rooms,
     open_booking,
     select_bookings,
     select_rooms,
 )
 from .booking_room_tasks import set_extras
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, draw_several, pick
 from .walk import Walk
-
-_COLUMNS = ("room", "arrival", "departure", "names", "extras", "email", "phone", "status", "fee")
 
 
 def change_bookings(database: Database, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
     """Return the goal that bookings, by id, take other values in some columns."""
-    removed, added = [], []
-    for booking, change in changes.items():
-        sql = f"SELECT {', '.join(_COLUMNS)} FROM bookings WHERE id = ?"
-        row = dict(zip(_COLUMNS, database.execute(sql, (booking,)).fetchone(), strict=True))
-        removed.append(tuple(row.values()))
-        added.append(tuple({**row, **change}.values()))
     pages = tuple(f"/bookings/{booking}" for booking in changes)
-    return Goal(removed={"bookings": tuple(removed)}, added={"bookings": tuple(added)}, pages=pages)
-
-
-def draw_several(rng: Rng, bookings: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """Draw ``number`` bookings, or all if there are fewer, in the order of the list."""
-    return [bookings[place] for place in sorted(rng.permutation(len(bookings))[:number].tolist())]
+    return Goal(**change_rows("booking", database, "bookings", changes), pages=pages)
 
 
 def describe_bookings(labels: list[str]) -> str:
@@ -185,7 +171,7 @@ class AddGuest(WebTemplate):
                 chosen.append((booking["id"], label_of(booking), "", (*names, new)))
         if len(chosen) < params["items"]:
             return None
-        chosen = [chosen[place] for place in sorted(rng.permutation(len(chosen))[: params["items"]].tolist())]
+        chosen = draw_several(rng, chosen, params["items"])
         wished = ("", "Breakfast", "Parking", ", ".join(EXTRAS))
         extras = pick(rng, wished) if params["constraints"] > 1 else None
         return {"parties": tuple(chosen), "extras": extras}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..sites.booking_content import MONTHS
 from ..sites.list_page import name_all
+from ..sites.site import count_noun
 from .booking_reading_tasks import (
+    FreeRoomsTemplate,
     ReadingTemplate,
-    count_people,
-    describe_rooms,
-    describe_stay,
+    check_stay,
     draw_cheapest,
     draw_stay,
-    filter_rooms,
     free_days,
     has_one_best,
     matching_rooms,
@@ -21,72 +22,77 @@ from .booking_reading_tasks import (
     open_room,
     select_rooms,
 )
-from .template import Database, Goal, Params, Rng, Slots, add_template, pick
+from .template import Database, Goal, Params, Rng, Slots, add_template, draw_several, pick, pick_several
 from .walk import Walk
 
 
 @add_template
-class FindCheapestRoom(ReadingTemplate):
+class FindCheapestRoom(FreeRoomsTemplate):
     """Name the house of the cheapest free room under conditions."""
 
     name, intent = "find-cheapest-room", "compare"
+    question = "Of the rooms {what}, which costs least for the stay? Answer with the name of its house. Do not book."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_cheapest(rng, database, params["constraints"])
         return found and {**found, "answer": found["house"], "pages": ("/search",)}
 
-    def ask(self, slots: Slots) -> str:
-        rooms = describe_rooms(dict(slots["conditions"]))
-        return f"Of the rooms {rooms}, which costs least for the stay? Answer with the name of its house. Do not book."
 
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_rooms(walk, dict(slots["conditions"]))
+class CompareRoomsTemplate(ReadingTemplate):
+    """Base of templates that compare the slot ``rooms``: pairs of a room and its house."""
+
+    intent = "compare"
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"names": name_all([f'"{room} at {house}"' for room, house in slots["rooms"]])}
 
 
 @add_template
-class CompareStays(ReadingTemplate):
+class CompareStays(CompareRoomsTemplate):
     """Name the cheapest of several rooms for a stay, by opening their pages."""
 
-    name, intent = "compare-rooms", "compare"
+    name = "compare-rooms"
+    question = (
+        "Which of these rooms costs least from {arrival} to {departure} for {people}: {names}? Answer with its name "
+        "and house, as written here."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms = select_rooms(database)
         room = pick(rng, rooms)
         arrival, departure = (day.isoformat() for day in draw_stay(rng, room, 2 + params["constraints"]))
-        found = matching_rooms(rooms, {"arrival": arrival, "departure": departure, "guests": room["sleeps"]})
-        chosen = [found[place] for place in sorted(rng.permutation(len(found))[: params["items"] + 1].tolist())]
+        stay = {"arrival": arrival, "departure": departure, "guests": room["sleeps"]}
+        found = matching_rooms(rooms, stay)
+        chosen = draw_several(rng, found, params["items"] + 1)
         if not has_one_best(chosen):
             return None
-        shown = [chosen[place][1] for place in rng.permutation(len(chosen)).tolist()]
+        shown = [room for _, room in pick_several(rng, chosen, len(chosen))]
         best, pages = chosen[0][1], tuple(f"/room/{one['id']}" for one in shown)
         answer = {"answer": f"{best['name']} at {best['house_name']}", "pages": pages}
-        stay = {"arrival": arrival, "departure": departure, "guests": room["sleeps"]}
         return {**answer, **stay, "rooms": tuple((one["name"], one["house_name"]) for one in shown)}
 
-    def ask(self, slots: Slots) -> str:
-        rooms = name_all([f'"{room} at {house}"' for room, house in slots["rooms"]])
-        guests = count_people(slots["guests"])
-        which = f"Which of these rooms costs least from {describe_stay(slots)} for {guests}: {rooms}?"
-        return f"{which} Answer with its name and house, as written here."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "people": count_noun(slots["guests"], "guest")}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for room, house in slots["rooms"]:
             open_room(walk, room, house)
-            walk.fill("Arrival", slots["arrival"])
-            walk.fill("Departure", slots["departure"])
-            walk.select("Guests", str(slots["guests"]))
-            walk.click("button", "Check dates")
+            check_stay(walk, slots)
 
 
 @add_template
-class CompareCalendars(ReadingTemplate):
+class CompareCalendars(CompareRoomsTemplate):
     """Name the room with the most free nights of a month, or free Fridays and Saturdays."""
 
-    name, intent = "compare-calendars", "compare"
+    name = "compare-calendars"
+    question = (
+        "Which of these rooms has the most {nights} in {in_month}: {names}? Answer with its name and house, as written "
+        "here."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, month = select_rooms(database), pick(rng, list(MONTHS)[1:])
-        chosen = [rooms[place] for place in rng.permutation(len(rooms))[: params["items"] + 1].tolist()]
+        chosen = pick_several(rng, rooms, params["items"] + 1)
         weekends = params["constraints"] > 1
         counts = []
         for room in chosen:
@@ -99,12 +105,9 @@ class CompareCalendars(ReadingTemplate):
         names = tuple((one["name"], one["house_name"]) for one in chosen)
         return {**answer, "rooms": names, "month": month, "weekends": weekends}
 
-    def ask(self, slots: Slots) -> str:
-        rooms = name_all([f'"{room} at {house}"' for room, house in slots["rooms"]])
+    def words(self, slots: Slots) -> Mapping[str, str]:
         nights = "free nights on Fridays and Saturdays" if slots["weekends"] else "free nights"
-        month = MONTHS[slots["month"]]
-        which = f"Which of these rooms has the most {nights} in {month}: {rooms}?"
-        return f"{which} Answer with its name and house, as written here."
+        return {**super().words(slots), "nights": nights, "in_month": MONTHS[slots["month"]]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for room, house in slots["rooms"]:
@@ -125,11 +128,15 @@ _MEASURES = (
 class CompareHouses(ReadingTemplate):
     """Name the best of several houses by the values on their pages."""
 
-    name, intent = "compare-houses", "compare"
+    name, intent, question = (
+        "compare-houses",
+        "compare",
+        "Which of these houses {what}: {houses}? Answer with its name.",
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms = list({room["house"]: room for room in select_rooms(database)}.values())
-        chosen = [rooms[place] for place in rng.permutation(len(rooms))[: params["items"] + 1].tolist()]
+        chosen = pick_several(rng, rooms, params["items"] + 1)
         what, column, largest = pick(rng, _MEASURES)
         values = [room[column] for room in chosen]
         best = max(values) if largest else min(values)
@@ -139,9 +146,8 @@ class CompareHouses(ReadingTemplate):
         pages = tuple(f"/house/{room['house']}" for room in chosen)
         return {**answer, "pages": pages, "rooms": tuple((room["name"], room["house_name"]) for room in chosen)}
 
-    def ask(self, slots: Slots) -> str:
-        houses = name_all([house for _, house in slots["rooms"]])
-        return f"Which of these houses {slots['what']}: {houses}? Answer with its name."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"houses": name_all([house for _, house in slots["rooms"]])}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for room, house in slots["rooms"]:

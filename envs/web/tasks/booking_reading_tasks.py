@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from ..sites.booking import BOOKINGS, ROOMS
 from ..sites.booking_content import (
     EXTRAS,
     LAST_DAY,
@@ -13,31 +14,24 @@ from ..sites.booking_content import (
     NIGHTS,
     TAKEN,
     TODAY,
+    label_of,
     last_free_day,
     mark_nights,
     price_of_booking,
     price_of_stay,
 )
-from ..sites.list_page import name_all
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
+from ..sites.site import count_noun
+from .listing_templates import ListingTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
 
-_ROOMS = """
-    SELECT r.id, r.house, r.name, r.sleeps, r.price, r.weekend, r.features, r.nights, h.name AS house_name, h.town,
-    h.rating, h.sea, h.notice, h.breakfast, h.parking FROM rooms r JOIN houses h ON h.id = r.house ORDER BY r.id
-"""
-_BOOKINGS = """
-    SELECT b.*, r.name AS room_name, r.house, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
-    h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
-    ORDER BY b.arrival
-"""
 Room = dict[str, Any]
 """A room with its house; in "nights", own stays count as taken."""
 
 
 def select_rooms(database: Database, besides: int = 0) -> list[Room]:
     """Return all rooms, ordered by id. The nights of the booking ``besides`` count as free."""
-    rooms: dict[int, Room] = {row["id"]: dict(row) for row in database.execute(_ROOMS)}
+    rooms: dict[int, Room] = {row["id"]: dict(row) for row in ROOMS.select(database)}
     for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
         room = rooms[stay["room"]]
         room["nights"] = mark_nights(room["nights"], [stay], TAKEN)
@@ -48,7 +42,7 @@ def select_bookings(database: Database) -> list[dict[str, Any]]:
     """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
     free cancellation, and "is_free", True until that day."""
     found = []
-    for row in database.execute(_BOOKINGS):
+    for row in database.execute(f"{BOOKINGS} ORDER BY b.arrival"):
         if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
             last = last_free_day(row)
             more = {"total": price_of_booking(row), "last": last.isoformat(), "is_free": last >= TODAY}
@@ -86,7 +80,7 @@ def draw_conditions(rng: Rng, rooms: list[Room], names: tuple[str, ...], number:
     if len(features) < 2 or room["rating"] < 70:
         return None
     arrival, departure = draw_stay(rng, room, 5)
-    first, second = (features[place] for place in rng.permutation(len(features))[:2].tolist())
+    first, second = pick_several(rng, features, 2)
     highest = -(-price_of_stay(room, arrival, departure) // 1000) * 10 + 10 * int(rng.integers(0, 12))
     values = {"town": room["town"], "feature": first, "other": second, "rating": room["rating"] // 10 * 10}
     values["highest"] = highest
@@ -131,51 +125,17 @@ def draw_cheapest(rng: Rng, database: Database, constraints: int) -> dict[str, A
     return None
 
 
-def describe_rooms(conditions: Mapping[str, Any]) -> str:
-    """Describe conditions on rooms, as in "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
-    parts = [f"free from {describe_stay(conditions)} for {count_people(conditions['guests'])}"]
-    if "town" in conditions:
-        parts.append(f"in {conditions['town']}")
-    if features := [conditions[name] for name in ("feature", "other") if name in conditions]:
-        parts.append(f"with the feature{'s' if len(features) > 1 else ''} {name_all(features)}")
-    if "rating" in conditions:
-        parts.append(f"in houses rated {conditions['rating'] // 10}.0 or more")
-    if "highest" in conditions:
-        parts.append(f"for at most {conditions['highest']} in total without extras")
-    return ", ".join(parts)
-
-
-def describe_stay(slots: Mapping[str, Any]) -> str:
-    return f"{slots['arrival']} to {slots['departure']}"
-
-
-def count_people(number: int) -> str:
-    return "1 guest" if number == 1 else f"{number} guests"
-
-
-def filter_rooms(walk: Walk, conditions: Mapping[str, Any]) -> None:
-    """Search for rooms under conditions, the cheapest first."""
-    walk.click("link", "All rooms")
-    if "town" in conditions:
-        walk.select("Town", conditions["town"])
-    walk.fill("Arrival", conditions["arrival"])
-    walk.fill("Departure", conditions["departure"])
-    walk.select("Guests", str(conditions["guests"]))
-    for name in ("feature", "other"):
-        if name in conditions:
-            walk.tick("checkbox", conditions[name])
-    if "rating" in conditions:
-        walk.select("Rating", f"{conditions['rating'] // 10}.0 or more")
-    if "highest" in conditions:
-        walk.fill("Highest price", str(conditions["highest"]))
-    walk.click("button", "Apply filters")
-
-
 def open_room(walk: Walk, room: str, house: str) -> None:
     """Search for a room by its name and its house's name, and open it."""
-    walk.fill("Search houses and rooms", f"{room} {house}")
-    walk.press_enter("searchbox", "Search houses and rooms")
-    walk.seek("link", f"{room} at {house}")
+    ROOMS.open_row(walk, f"{room} {house}", f"{room} at {house}")
+
+
+def check_stay(walk: Walk, slots: Slots) -> None:
+    """Enter a stay on the page of a room, and let the page compute its price."""
+    walk.fill("Arrival", slots["arrival"])
+    walk.fill("Departure", slots["departure"])
+    walk.select("Guests", str(slots["guests"]))
+    walk.click("button", "Check dates")
 
 
 def open_month(walk: Walk, month: str) -> None:
@@ -191,10 +151,6 @@ def open_booking(walk: Walk, label: str) -> None:
     walk.click("link", label)
 
 
-def label_of(booking: Mapping[str, Any]) -> str:
-    return f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"
-
-
 def describe_booking(label: str) -> str:
     """A booking with this label in words, by the house and the day of arrival."""
     room, day = label.rsplit(", ", 1)
@@ -202,12 +158,18 @@ def describe_booking(label: str) -> str:
 
 
 class ReadingTemplate(WebTemplate):
-    """Base of templates whose slots include the correct ``answer``."""
+    """Base of templates whose slots include the correct ``answer`` and the ``pages``."""
 
-    site, kind = "booking", "text"
+    site, answer = "booking", "answer"
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(slots["answer"], self.kind, pages=slots["pages"])
+    def paths(self, slots: Slots) -> tuple[str, ...]:
+        return slots["pages"]
+
+
+class FreeRoomsTemplate(ReadingTemplate, ListingTemplate):
+    """Base of reading templates about free rooms that meet conditions."""
+
+    listing = ROOMS
 
 
 @add_template
@@ -215,6 +177,10 @@ class ReportStayPrice(ReadingTemplate):
     """Report the price of a stay in a room; more conditions add extras."""
 
     name, intent, kind = "report-price", "report", "number"
+    question = (
+        "What does a stay in the {room} at {house} from {arrival} to {departure} cost in total for {people}, "
+        "{with_extras}? Answer with the amount. Do not book."
+    )
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         room = pick(rng, select_rooms(database))
@@ -225,18 +191,13 @@ class ReportStayPrice(ReadingTemplate):
         answer = {"answer": f"{total // 100}.{total % 100:02d}", "pages": (f"/room/{room['id']}",)}
         return {**stay, **answer, "room": room["name"], "house": room["house_name"]}
 
-    def ask(self, slots: Slots) -> str:
-        room = f"the {slots['room']} at {slots['house']} from {describe_stay(slots)}"
+    def words(self, slots: Slots) -> Mapping[str, str]:
         extras = ("without extras", "with breakfast for all", "with breakfast for all and parking")
-        guests = f"{count_people(slots['guests'])}, {extras[len(slots['extras'])]}"
-        return f"What does a stay in {room} cost in total for {guests}? Answer with the amount. Do not book."
+        return {"people": count_noun(slots["guests"], "guest"), "with_extras": extras[len(slots["extras"])]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_room(walk, slots["room"], slots["house"])
-        walk.fill("Arrival", slots["arrival"])
-        walk.fill("Departure", slots["departure"])
-        walk.select("Guests", str(slots["guests"]))
-        walk.click("button", "Check dates")
+        check_stay(walk, slots)
 
 
 def draw_first_day(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
@@ -276,10 +237,11 @@ class ReportFirstFree(ReadingTemplate):
 
 
 @add_template
-class CountFreeRooms(ReadingTemplate):
+class CountFreeRooms(FreeRoomsTemplate):
     """Count the free rooms that meet conditions."""
 
     name, intent, kind = "count-free-rooms", "report", "number"
+    question = "How many rooms are {what}? Answer with the number."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, names = select_rooms(database), ("town", "feature", "rating", "highest")
@@ -289,18 +251,13 @@ class CountFreeRooms(ReadingTemplate):
         answer = {"answer": str(len(matching_rooms(rooms, conditions))), "pages": ("/search",)}
         return {**answer, "conditions": tuple(conditions.items())}
 
-    def ask(self, slots: Slots) -> str:
-        return f"How many rooms are {describe_rooms(dict(slots['conditions']))}? Answer with the number."
-
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_rooms(walk, dict(slots["conditions"]))
-
 
 @add_template
 class ReportDeadline(ReadingTemplate):
     """Report the last day of free cancellation of a booking, as shown on its page."""
 
     name, intent = "report-deadline", "report"
+    question = "Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         bookings = [one for one in select_bookings(database) if one["is_free"]]
@@ -315,11 +272,8 @@ class ReportDeadline(ReadingTemplate):
         answer = {"answer": booking["last"], "pages": (f"/bookings/{booking['id']}",)}
         return {**answer, "label": label_of(booking), "month": month}
 
-    def ask(self, slots: Slots) -> str:
-        which = describe_booking(slots["label"])
-        if slots["month"]:
-            which = f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[slots['month']]}"
-        return f"Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"which": describe_dearest(slots["month"]) if slots["month"] else describe_booking(slots["label"])}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_booking(walk, slots["label"])
@@ -330,3 +284,8 @@ def dearest_of(database: Database, month: str) -> dict[str, Any] | None:
     found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
     found.sort(key=lambda one: -one["total"])
     return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None
+
+
+def describe_dearest(month: str) -> str:
+    """The booking that `dearest_of` finds, in words."""
+    return f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[month]}"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..sites.booking import ROOMS
 from ..sites.booking_content import EMAIL, EXTRAS, PEOPLE, PHONE, VISITOR_NAME
 from ..sites.list_page import name_all
 from .booking_reading_tasks import (
-    describe_rooms,
     draw_cheapest,
     draw_first_day,
     draw_stay,
-    filter_rooms,
     is_free,
     open_month,
     open_room,
     select_rooms,
 )
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
+from .listing_templates import ListingTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
 from .walk import Walk
 
 _CONTACTS = (("office@example.net", "555 0143"), ("kim.novak@example.org", "+44 20 5550 0177"))
@@ -32,7 +32,7 @@ _WISHES: Mapping[tuple[str, ...], str] = {
 
 def draw_names(rng: Rng, number: int, first: str = VISITOR_NAME) -> tuple[str, ...]:
     """Draw the full names of guests, of whom the first is given."""
-    others = [PEOPLE[place] for place in rng.permutation(len(PEOPLE)).tolist() if PEOPLE[place] != first]
+    others = [name for name in pick_several(rng, PEOPLE, len(PEOPLE)) if name != first]
     return (first, *others[: number - 1])
 
 
@@ -112,10 +112,11 @@ class BookRoom(RoomTemplate):
 
 
 @add_template
-class BookCheapestRoom(RoomTemplate):
+class BookCheapestRoom(RoomTemplate, ListingTemplate):
     """Book the cheapest free room under conditions."""
 
-    name = "book-cheapest"
+    name, listing = "book-cheapest", ROOMS
+    question = "Of the rooms {what}, book the one that costs least for the stay: for {people}, {wishes}."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_cheapest(rng, database, params["constraints"])
@@ -127,14 +128,13 @@ class BookCheapestRoom(RoomTemplate):
         extras = draw_extras(rng, params["constraints"])
         return {"conditions": found["conditions"], "stays": (stay,), "extras": extras, "contact": (EMAIL, PHONE)}
 
-    def ask(self, slots: Slots) -> str:
-        rooms, names = describe_rooms(dict(slots["conditions"])), name_guests(slots["stays"][0][-1])
-        which = f"Of the rooms {rooms}, book the one that costs least for the stay"
-        return f"{which}: for {names}, {_WISHES[slots['extras']]}."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        people = name_guests(slots["stays"][0][-1])
+        return {**super().words(slots), "people": people, "wishes": _WISHES[slots["extras"]]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         ((_, room, house, *stay),) = slots["stays"]
-        filter_rooms(walk, dict(slots["conditions"]))
+        ROOMS.filter(walk, self.conditions_of(slots))
         walk.click("link", f"{room} at {house}")
         self.book(walk, slots, *stay)
 
@@ -179,7 +179,7 @@ class BookSeveralRooms(RoomTemplate):
         rooms, wanted = select_rooms(database), max(2, params["items"])
         arrival, departure = draw_stay(rng, pick(rng, rooms), 2 + params["constraints"])
         free = [room for room in rooms if is_free(room, arrival, departure)]
-        chosen = [free[place] for place in rng.permutation(len(free))[:wanted].tolist()]
+        chosen = pick_several(rng, free, wanted)
         if len(chosen) < wanted:
             return None
         # Each guest is in one room only.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..sites.booking_content import EMAIL, PHONE, TOPICS, VISITOR_NAME
+from ..sites.booking_content import EMAIL, PHONE, TOPICS, VISITOR_NAME, label_of
 from ..sites.list_page import name_all
 from .booking_cancel_tasks import describe_matching, draw_by_charge
-from .booking_change_tasks import change_bookings, describe_bookings, draw_several
-from .booking_reading_tasks import label_of, open_booking, select_bookings
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick
+from .booking_change_tasks import change_bookings, describe_bookings
+from .booking_reading_tasks import open_booking, select_bookings
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, draw_several, pick
 from .walk import Walk
 
 _EMAILS = ("robin.vega@example.net", "r.vega@mail.example.org", "vega.robin@example.org")

@@ -258,6 +258,11 @@ def pick_several(rng: np.random.Generator, values: Any, number: int) -> list[Any
     return [values[place] for place in rng.permutation(len(values))[:number].tolist()]
 
 
+def draw_several(rng: Rng, values: Any, number: int) -> list[Any]:
+    """Draw ``number`` different values, or all if there are fewer, in the order of ``values``."""
+    return [values[place] for place in sorted(rng.permutation(len(values))[:number].tolist())]
+
+
 def quote_titles(objects: Iterable[tuple[Any, ...]], place: int = 1) -> str:
     """Join the titles of objects, in quotation marks, as a part of a sentence."""
     return name_all([f'"{one[place]}"' for one in objects])
