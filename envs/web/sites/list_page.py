@@ -201,5 +201,4 @@ class ListPage:
 
     def open_row(self, walk: Walk, text: str, link: str = "") -> None:
         """Search for a row by a text, and follow its link: ``link``, or the text."""
-        walk.search(self.search_box, text)
-        walk.seek("link", link or text)
+        walk.look_up(self.search_box, text, link)

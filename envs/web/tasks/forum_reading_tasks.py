@@ -130,7 +130,8 @@ class CompareThreads(OpeningTemplate):
 
     site, name, objects, pages = "forum", "compare-threads", "threads", ("/thread/{0}",)
     question = "Which of these threads has the most replies: {titles}? Answer with its title."
-    listing, measure, rows = THREADS, "replies", "SELECT id, title, replies FROM threads ORDER BY id"
+    search_box, measure = THREADS.search_box, "replies"
+    rows = "SELECT id, title, replies FROM threads ORDER BY id"
 
 
 @add_template

@@ -111,13 +111,13 @@ class OpeningTemplate(WebTemplate):
     the goal follows from the database.
 
     Attributes:
-        listing: a list page with a search for titles.
+        search_box: the label of the site's search box.
         rows: a query for the rows to draw from, with columns "id", "title" and the measure.
         measure: the column of which the largest value is best.
     """
 
     intent = "compare"
-    listing: ClassVar[ListPage]
+    search_box: ClassVar[str]
     rows: ClassVar[str]
     measure: ClassVar[str]
 
@@ -138,4 +138,4 @@ class OpeningTemplate(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title in slots[self.objects]:
-            self.listing.open_row(walk, title)
+            walk.look_up(self.search_box, title)

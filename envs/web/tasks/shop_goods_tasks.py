@@ -119,7 +119,8 @@ class CompareProducts(OpeningTemplate):
 
     site, name, objects, pages = "shop", "compare-products", "products", ("/product/{0}",)
     question = "Which of these has the lowest price: {names}? Answer with its name."
-    listing, measure, rows = PRODUCTS, "saving", "SELECT id, name AS title, -price AS saving FROM products ORDER BY id"
+    search_box, measure = PRODUCTS.search_box, "saving"
+    rows = "SELECT id, name AS title, -price AS saving FROM products ORDER BY id"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = pick_several(rng, database.execute(self.rows).fetchall(), params["items"] + 1)

@@ -217,5 +217,5 @@ class CompareTickets(OpeningTemplate):
 
     site, name, objects, answer, pages = "tracker", "compare-tickets", "tickets", "best", ("/ticket/{0}",)
     question = "Which of these tickets has the most comments: {titles}? Answer with its title."
-    listing, measure = TICKETS, "comments"
+    search_box, measure = TICKETS.search_box, "comments"
     rows = "SELECT t.id, t.title, (SELECT count(*) FROM comments WHERE ticket = t.id) AS comments FROM tickets t"

@@ -74,6 +74,11 @@ class Walk:
         self.fill(box, text)
         self.press_enter("searchbox", box)
 
+    def look_up(self, box: str, text: str, link: str = "") -> None:
+        """Search the site for a text, and follow the link of a result: ``link``, or the text."""
+        self.search(box, text)
+        self.seek("link", link or text)
+
     def _need(self, role: str, name: str) -> Control:
         control = self.find(role, name)
         if control is None:

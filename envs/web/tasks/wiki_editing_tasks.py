@@ -7,7 +7,7 @@ import sqlite3
 from ..sites.encyclopaedia_content import MEASURES, NOTES, PLURALS, read_value
 from ..sites.list_page import name_all
 from ..wiki.world import MONTHS
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several, quote_titles
 from .walk import Walk
 from .wiki_reading_tasks import draw_measure, list_category, open_article, select_facts
 
@@ -74,9 +74,8 @@ class CorrectValues(_EditTask):
         return {"changes": tuple(changes), "summary": pick(rng, SUMMARIES), "named": params["constraints"] < 2}
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title, *_ in slots["changes"]])
-        labels = name_all([f'"{label}"' for _, _, label, *_ in slots["changes"]])
-        where = f" under {labels}" if slots["named"] else ""
+        titles = quote_titles(slots["changes"])
+        where = f" under {quote_titles(slots['changes'], 2)}" if slots["named"] else ""
         return (
             f"In each of these articles one value at a glance{where} differs from what the text says: {titles}. Make "
             f'it that of the text, with the summary "{slots["summary"]}".'
@@ -124,9 +123,8 @@ class WatchArticles(WebTemplate):
         return {"articles": tuple((row["id"], row["title"]) for row in rows), "note": note}
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["articles"]])
         note = f'the note "{slots["note"]}"' if slots["note"] else "no note"
-        return f"Watch {titles}, with {note}."
+        return f"Watch {quote_titles(slots['articles'])}, with {note}."
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(added={"watched": tuple((article, slots["note"]) for article, _ in slots["articles"])})
@@ -140,7 +138,7 @@ class WatchArticles(WebTemplate):
 class WatchHighest(WebTemplate):
     """Watch the articles of a category with the highest values within a limit."""
 
-    site, name, intent = "wiki", "watch-highest", "watch"
+    site, name, intent, pages = "wiki", "watch-highest", "watch", ("/category/{kind}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
@@ -170,7 +168,7 @@ class WatchHighest(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         added = tuple((article, "") for article, _ in slots["articles"])
-        return Goal(added={"watched": added}, pages=(f"/category/{slots['kind']}",))
+        return Goal(added={"watched": added}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         list_category(walk, slots["kind"], slots["label"], high=slots["high"])
