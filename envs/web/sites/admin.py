@@ -133,7 +133,7 @@ class Admin(WebSite):
     def users(self, request: WebRequest) -> Response:
         return self._show_users(request, request.args)
 
-    def _show_users(self, request: WebRequest, args: Mapping[str, str], status: int = 200, **context: Any) -> Response:
+    def _show_users(self, request: WebRequest, args: Mapping[str, str], **context: Any) -> Response:
         """The users under a filter, to choose from for a bulk edit."""
         wanted = {name: args.get(name, "").strip()[:200] for name in USERS.fields}
         shown, lists = USERS.show(self, wanted, args), self._lists()
@@ -144,7 +144,7 @@ class Admin(WebSite):
             *((f"licence:{licence}", f"Give licence {licence}") for licence in LICENCES),
         )
         context = {"action": "", "chosen": (), "actions": actions, **lists, **shown, **context}
-        return self.page(request, "users.html", 422 if shown["errors"] else status, **context)
+        return self.page(request, "users.html", **context)
 
     @route("/users/bulk", "POST")
     def bulk(self, request: WebRequest) -> Response:
@@ -171,7 +171,7 @@ class Admin(WebSite):
             error = broken[1] if broken else None
         if error:
             context = {"action": request.form.get("action", ""), "chosen": chosen, "errors": {"action": error}}
-            return self._show_users(request, back, 422, **context)
+            return self._show_users(request, back, **context)
         for row in rows:
             self._change_user(row, {**row, **change})
         number = f"{len(rows)} user{'s' if len(rows) != 1 else ''}"
@@ -213,7 +213,7 @@ class Admin(WebSite):
                     self._change_user(found, after)
                     return self.redirect(f"/user/{user}", "The user is saved.")
                 errors = dict([broken])
-        return self.page(request, "user.html", 422 if errors else 200, user=found, form=form, errors=errors, **lists)
+        return self.page(request, "user.html", user=found, form=form, errors=errors, **lists)
 
     # Teams.
 
@@ -249,7 +249,7 @@ class Admin(WebSite):
                 self._note("Team saved" if team["id"] else "Team created", form["name"])
                 return self.redirect(f"/team/{number}", "The team is saved.")
         context = {"team": team, "form": form, "errors": errors, "leads": leads}
-        return self.page(request, "team.html", 422 if errors else 200, **context)
+        return self.page(request, "team.html", **context)
 
     # Roles.
 
@@ -289,7 +289,7 @@ class Admin(WebSite):
                 self._note("Role saved" if role["id"] else "Role created", form["name"])
                 return self.redirect(f"/role/{number}", "The role is saved.")
         context = {"role": role, "form": form, "errors": errors, "granted": granted, "areas": AREAS, "verbs": VERBS}
-        return self.page(request, "role.html", 422 if errors else 200, **context)
+        return self.page(request, "role.html", **context)
 
     # Invitations.
 
@@ -324,7 +324,7 @@ class Admin(WebSite):
                 self._note("Invitation sent", form["mail"], f"as {dict(roles)[int(form['role'])]}")
                 return self.redirect("/invitations", "The invitation is sent.")
         context = {"form": form, "errors": errors, "teams": teams, "roles": roles}
-        return self.page(request, "invite.html", 422 if errors else 200, **context)
+        return self.page(request, "invite.html", **context)
 
     # The log, settings and exports.
 
@@ -332,7 +332,7 @@ class Admin(WebSite):
     def log(self, request: WebRequest) -> Response:
         wanted = {name: request.args.get(name, "").strip()[:200] for name in LOG.fields}
         shown = LOG.show(self, wanted, request.args)
-        return self.page(request, "log.html", 422 if shown["errors"] else 200, actions=ACTIONS, **shown)
+        return self.page(request, "log.html", actions=ACTIONS, **shown)
 
     @route("/settings", "GET", "POST")
     def settings(self, request: WebRequest) -> Response:
@@ -350,7 +350,7 @@ class Admin(WebSite):
                         self._note("Setting changed", name, f"from {before[name]} to {form[field]}")
                 return self.redirect("/settings", "The settings are saved.")
         context = {"form": form, "errors": errors, "fields": fields, "settings": SETTINGS}
-        return self.page(request, "settings.html", 422 if errors else 200, **context)
+        return self.page(request, "settings.html", **context)
 
     @route("/exports")
     def exports(self, request: WebRequest) -> Response:
@@ -375,7 +375,7 @@ class Admin(WebSite):
             if not errors:
                 return self.redirect(f"/export/{self._write_export(form, chosen)}", "The file is written.")
         context = {"form": form, "errors": errors, "chosen": chosen, "columns": COLUMNS, "formats": FORMATS, **lists}
-        return self.page(request, "new_export.html", 422 if errors else 200, **context)
+        return self.page(request, "new_export.html", **context)
 
     def _write_export(self, form: Mapping[str, str], columns: list[str]) -> int:
         """Export the users that a form selects to a file. Return the id of the export job."""

@@ -183,9 +183,7 @@ class Booking(WebSite):
             "sizes": NUMBERS_OF_GUESTS,
         }
         context = {"features": features, "stay": stay, "dates": f"?{write_stay(wanted)}" if stay else ""}
-        return self.page(
-            request, "search.html", 422 if errors else 200, **lists, **context, **shown | {"errors": errors}
-        )
+        return self.page(request, "search.html", **lists, **context, **shown | {"errors": errors})
 
     @route("/house/<int:house>")
     def house(self, request: WebRequest, house: int) -> Response:
@@ -220,8 +218,7 @@ class Booking(WebSite):
             price, nights = price_of_stay(room, arrival, departure), (departure - arrival).days
         context = {"form": {**form, "guests": form["guests"] or "1"}, "errors": errors, "stay": stay}
         shown = {"weeks": weeks, "month": MONTHS[month], "around": around, "months": MONTHS, "sizes": NUMBERS_OF_GUESTS}
-        status = 422 if errors else 200
-        return self.page(request, "room.html", status, room=room, price=price, nights=nights, **context, **shown)
+        return self.page(request, "room.html", room=room, price=price, nights=nights, **context, **shown)
 
     def _check_stay(self, room: sqlite3.Row, form: Mapping[str, str], booking: int = 0) -> dict[str, str]:
         """Validate a stay in a room; the nights of ``booking`` count as free. Return error messages by field."""
@@ -261,7 +258,7 @@ class Booking(WebSite):
         form["chosen"] = ", ".join(chosen)
         errors = check_guests(form, fields) | check_contact(form)
         if errors or request.form.get("step") == "guests":
-            return self.page(request, "guests.html", 422 if errors else 200, form=form, errors=errors, **shown)
+            return self.page(request, "guests.html", form=form, errors=errors, **shown)
         if request.form.get("step") == "book":
             if form["accepted"] == "yes":
                 (booking,) = self.one("SELECT coalesce(max(id), 4000) + 1 FROM bookings")
@@ -272,8 +269,7 @@ class Booking(WebSite):
             errors["accepted"] = "Accept the conditions of the house."
         shown["total"] = price_of_stay(found, arrival, departure, number, chosen)
         shown["last"] = last_free_day({"arrival": form["arrival"], "notice": found["notice"]})
-        status = 422 if errors else 200
-        return self.page(request, "conditions.html", status, form=form, errors=errors, fields=fields, **shown)
+        return self.page(request, "conditions.html", form=form, errors=errors, fields=fields, **shown)
 
     # Own bookings.
 
@@ -325,7 +321,7 @@ class Booking(WebSite):
             if "guests" in errors:
                 errors["room"] = errors.pop("guests")
         if errors or room is None:
-            return self.page(request, "change.html", 422, form=form, errors=errors, **context)
+            return self.page(request, "change.html", form=form, errors=errors, **context)
         sql = "UPDATE bookings SET room = ?, arrival = ?, departure = ? WHERE id = ?"
         self.query(sql, room["id"], form["arrival"], form["departure"], booking)
         return self.redirect("/bookings", "Your booking is changed.")
@@ -343,7 +339,7 @@ class Booking(WebSite):
         form["chosen"] = ", ".join(read_extras(request))
         errors = check_guests(form, fields, fields[:1])
         if errors:
-            return self.page(request, "party.html", 422, form=form, errors=errors, **context)
+            return self.page(request, "party.html", form=form, errors=errors, **context)
         names = "\n".join(form[name] for name in fields if form[name])
         self.query("UPDATE bookings SET names = ?, extras = ? WHERE id = ?", names, form["chosen"], booking)
         return self.redirect("/bookings", "Your booking is changed.")
@@ -355,7 +351,7 @@ class Booking(WebSite):
             return self.page(request, "contact.html", booking=found, form=dict(found), errors={})
         form = {name: read_line(request, name) for name in ("email", "phone")}
         if errors := check_contact(form):
-            return self.page(request, "contact.html", 422, booking=found, form=form, errors=errors)
+            return self.page(request, "contact.html", booking=found, form=form, errors=errors)
         self.query("UPDATE bookings SET email = ?, phone = ? WHERE id = ?", *form.values(), booking)
         return self.redirect("/bookings", "Your contact data are changed.")
 
@@ -371,8 +367,7 @@ class Booking(WebSite):
                 sql = "INSERT INTO messages (booking, topic, body) VALUES (?, ?, ?)"
                 self.query(sql, booking, *form.values())
                 return self.redirect("/bookings", "Your message is sent.")
-        status = 422 if errors else 200
-        return self.page(request, "message.html", status, booking=found, form=form, errors=errors, topics=TOPICS)
+        return self.page(request, "message.html", booking=found, form=form, errors=errors, topics=TOPICS)
 
     @route("/bookings/<int:booking>/cancel", "GET", "POST")
     def cancel(self, request: WebRequest, booking: int) -> Response:
@@ -384,8 +379,7 @@ class Booking(WebSite):
                 self.query("UPDATE bookings SET status = 'Cancelled', fee = ? WHERE id = ?", fee, booking)
                 return self.redirect("/bookings", "Your booking is cancelled.")
             errors["accepted"] = "Accept the fee."
-        status = 422 if errors else 200
-        return self.page(request, "cancel.html", status, booking=found, fee=fee, errors=errors)
+        return self.page(request, "cancel.html", booking=found, fee=fee, errors=errors)
 
     @route("/profile", "GET", "POST")
     def profile(self, request: WebRequest) -> Response:
@@ -394,7 +388,7 @@ class Booking(WebSite):
         form = {name: read_line(request, name) for name in ("name", "email", "phone")}
         errors = check_guests(form, ["name"]) | check_contact(form)
         if errors:
-            return self.page(request, "profile.html", 422, form=form, errors=errors)
+            return self.page(request, "profile.html", form=form, errors=errors)
         self.query("UPDATE account SET name = ?, email = ?, phone = ?", *form.values())
         return self.redirect("/profile", "Your profile is saved.")
 

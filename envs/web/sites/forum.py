@@ -158,13 +158,13 @@ class Forum(WebSite):
         shown = listing.show(self, wanted, request.args)
         shown["same"] = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
         context = {"boards": self._boards(), "kind": kind, **shown}
-        return self.page(request, "search.html", 422 if shown["errors"] else 200, **context)
+        return self.page(request, "search.html", **context)
 
     @route("/thread/<int:thread>")
     def thread(self, request: WebRequest, thread: int) -> Response:
         return self._show_thread(request, thread)
 
-    def _show_thread(self, request: WebRequest, thread: int, status: int = 200, **context: Any) -> Response:
+    def _show_thread(self, request: WebRequest, thread: int, **context: Any) -> Response:
         found = self.one(f"{THREADS.sql} WHERE t.id = ?", thread)
         (number,) = self.one("SELECT count(*) FROM posts WHERE thread = ?", thread)
         shown, limits = paginate(request.args, number, POSTS_ON_PAGE)
@@ -173,7 +173,7 @@ class Forum(WebSite):
         saved = self.query("SELECT note FROM bookmarks WHERE thread = ?", thread)
         lists = {"posts": posts, "saved": saved, "sort": sort, "sorts": POSTS.sorts}
         context = {"form": {"body": ""}, "errors": {}} | context
-        return self.page(request, "thread.html", status, thread=found, **lists, **shown, **context)
+        return self.page(request, "thread.html", thread=found, **lists, **shown, **context)
 
     @route("/user/<int:user>")
     def user(self, request: WebRequest, user: int) -> Response:
@@ -209,7 +209,7 @@ class Forum(WebSite):
         if not form["body"]:
             errors["body"] = "Write a text."
         if errors:
-            return self.page(request, "new.html", 422, boards=boards, form=form, errors=errors)
+            return self.page(request, "new.html", boards=boards, form=form, errors=errors)
         (thread,) = self.one("SELECT coalesce(max(id), 0) + 1 FROM threads")
         sql = "INSERT INTO threads (id, board, title, author, day) VALUES (?, ?, ?, ?, ?)"
         self.query(sql, thread, board, form["title"], VISITOR, NOW.isoformat())
@@ -230,7 +230,7 @@ class Forum(WebSite):
             raise Forbidden
         form = read_form(request, "body")
         if not form["body"]:
-            return self._show_thread(request, thread, 422, form=form, errors={"body": "Write a text."})
+            return self._show_thread(request, thread, form=form, errors={"body": "Write a text."})
         number = self._add_post(thread, form["body"])
         return self.redirect(_page_of(thread, number), "Your reply is posted.")
 
@@ -243,7 +243,7 @@ class Forum(WebSite):
             return self.page(request, "edit.html", post=found, form={"body": found["body"]}, errors={})
         form = read_form(request, "body")
         if not form["body"]:
-            return self.page(request, "edit.html", 422, post=found, form=form, errors={"body": "Write a text."})
+            return self.page(request, "edit.html", post=found, form=form, errors={"body": "Write a text."})
         self.query("UPDATE posts SET body = ?, edited = 1 WHERE id = ?", form["body"], post)
         return self.redirect(_page_of(found["thread"], found["number"]), "Your post is changed.")
 
@@ -276,7 +276,7 @@ class Forum(WebSite):
                 return self.redirect(_page_of(found["thread"], found["number"]), "Your report is sent.")
             errors["reason"] = "Choose a reason."
         context = {"form": form, "errors": errors, "reasons": REASONS_TO_REPORT}
-        return self.page(request, "report.html", 422 if errors else 200, post=found, **context)
+        return self.page(request, "report.html", post=found, **context)
 
     @route("/bookmarks", "GET", "POST")
     def bookmarks(self, request: WebRequest) -> Response:

@@ -148,7 +148,7 @@ class Shop(WebSite):
     def product(self, request: WebRequest, product: int) -> Response:
         return self._show_product(request, product)
 
-    def _show_product(self, request: WebRequest, product: int, status: int = 200, **context: Any) -> Response:
+    def _show_product(self, request: WebRequest, product: int, **context: Any) -> Response:
         found = self.one("SELECT * FROM products WHERE id = ?", product)
         variants = self.query("SELECT * FROM variants WHERE product = ? ORDER BY id", product)
         reviews = self.query("SELECT * FROM reviews WHERE product = ? ORDER BY id DESC LIMIT 2", product)
@@ -159,7 +159,7 @@ class Shop(WebSite):
         }
         shown = {"variants": variants, "reviews": reviews, "saved": saved, **options}
         chosen = {"errors": {}, "form": {"quantity": "1", "size": "", "colour": ""}} | context
-        return self.page(request, "product.html", status, product=found, **shown, **chosen)
+        return self.page(request, "product.html", product=found, **shown, **chosen)
 
     @route("/product/<int:product>/reviews")
     def reviews(self, request: WebRequest, product: int) -> Response:
@@ -186,7 +186,7 @@ class Shop(WebSite):
         if len(form["body"]) < 10:
             errors["body"] = "Write at least 10 characters."
         if errors:
-            return self.page(request, "review.html", 422, product=found, form=form, errors=errors)
+            return self.page(request, "review.html", product=found, form=form, errors=errors)
         (author,) = self.one("SELECT name FROM account")
         review = (product, author, stars, form["title"], form["body"])
         self.query("INSERT INTO reviews (product, author, stars, title, body) VALUES (?, ?, ?, ?, ?)", *review)
@@ -216,7 +216,7 @@ class Shop(WebSite):
         if not form["phone"]:
             errors["phone"] = "Enter a phone number."
         if errors:
-            return self.page(request, "account.html", 422, form=form, errors=errors)
+            return self.page(request, "account.html", form=form, errors=errors)
         sql = "UPDATE account SET name = ?, street = ?, city = ?, postcode = ?, phone = ?"
         self.query(sql, *(form[name] for name in names))
         return self.redirect("/account", "Your details are saved.")
@@ -247,7 +247,7 @@ class Shop(WebSite):
         if not errors and (variant is None or variant["stock"] < quantity):
             errors["colour"] = "This choice is sold out."
         if errors or variant is None:
-            return self._show_product(request, product, 422, errors=errors, form=form)
+            return self._show_product(request, product, errors=errors, form=form)
         there = self.query("SELECT quantity FROM cart WHERE variant = ?", variant["id"])
         total = min(quantity + (there[0][0] if there else 0), MOST_OF_ONE)
         if there:
@@ -286,7 +286,7 @@ class Shop(WebSite):
         if form["terms"] != "yes":
             errors["terms"] = "Accept the terms of sale."
         if errors:
-            return self.page(request, "checkout.html", 422, form=form, errors=errors, **shown)
+            return self.page(request, "checkout.html", form=form, errors=errors, **shown)
         (number,) = self.one("SELECT coalesce(max(id), 1000) + 1 FROM orders")
         address = (form["name"], form["street"], form["city"], form["postcode"], form["shipping"])
         order = (number, TODAY.isoformat(), "Processing", *address, total + SHIPPING[form["shipping"]])
@@ -328,10 +328,7 @@ class Shop(WebSite):
                 self.query("INSERT INTO returns (line, reason, comment) VALUES (?, ?, ?)", line, *form.values())
                 return self.redirect(f"/orders/{order}", "Your return is registered.")
             errors["reason"] = "Choose a reason."
-        status = 422 if errors else 200
-        return self.page(
-            request, "return.html", status, order=found, line=sent, form=form, errors=errors, reasons=REASONS
-        )
+        return self.page(request, "return.html", order=found, line=sent, form=form, errors=errors, reasons=REASONS)
 
 
 def _check_address(form: dict[str, str]) -> dict[str, str]:

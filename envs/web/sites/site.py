@@ -206,13 +206,14 @@ class WebSite:
         return response(environ, start_response)
 
     def page(self, request: WebRequest, template: str, status: int = 200, /, **context: Any) -> Response:
-        """Render a template of the site, with the values of `surroundings` and the message left by `redirect`."""
+        """Render a template of the site, with the values of `surroundings` and the message left by `redirect`. With
+        error messages, `errors`, the status is 422."""
         message = request.cookies.get("message", "")
         found = _find_template(self.name, template)
         html = found.render(
             site=self.name, path=request.path, args=request.args, message=message, **self.surroundings(), **context
         )
-        response = Response(html, status)
+        response = Response(html, 422 if context.get("errors") else status)
         if message:
             response.delete_cookie("message")
         return response

@@ -158,14 +158,14 @@ class ProjectTracker(WebSite):
     def tickets(self, request: WebRequest) -> Response:
         wanted = {name: request.args.get(name, "").strip()[:200] for name in TICKETS.fields}
         shown = TICKETS.show(self, wanted, request.args)
-        status, lists = 422 if shown["errors"] else 200, {"milestones": self._milestones(), "states": _STATES_TO_FIND}
-        return self.page(request, "tickets.html", status, **lists, **shown)
+        lists = {"milestones": self._milestones(), "states": _STATES_TO_FIND}
+        return self.page(request, "tickets.html", **lists, **shown)
 
     @route("/ticket/<int:ticket>")
     def ticket(self, request: WebRequest, ticket: int) -> Response:
         return self._show_ticket(request, ticket)
 
-    def _show_ticket(self, request: WebRequest, ticket: int, status: int = 200, /, **context: Any) -> Response:
+    def _show_ticket(self, request: WebRequest, ticket: int, **context: Any) -> Response:
         found = self.one(f"{TICKETS.sql} WHERE t.id = ?", ticket)
         sql = "SELECT t.id, t.title, t.state FROM tickets t JOIN blockers b ON {} = t.id WHERE {} = ? ORDER BY t.id"
         links = {
@@ -177,7 +177,7 @@ class ProjectTracker(WebSite):
         targets = tuple((state, state) for state in dict.fromkeys((*FOLLOWING[found["state"]], "Closed")))
         form = {"body": "", "state": "", "reason": "", "original": "", "blocker": ""}
         context = {"form": form, "errors": {}} | context
-        return self.page(request, "ticket.html", status, ticket=found, targets=targets, **links, **context)
+        return self.page(request, "ticket.html", ticket=found, targets=targets, **links, **context)
 
     @route("/milestones", "GET", "POST")
     def milestones(self, request: WebRequest) -> Response:
@@ -198,7 +198,7 @@ class ProjectTracker(WebSite):
             FROM milestones m LEFT JOIN tickets t ON t.milestone = m.name GROUP BY m.name ORDER BY m.due, m.name
         """
         context = {"milestones": self.query(sql), "form": form, "errors": errors}
-        return self.page(request, "milestones.html", 422 if errors else 200, **context)
+        return self.page(request, "milestones.html", **context)
 
     # Writing.
 
@@ -240,7 +240,7 @@ class ProjectTracker(WebSite):
     ) -> Response:
         """Render the form of a new ticket, or of an existing one."""
         context = {"form": form, "marked": marked, "errors": errors or {}, "milestones": self._milestones()}
-        return self.page(request, "form.html", 422 if errors else 200, ticket=ticket, **context)
+        return self.page(request, "form.html", ticket=ticket, **context)
 
     def _read_ticket(
         self, request: WebRequest, ticket: sqlite3.Row | None
@@ -313,7 +313,7 @@ class ProjectTracker(WebSite):
         if not errors and (refusal := self._refuse(found, form["state"], form["reason"], found["assignee"])):
             errors["state"] = refusal
         if errors:
-            return self._show_ticket(request, ticket, 422, form={"body": "", "blocker": "", **form}, errors=errors)
+            return self._show_ticket(request, ticket, form={"body": "", "blocker": "", **form}, errors=errors)
         is_closed = form["state"] == "Closed"
         self._update(ticket, state=form["state"], reason=form["reason"] if is_closed else "", original=original)
         return self.redirect(f"/ticket/{ticket}", f"Ticket {ticket} is in the state {form['state']}.")
@@ -323,7 +323,7 @@ class ProjectTracker(WebSite):
         self.one("SELECT 1 FROM tickets WHERE id = ?", ticket)
         body = read_form(request, "body")["body"]
         if not body:
-            return self._show_ticket(request, ticket, 422, errors={"body": "Write a text."})
+            return self._show_ticket(request, ticket, errors={"body": "Write a text."})
         self.query("INSERT INTO comments (ticket, author, day, body) VALUES (?, ?, ?, ?)", ticket, VISITOR, NOW, body)
         return self.redirect(f"/ticket/{ticket}", "Your comment is added.")
 
@@ -344,7 +344,7 @@ class ProjectTracker(WebSite):
             error = f"Ticket {blocker} is this ticket, or waits for it; both would wait for ever."
         if error:
             form = {"body": "", "state": "", "reason": "", "original": "", "blocker": text}
-            return self._show_ticket(request, ticket, 422, form=form, errors={"blocker": error})
+            return self._show_ticket(request, ticket, form=form, errors={"blocker": error})
         self.query("INSERT INTO blockers VALUES (?, ?)", ticket, blocker)
         return self.redirect(f"/ticket/{ticket}", f"Ticket {blocker} is a blocker now.")
 
@@ -368,7 +368,7 @@ class ProjectTracker(WebSite):
                 return self.redirect(back, "The tickets are changed.")
         context = {"form": form, "errors": errors, "chosen": chosen, "back": back.partition("?")[2]}
         lists = {"milestones": self._milestones(), "states": _STATES_TO_SET}
-        return self.page(request, "several.html", 422 if errors else 200, **context, **lists)
+        return self.page(request, "several.html", **context, **lists)
 
     def _check_bulk(self, chosen: list[sqlite3.Row], form: dict[str, str]) -> dict[str, str]:
         errors = {}
