@@ -61,16 +61,19 @@ class Filter:
 
 def date_filter(sql: str, label: str, words: str = "") -> Filter:
     """A filter by a date that the visitor writes."""
-    return Filter(sql, label, words.format, read=_read_date, error="Write a date as YYYY-MM-DD.", control="text")
+    return Filter(
+        sql,
+        label,
+        words.format,
+        read=lambda text: text if is_date(text) else None,
+        error="Write a date as YYYY-MM-DD.",
+        control="text",
+    )
 
 
 def read_id(text: str) -> int:
     """Read the id of a row; 0, which no row has, for any other text."""
     return read_number(text, 1, 10_000, 0)
-
-
-def _read_date(text: str) -> str | None:
-    return text if is_date(text) else None
 
 
 def name_all(parts: list[str]) -> str:

@@ -34,13 +34,14 @@ NOW = TODAY.isoformat()
 NONE, OPEN = "-", "open"
 
 
-def _read_name(text: str) -> str:
-    return "" if text == NONE else text
-
-
 def _name_filter(column: str, words: str, option: str, words_for_none: str) -> Filter:
-    special = {"": (option, words_for_none)}
-    return Filter(f"t.{column} = ?", column.capitalize(), words.format, read=_read_name, special=special)
+    return Filter(
+        f"t.{column} = ?",
+        column.capitalize(),
+        words.format,
+        read=lambda text: "" if text == NONE else text,
+        special={"": (option, words_for_none)},
+    )
 
 
 TICKETS = ListPage(

@@ -26,12 +26,6 @@ def draw_conditions(rng: Rng, row: sqlite3.Row, first: str, others: tuple[str, .
     return {name: values[name] for name in (first, *names)}
 
 
-def find_post(walk: Walk, number: int) -> None:
-    """Go on over the pages of a thread until a post is there."""
-    while not any(line.name.startswith(f"Post {number} by ") for line in walk.browser.page.lines):
-        walk.click("link", "Next page")
-
-
 def sort_list(walk: Walk, order: str) -> None:
     """Sort the list of threads or posts by ``order``."""
     walk.select("Sort by", order)
@@ -89,7 +83,8 @@ class ReportTopReply(WebTemplate):
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
         sort_list(walk, "Most votes")
-        find_post(walk, slots["number"])
+        while not any(line.name.startswith(f"Post {slots['number']} by ") for line in walk.browser.page.lines):
+            walk.click("link", "Next page")
 
 
 @add_template
