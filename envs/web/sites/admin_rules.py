@@ -20,13 +20,8 @@ from .site import WebSite, read_number
 def _describe_users(parts: Mapping[str, str]) -> str:
     """Join conditions in words, as in "users in the team Finance with the role Guest"."""
     kinds = [parts[name] for name in ("role", "state", "licence") if name in parts]
-    words = [
-        "users",
-        parts.get("team"),
-        f"with {name_all(kinds)}" if kinds else "",
-        parts.get("since"),
-        parts.get("idle"),
-    ]
+    with_all = f"with {name_all(kinds)}" if kinds else ""
+    words = ("users", parts.get("team"), with_all, parts.get("since"), parts.get("idle"))
     return " ".join(filter(None, words))
 
 

@@ -58,8 +58,8 @@ def _describe_rooms(parts: Mapping[str, str]) -> str:
     """Join conditions in words, as in "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
     stay = f"free from {parts['arrival']} to {parts['departure']} for {parts['guests']}"
     features = [parts[name] for name in ("feature", "other") if name in parts]
-    with_features = features and f"with the feature{'s' if len(features) > 1 else ''} {name_all(features)}"
-    words = (stay, parts.get("town"), with_features, parts.get("rating"), parts.get("highest"))
+    with_all = f"with the feature{'s' if len(features) > 1 else ''} {name_all(features)}" if features else ""
+    words = (stay, parts.get("town"), with_all, parts.get("rating"), parts.get("highest"))
     return ", ".join(filter(None, words))
 
 

@@ -18,7 +18,8 @@ from ..sites.site import Content, generate
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
 from . import wiki_reading_tasks
-from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate, pick_several
+from .draws import pick_several
+from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
 

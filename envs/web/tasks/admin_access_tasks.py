@@ -20,7 +20,8 @@ from ..sites.admin_content import (
 from ..sites.admin_rules import USERS, check_permissions
 from ..sites.list_page import name_all
 from .admin_user_tasks import BulkUserTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, pick, pick_several
+from .draws import pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .walk import Walk
 
 _ROLE_NAMES = ("Night auditor", "Report auditor", "Billing auditor", "Team assistant", "Project guest")

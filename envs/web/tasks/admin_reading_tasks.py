@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from ..sites.admin_content import COLUMNS, FORMATS, PERMISSIONS, SETTINGS
 from ..sites.admin_rules import LOG, USERS
 from ..sites.list_page import name_all
+from .draws import best_of, pick, pick_several
 from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 
@@ -27,7 +28,7 @@ def draw_filters(
     else:
         values["since"] = (login - days).isoformat()
     others = [name for name in values if name not in (*first, *without)]
-    more = [others[place] for place in rng.permutation(len(others))[: max(0, number - len(first))].tolist()]
+    more = pick_several(rng, others, max(0, number - len(first)))
     return {name: value for name, value in values.items() if name in (*first, *more)}
 
 

@@ -9,19 +9,8 @@ from ..sites.admin_content import ADMINISTRATOR, LICENCES, OWNER, ROLES, SETTING
 from ..sites.admin_rules import USERS
 from ..sites.list_page import name_all
 from .admin_reading_tasks import UserTemplate, draw_filters
-from .template import (
-    ChangeTemplate,
-    Database,
-    Goal,
-    Params,
-    Rng,
-    Slots,
-    WebTemplate,
-    add_template,
-    change_rows,
-    pick,
-    pick_several,
-)
+from .draws import pick, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .walk import Walk
 
 _TEAM_NAMES = (

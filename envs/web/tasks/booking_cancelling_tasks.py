@@ -8,16 +8,17 @@ from typing import Any
 
 from ..sites.booking_content import EMAIL, MONTHS, PHONE, TOPICS, VISITOR_NAME, label_of, price_of_stay
 from ..sites.list_page import name_all
-from .booking_change_tasks import change_bookings, describe_bookings
+from .booking_change_tasks import describe_bookings
 from .booking_reading_tasks import dearest_of, describe_dearest, open_booking, select_bookings
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, draw_several, pick
+from .draws import pick, pick_in_order, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .walk import Walk
 
 
 class CancelTemplate(WebTemplate):
     """Base of templates that cancel bookings. Slots: ``bookings``, pairs of an id and a label."""
 
-    site, intent = "booking", "cancel"
+    site, intent, objects, pages = "booking", "cancel", "bookings", ("/bookings/{0}",)
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         bookings, changes = {one["id"]: one for one in select_bookings(database)}, {}
@@ -27,7 +28,7 @@ class CancelTemplate(WebTemplate):
                 arrival = date.fromisoformat(booking["arrival"])
                 fee = price_of_stay(booking, arrival, arrival + timedelta(days=1))
             changes[number] = {"status": "Cancelled", "fee": fee}
-        return change_bookings(database, changes)
+        return Goal(**change_rows(self.site, database, "bookings", changes), pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label in slots["bookings"]:
@@ -49,7 +50,7 @@ class CancelBookings(CancelTemplate):
         bookings = select_bookings(database)
         if params["constraints"] == 1:
             bookings = [one for one in bookings if one["is_free"]]
-        chosen = draw_several(rng, bookings, params["items"])
+        chosen = pick_in_order(rng, bookings, params["items"])
         if len(chosen) < params["items"]:
             return None
         return {"bookings": tuple((one["id"], label_of(one)) for one in chosen)}
@@ -142,13 +143,14 @@ _TEXTS = (
 
 
 @add_template
-class CorrectContact(WebTemplate):
+class CorrectContact(ChangeTemplate):
     """Correct the contact data of bookings, and leave the profile unchanged."""
 
-    site, name, intent = "booking", "correct-contact", "write"
+    site, name, intent, table, objects = "booking", "correct-contact", "write", "bookings", "bookings"
+    pages = ("/bookings/{0}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        chosen = draw_several(rng, select_bookings(database), params["items"])
+        chosen = pick_in_order(rng, select_bookings(database), params["items"])
         if len(chosen) < params["items"]:
             return None
         changes = {"phone": pick(rng, _PHONES), "email": pick(rng, _EMAILS)}
@@ -160,8 +162,8 @@ class CorrectContact(WebTemplate):
         bookings = describe_bookings([label for _, label in slots["bookings"]])
         return f"In {bookings}, change {describe_contact(dict(slots['changes']))}. Leave my profile as it is."
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        return change_bookings(database, {booking: dict(slots["changes"]) for booking, _ in slots["bookings"]})
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {booking: dict(slots["changes"]) for booking, _ in slots["bookings"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label in slots["bookings"]:
@@ -191,8 +193,7 @@ class UpdateProfile(WebTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         values = {"name": pick(rng, _NAMES), "email": pick(rng, _EMAILS), "phone": pick(rng, _PHONES)}
-        chosen = sorted(rng.permutation(3)[: params["constraints"]].tolist())
-        return {"changes": tuple(list(values.items())[place] for place in chosen)}
+        return {"changes": tuple(pick_in_order(rng, list(values.items()), params["constraints"]))}
 
     def ask(self, slots: Slots) -> str:
         return f"In my profile, change {describe_contact(dict(slots['changes']))}. Leave my bookings as they are."
@@ -213,13 +214,13 @@ class MessageTemplate(WebTemplate):
     """Base of templates that write to houses. Slots: ``bookings``, pairs of an id and a label; ``topic``; ``texts``,
     one for each booking."""
 
-    site, intent = "booking", "write"
+    site, intent, objects = "booking", "write", "bookings"
+    pages = ("/bookings/{0}", "/bookings/{0}/message")
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        pairs = list(zip(slots["bookings"], slots["texts"], strict=True))
+        pairs = zip(slots["bookings"], slots["texts"], strict=True)
         rows = tuple((booking, slots["topic"], text) for (booking, _), text in pairs)
-        pages = tuple(f"/bookings/{booking}" for (booking, _), _ in pairs)
-        return Goal(added={"messages": rows}, pages=(*pages, *(f"{page}/message" for page in pages)))
+        return Goal(added={"messages": rows}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, label), text in zip(slots["bookings"], slots["texts"], strict=True):
@@ -237,8 +238,8 @@ class SendMessages(MessageTemplate):
     name = "send-messages"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        chosen = draw_several(rng, select_bookings(database), params["items"])
-        texts = tuple(_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist())
+        chosen = pick_in_order(rng, select_bookings(database), params["items"])
+        texts = tuple(pick_several(rng, _TEXTS, params["items"]))
         if len(chosen) < params["items"]:
             return None
         bookings = tuple((one["id"], label_of(one)) for one in chosen)

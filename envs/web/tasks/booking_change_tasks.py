@@ -18,14 +18,9 @@ from .booking_reading_tasks import (
     select_rooms,
 )
 from .booking_room_tasks import set_extras
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows, draw_several, pick
+from .draws import pick, pick_in_order, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, add_template
 from .walk import Walk
-
-
-def change_bookings(database: Database, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
-    """Return the goal that bookings, by id, take other values in some columns."""
-    pages = tuple(f"/bookings/{booking}" for booking in changes)
-    return Goal(**change_rows("booking", database, "bookings", changes), pages=pages)
 
 
 def describe_bookings(labels: list[str]) -> str:
@@ -33,11 +28,11 @@ def describe_bookings(labels: list[str]) -> str:
     return name_all([describe_booking(label) for label in labels])
 
 
-class MovingTemplate(WebTemplate):
+class MovingTemplate(ChangeTemplate):
     """Base of templates that give bookings other dates. Slots: ``moves``, tuples (id, label, new day of arrival, new
     day of departure)."""
 
-    site, intent = "booking", "change"
+    site, intent, table, objects, pages = "booking", "change", "bookings", "moves", ("/bookings/{0}",)
 
     def draw_moves(
         self, rng: Rng, database: Database, number: int, shifts: tuple[tuple[int, int], ...]
@@ -46,8 +41,8 @@ class MovingTemplate(WebTemplate):
         if too few rooms are free. No two bookings share a room, so that any order works."""
         moves: list[tuple[Any, ...]] = []
         bookings = [one for one in select_bookings(database) if one["is_free"]]
-        for place in rng.permutation(len(bookings)).tolist():
-            booking, (before, after) = bookings[place], pick(rng, shifts)
+        for booking in pick_several(rng, bookings, len(bookings)):
+            before, after = pick(rng, shifts)
             room = next(one for one in select_rooms(database, booking["id"]) if one["id"] == booking["room"])
             arrival = date.fromisoformat(booking["arrival"]) + timedelta(days=before)
             departure = date.fromisoformat(booking["departure"]) + timedelta(days=after)
@@ -58,9 +53,8 @@ class MovingTemplate(WebTemplate):
                 return tuple(moves)
         return None
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        moves = {booking: {"arrival": arrival, "departure": end} for booking, _, arrival, end in slots["moves"]}
-        return change_bookings(database, moves)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {booking: {"arrival": arrival, "departure": end} for booking, _, arrival, end in slots["moves"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label, arrival, departure in slots["moves"]:
@@ -117,15 +111,14 @@ class LengthenStays(MovingTemplate):
 
 
 @add_template
-class ChangeRoom(WebTemplate):
+class ChangeRoom(ChangeTemplate):
     """Move a booking to the cheapest other room of its house that is free and large enough."""
 
-    site, name, intent = "booking", "change-room", "change"
+    site, name, intent, table, pages = "booking", "change-room", "change", "bookings", ("/bookings/{booking}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         bookings, rooms = [one for one in select_bookings(database) if one["is_free"]], select_rooms(database)
-        for place in rng.permutation(len(bookings)).tolist():
-            booking = bookings[place]
+        for booking in pick_several(rng, bookings, len(bookings)):
             others = [room for room in rooms if room["house"] == booking["house"] and room["id"] != booking["room"]]
             stay = {"arrival": booking["arrival"], "departure": booking["departure"], "guests": count_guests(booking)}
             features = [one for room in others for one in filter(None, room["features"].split(", "))]
@@ -144,8 +137,8 @@ class ChangeRoom(WebTemplate):
             f"are free then, take as many guests as the booking has{feature}, to the one that costs least then."
         )
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
-        return change_bookings(database, {slots["booking"]: {"room": slots["id"]}})
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {slots["booking"]: {"room": slots["id"]}}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_booking(walk, slots["label"])
@@ -155,14 +148,15 @@ class ChangeRoom(WebTemplate):
 
 
 @add_template
-class AddGuest(WebTemplate):
+class AddGuest(ChangeTemplate):
     """Add a guest to a booking or replace one; with more conditions, change the extras as well."""
 
-    site, name, intent = "booking", "add-guest", "change"
+    site, name, intent, table, objects = "booking", "add-guest", "change", "bookings", "parties"
+    pages = ("/bookings/{0}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = []
-        for place, booking in enumerate(draw_several(rng, select_bookings(database), 99)):
+        for place, booking in enumerate(pick_in_order(rng, select_bookings(database), 99)):
             names = booking["names"].split("\n")
             new = pick(rng, [one for one in PEOPLE if one not in names])
             if len(names) > 1 and place % 2:
@@ -171,7 +165,7 @@ class AddGuest(WebTemplate):
                 chosen.append((booking["id"], label_of(booking), "", (*names, new)))
         if len(chosen) < params["items"]:
             return None
-        chosen = draw_several(rng, chosen, params["items"])
+        chosen = pick_in_order(rng, chosen, params["items"])
         wished = ("", "Breakfast", "Parking", ", ".join(EXTRAS))
         extras = pick(rng, wished) if params["constraints"] > 1 else None
         return {"parties": tuple(chosen), "extras": extras}
@@ -188,11 +182,9 @@ class AddGuest(WebTemplate):
         text = name_all(parts)
         return f"{text[0].upper()}{text[1:]}.{extras}"
 
-    def goal(self, database: Database, slots: Slots) -> Goal:
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
         extras = {} if slots["extras"] is None else {"extras": slots["extras"]}
-        return change_bookings(
-            database, {booking: {"names": "\n".join(names), **extras} for booking, _, _, names in slots["parties"]}
-        )
+        return {booking: {"names": "\n".join(names), **extras} for booking, _, _, names in slots["parties"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label, _, names in slots["parties"]:

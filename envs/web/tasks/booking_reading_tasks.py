@@ -24,8 +24,9 @@ from ..sites.booking_content import (
 )
 from ..sites.list_page import name_all
 from ..sites.site import count_noun
+from .draws import pick, pick_in_order, pick_several
 from .listing_templates import ListingTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, draw_several, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 Room = dict[str, Any]
@@ -88,9 +89,9 @@ def draw_conditions(rng: Rng, rooms: list[Room], names: tuple[str, ...], number:
     values = {"town": room["town"], "feature": first, "other": second, "rating": room["rating"] // 10 * 10}
     values["highest"] = highest
     guests = int(rng.integers(1, room["sleeps"] + 1))
-    chosen = sorted(rng.permutation(len(names))[:number].tolist())
+    chosen = pick_in_order(rng, names, number)
     stay = {"arrival": arrival.isoformat(), "departure": departure.isoformat(), "guests": guests}
-    return {**stay, **{names[place]: values[names[place]] for place in chosen}}
+    return {**stay, **{name: values[name] for name in chosen}}
 
 
 def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tuple[int, Room]]:
@@ -331,7 +332,7 @@ class CompareStays(CompareRoomsTemplate):
         arrival, departure = (day.isoformat() for day in draw_stay(rng, room, 2 + params["constraints"]))
         stay = {"arrival": arrival, "departure": departure, "guests": room["sleeps"]}
         found = matching_rooms(rooms, stay)
-        chosen = draw_several(rng, found, params["items"] + 1)
+        chosen = pick_in_order(rng, found, params["items"] + 1)
         if not has_one_best(chosen):
             return None
         shown = [room for _, room in pick_several(rng, chosen, len(chosen))]

@@ -17,8 +17,9 @@ from .booking_reading_tasks import (
     open_room,
     select_rooms,
 )
+from .draws import pick, pick_several
 from .listing_templates import ListingTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _CONTACTS = (("office@example.net", "555 0143"), ("kim.novak@example.org", "+44 20 5550 0177"))

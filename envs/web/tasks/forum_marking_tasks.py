@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
 from ..sites.forum import POSTS, THREADS
 from ..sites.forum_content import VISITOR
+from .draws import best_of, pick, pick_several, quote_titles
 from .forum_reading_tasks import ThreadTemplate, sort_list
-from .template import (
-    ChangeTemplate,
-    Database,
-    Goal,
-    Params,
-    Rng,
-    Slots,
-    WebTemplate,
-    add_template,
-    best_of,
-    pick,
-    pick_several,
-    quote_titles,
-)
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire plus tard")
@@ -33,6 +22,19 @@ def press_in_order(walk: Walk, deed: str, posts: tuple[tuple[int, int, str], ...
         walk.seek("button", f"{deed} post {number} by {author}")
 
 
+def draw_posts(rng: Rng, every: list[sqlite3.Row], params: Params, taken: set[int]) -> Slots | None:
+    """Draw a thread and a user with at least "items" posts in it, at most two more, none of them ``taken``. With more
+    than one condition, only posts since a day count."""
+    for post in (pick(rng, every) for _ in range(12)):
+        since = post["day"] if params["constraints"] > 1 else ""
+        same = [row for row in every if (row["thread"], row["author"]) == (post["thread"], post["author"])]
+        own = [row for row in same if row["day"] >= since]
+        if params["items"] <= len(own) <= params["items"] + 2 and not any(row["id"] in taken for row in own):
+            posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
+            return {"thread": post["thread"], "title": post["title"], "since": since, "posts": posts}
+    return None
+
+
 @add_template
 class VoteForUser(WebTemplate):
     """Vote for all posts of a user in a thread, and for nothing else."""
@@ -41,18 +43,7 @@ class VoteForUser(WebTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         voted = {row[0] for row in database.execute("SELECT post FROM votes")}
-        every = POSTS.select(database, "p.author <> ?", VISITOR)
-        for post in (pick(rng, every) for _ in range(12)):
-            since = post["day"] if params["constraints"] > 1 else ""
-            own = [
-                row
-                for row in every
-                if (row["thread"], row["author"]) == (post["thread"], post["author"]) and row["day"] >= since
-            ]
-            if params["items"] <= len(own) <= params["items"] + 2 and not any(row["id"] in voted for row in own):
-                posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
-                return {"thread": post["thread"], "title": post["title"], "since": since, "posts": posts}
-        return None
+        return draw_posts(rng, POSTS.select(database, "p.author <> ?", VISITOR), params, voted)
 
     def ask(self, slots: Slots) -> str:
         since = f" on or after {slots['since']}" if slots["since"] else ""
@@ -78,8 +69,8 @@ class VoteOnBest(WebTemplate):
         rows = THREADS.select(database, "t.replies >= 2")
         voted = {row[0] for row in database.execute("SELECT post FROM votes")}
         chosen = []
-        for place in rng.permutation(len(rows)).tolist():
-            best = best_of(POSTS.select(database, "p.thread = ?", rows[place]["id"]), "votes")
+        for row in pick_several(rng, rows, len(rows)):
+            best = best_of(POSTS.select(database, "p.thread = ?", row["id"]), "votes")
             if best is not None and best["author"] != VISITOR and best["id"] not in voted:
                 chosen.append((best["id"], best["thread"], best["title"], best["number"], best["author_name"]))
             if len(chosen) == params["items"]:
@@ -274,18 +265,7 @@ class RemovePosts(ModerationTemplate):
     name, pages = "remove-posts", ("/thread/{thread}",)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        replies = POSTS.select(database, "p.number > 1 AND p.author <> ?", VISITOR)
-        for reply in (pick(rng, replies) for _ in range(12)):
-            since = reply["day"] if params["constraints"] > 1 else ""
-            own = [
-                row
-                for row in replies
-                if (row["thread"], row["author"]) == (reply["thread"], reply["author"]) and row["day"] >= since
-            ]
-            if params["items"] <= len(own) <= params["items"] + 2:
-                posts = tuple((row["id"], row["number"], row["author_name"]) for row in own)
-                return {"thread": reply["thread"], "title": reply["title"], "since": since, "posts": posts}
-        return None
+        return draw_posts(rng, POSTS.select(database, "p.number > 1 AND p.author <> ?", VISITOR), params, set())
 
     def ask(self, slots: Slots) -> str:
         since = f" on or after {slots['since']}" if slots["since"] else ""

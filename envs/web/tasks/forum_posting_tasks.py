@@ -5,19 +5,8 @@ from __future__ import annotations
 from ..sites.forum import POSTS, THREADS
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
 from ..sites.list_page import name_all
-from .template import (
-    Database,
-    Goal,
-    Params,
-    Rng,
-    Slots,
-    WebTemplate,
-    add_template,
-    best_of,
-    pick,
-    pick_several,
-    quote_titles,
-)
+from .draws import best_of, pick, pick_several, quote_titles
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _TEXTS = (

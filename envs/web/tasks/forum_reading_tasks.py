@@ -8,14 +8,15 @@ from datetime import date, timedelta
 from typing import Any, ClassVar
 
 from ..sites.forum import POSTS, THREADS
+from .draws import best_of, pick, pick_in_order, pick_several
 from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate, OpeningTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 
 def draw_conditions(rng: Rng, row: sqlite3.Row, first: str, others: tuple[str, ...], number: int) -> dict[str, Any]:
     """Draw conditions that a thread or post meets: ``first``, and ``number`` - 1 of ``others``."""
-    names = [others[place] for place in sorted(rng.permutation(len(others))[: number - 1].tolist())]
+    names = pick_in_order(rng, others, number - 1)
     days = timedelta(days=int(rng.integers(0, 60)))
     values = {
         "board": row["board_name"],

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..sites.list_page import ListPage, name_all
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, best_of, pick, pick_several
+from .draws import best_of, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
 

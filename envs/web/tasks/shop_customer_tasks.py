@@ -8,7 +8,8 @@ from typing import Any
 from ..sites.list_page import name_all
 from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
-from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
+from .draws import pick, pick_in_order, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _LINES = """
@@ -211,7 +212,7 @@ class ChangeDetails(WebTemplate):
             "postcode": pick(rng, POSTCODES),
             "phone": f"555 {int(rng.integers(200, 10_000)):04d}",
         }
-        names = [list(fresh)[place] for place in sorted(rng.permutation(4)[: params["items"]].tolist())]
+        names = pick_in_order(rng, list(fresh), params["items"])
         if any(present[name] == fresh[name] for name in names):
             return None
         return {"details": tuple((name, fresh[name]) for name in names)}

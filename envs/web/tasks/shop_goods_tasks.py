@@ -8,8 +8,9 @@ from typing import ClassVar
 from ..sites.list_page import name_all
 from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import BRANDS, CATEGORIES, CITIES, COLOURS, PEOPLE, POSTCODES, SHIPPING, STREETS
+from .draws import pick, pick_in_order, pick_several
 from .listing_templates import BestTemplate, CountTemplate, ListingTemplate, OpeningTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 
@@ -87,9 +88,8 @@ class ProductTemplate(ListingTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         for _ in range(12):
-            places = sorted(rng.permutation(len(_VALUES))[: params["constraints"] - 1].tolist())
-            conditions = {"category": pick(rng, list(CATEGORIES))}
-            conditions |= {name: pick(rng, values) for name, values in (_VALUES[place] for place in places)}
+            chosen = pick_in_order(rng, _VALUES, params["constraints"] - 1)
+            conditions = {"category": pick(rng, list(CATEGORIES))} | {name: pick(rng, some) for name, some in chosen}
             found = PRODUCTS.find(database, conditions)
             if len(found) >= self.fewest and (len(found) == 1 or found[0]["price"] < found[1]["price"]):
                 return {"conditions": tuple(conditions.items())}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,8 +19,8 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.list_page import name_all
 from ..sites.site import SITES, Content, connect, generate, release
+from .draws import quote_titles
 from .walk import Walk
 
 Rng = np.random.Generator
@@ -243,35 +243,6 @@ def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
     kinds = zip(("removed", "added"), differences(start, judged_rows(start.site, database, names)), strict=True)
     found = {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
     return found.intersection(start.milestones)
-
-
-# For templates.
-
-
-def pick(rng: np.random.Generator, values: Any) -> Any:
-    """Draw one of several values."""
-    return values[int(rng.integers(len(values)))]
-
-
-def pick_several(rng: np.random.Generator, values: Any, number: int) -> list[Any]:
-    """Draw ``number`` different values, or all if there are fewer, in random order."""
-    return [values[place] for place in rng.permutation(len(values))[:number].tolist()]
-
-
-def draw_several(rng: Rng, values: Any, number: int) -> list[Any]:
-    """Draw ``number`` different values, or all if there are fewer, in the order of ``values``."""
-    return [values[place] for place in sorted(rng.permutation(len(values))[:number].tolist())]
-
-
-def quote_titles(objects: Iterable[tuple[Any, ...]], place: int = 1) -> str:
-    """Join the titles of objects, in quotation marks, as a part of a sentence."""
-    return name_all([f'"{one[place]}"' for one in objects])
-
-
-def best_of(rows: list[Any], measure: str) -> Any:
-    """Return the row with the largest value in the column ``measure``; None for a tie or no rows."""
-    ranked = sorted(rows, key=lambda row: -row[measure])
-    return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
 
 
 def change_rows(

@@ -10,20 +10,8 @@ from typing import Any
 from ..sites.list_page import name_all
 from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import KINDS, LABELS, MILESTONES, PEOPLE, PLACES, PRIORITIES, PROJECTS, TODAY, VISITOR
-from .template import (
-    ChangeTemplate,
-    Database,
-    Goal,
-    Params,
-    Rng,
-    Slots,
-    WebTemplate,
-    add_template,
-    change_rows,
-    pick,
-    pick_several,
-    quote_titles,
-)
+from .draws import pick, pick_several, quote_titles
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .tracker_reading_tasks import TicketTemplate, draw_conditions
 from .walk import Walk
 

@@ -9,20 +9,8 @@ from typing import Any
 from ..sites.list_page import name_all
 from ..sites.tracker import OPEN, TICKETS
 from ..sites.tracker_content import PEOPLE, TODAY, VISITOR
-from .template import (
-    ChangeTemplate,
-    Database,
-    Goal,
-    Params,
-    Rng,
-    Slots,
-    WebTemplate,
-    add_template,
-    change_rows,
-    pick,
-    pick_several,
-    quote_titles,
-)
+from .draws import pick, pick_several, quote_titles
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .tracker_filing_tasks import BulkTemplate, see_number
 from .tracker_reading_tasks import draw_chain
 from .walk import Walk

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from ..sites.list_page import name_all
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
+from .draws import best_of, pick, pick_several
 from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate, OpeningTemplate
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, best_of, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 # The order of conditions in questions.

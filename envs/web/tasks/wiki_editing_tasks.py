@@ -7,7 +7,8 @@ import sqlite3
 from ..sites.encyclopaedia_content import MEASURES, NOTES, PLURALS, read_value
 from ..sites.list_page import name_all
 from ..wiki.world import MONTHS
-from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, pick, pick_several, quote_titles
+from .draws import pick, pick_several, quote_titles
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 from .wiki_reading_tasks import draw_measure, list_category, open_article, select_facts
 
