@@ -8,8 +8,7 @@ from typing import Any
 
 from ..sites.booking_content import EMAIL, MONTHS, PHONE, TOPICS, VISITOR_NAME, label_of, price_of_stay
 from ..sites.list_page import name_all
-from .booking_change_tasks import describe_bookings
-from .booking_reading_tasks import dearest_of, describe_dearest, open_booking, select_bookings
+from .booking_own_tasks import dearest_of, describe_bookings, describe_dearest, open_booking, select_bookings
 from .draws import pick, pick_in_order, pick_several
 from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .walk import Walk

@@ -1,4 +1,4 @@
-"""Templates of the booking site that change the visitor's bookings."""
+"""Templates of the booking site about the visitor's bookings: report one, move, lengthen and change them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,92 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from ..sites.booking_content import EXTRAS, PEOPLE, count_guests, label_of
-from ..sites.list_page import name_all
-from .booking_reading_tasks import (
-    describe_booking,
-    has_one_best,
-    is_free,
-    matching_rooms,
-    open_booking,
-    select_bookings,
-    select_rooms,
+from ..sites.booking import BOOKINGS
+from ..sites.booking_content import (
+    EXTRAS,
+    MONTHS,
+    PEOPLE,
+    TODAY,
+    count_guests,
+    label_of,
+    last_free_day,
+    price_of_booking,
 )
+from ..sites.list_page import name_all
+from .booking_reading_tasks import ReadingTemplate, has_one_best, is_free, matching_rooms, select_rooms
 from .booking_room_tasks import set_extras
 from .draws import pick, pick_in_order, pick_several
 from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, add_template
 from .walk import Walk
 
 
+def select_bookings(database: Database) -> list[dict[str, Any]]:
+    """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
+    free cancellation, and "is_free", True until that day."""
+    found = []
+    for row in database.execute(f"{BOOKINGS} ORDER BY b.arrival"):
+        if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
+            last = last_free_day(row)
+            more = {"total": price_of_booking(row), "last": last.isoformat(), "is_free": last >= TODAY}
+            found.append({**dict(row), **more})
+    return found
+
+
+def open_booking(walk: Walk, label: str) -> None:
+    """Open a booking by the room, the house and the day of arrival, as the list of bookings names it."""
+    if walk.find("link", label) is None:
+        walk.click("link", "My bookings")
+    walk.click("link", label)
+
+
+def describe_booking(label: str) -> str:
+    """A booking with this label in words, by the house and the day of arrival."""
+    room, day = label.rsplit(", ", 1)
+    return f"my booking at {room.split(' at ', 1)[1]} with arrival on {day}"
+
+
+def dearest_of(database: Database, month: str) -> dict[str, Any] | None:
+    """Return the most expensive future booking with arrival in a month; None if it is tied or the only one."""
+    found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
+    found.sort(key=lambda one: -one["total"])
+    return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None
+
+
+def describe_dearest(month: str) -> str:
+    """The booking that `dearest_of` finds, in words."""
+    return f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[month]}"
+
+
 def describe_bookings(labels: list[str]) -> str:
     """Bookings with these labels in words."""
     return name_all([describe_booking(label) for label in labels])
+
+
+@add_template
+class ReportDeadline(ReadingTemplate):
+    """Report the last day of free cancellation of a booking, as shown on its page."""
+
+    name, intent = "report-deadline", "report"
+    question = "Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        bookings = [one for one in select_bookings(database) if one["is_free"]]
+        if not bookings:
+            return None
+        booking, month = pick(rng, bookings), ""
+        if params["constraints"] > 1:
+            month = booking["arrival"][:7]
+            booking = dearest_of(database, month)
+            if booking is None or not booking["is_free"]:
+                return None
+        answer = {"answer": booking["last"], "pages": (f"/bookings/{booking['id']}",)}
+        return {**answer, "label": label_of(booking), "month": month}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"which": describe_dearest(slots["month"]) if slots["month"] else describe_booking(slots["label"])}
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_booking(walk, slots["label"])
 
 
 class MovingTemplate(ChangeTemplate):
