@@ -32,7 +32,7 @@ def _describe(noun: str, verb: str, parts: Mapping[str, str]) -> str:
 def _make_filters(table: str) -> dict[str, Filter]:
     return {
         "board": Filter("t.board = ?", "Board", "in the board {}".format, named="b.name = ?", read=read_id),
-        "author": Filter("lower(u.name) = lower(?)", "Author", "by {}".format, control="text"),
+        "author": Filter("lower(u.name) = lower(?)", "Author", "by {}".format, "u.name = ?", control="text"),
         "since": date_filter(f"{table}.day >= ?", "From date", "on or after {}"),
         "until": date_filter(f"{table}.day <= ?", "To date", "on or before {}"),
     }
@@ -60,8 +60,10 @@ POSTS = ListPage(
     path="/posts",
     links=("Search posts",),
     table="posts p JOIN users u ON u.id = p.author JOIN threads t ON t.id = p.thread",
-    joins="JOIN boards b ON b.id = t.board LEFT JOIN votes v ON v.post = p.id",
-    columns="p.*, u.name AS author_name, b.name AS board_name, t.title, v.value AS vote",
+    joins="JOIN boards b ON b.id = t.board",
+    page_joins="LEFT JOIN votes v ON v.post = p.id",
+    columns="p.id, p.number, p.thread, p.author, p.day, p.votes, u.name AS author_name, b.name AS board_name, t.title",
+    page_columns="p.body, p.edited, p.removed, v.value AS vote",
     key="p.id",
     search="p.body",
     always="NOT p.removed",

@@ -27,12 +27,13 @@ class Filter:
         sql: the condition in SQL; "?" is the value. "" if the site adds the condition itself.
         label: the field of the form; "" if the solver follows a link instead.
         words: writes the condition with its value in words.
-        named: the condition in SQL for values as pages write them, if the form sends ids.
+        named: the condition in SQL for values as pages write them, if forms have ids or other spellings as well.
         read: reads the text that a form sends; returns None for text that is not valid.
         error: message for text that is not valid; without a message such text is ignored.
         control: the kind of field: "list", "text" or "box", a box for each value.
         option: writes a value as its option in a list.
         special: values with an option and words of their own.
+        special_sql: values with a condition of their own.
     """
 
     sql: str = ""
@@ -44,6 +45,7 @@ class Filter:
     control: str = "list"
     option: Callable[[Any], str] = str
     special: Mapping[Any, tuple[str, str]] = field(default_factory=dict)
+    special_sql: Mapping[Any, str] = field(default_factory=dict)
 
     def describe(self, value: Any) -> str:
         """The condition in words."""
@@ -99,7 +101,7 @@ class ListPage:
         most_words: words of "q" that count.
         always: condition in SQL on the rows of the page.
         joins: further tables of the columns, on which no filter of the form depends.
-        page_columns: further columns that only the page needs.
+        page_columns, page_joins: further columns and tables that only the page needs.
         join: joins the conditions in words, by name.
         in_given_order: the solver fills in the form in the order of the conditions, not of the fields.
     """
@@ -118,6 +120,7 @@ class ListPage:
     always: str = "1"
     joins: str = ""
     page_columns: str = ""
+    page_joins: str = ""
     join: Callable[[dict[str, str]], str] = lambda parts: name_all(list(parts.values()))
     in_given_order: bool = False
 
@@ -127,7 +130,7 @@ class ListPage:
     def sql(self) -> str:
         """The query for the rows of the page, up to WHERE."""
         columns = ", ".join(filter(None, (self.columns, self.page_columns)))
-        return f"SELECT {columns} FROM {self.table} {self.joins}"
+        return f"SELECT {columns} FROM {self.table} {self.joins} {self.page_joins}"
 
     @functools.cached_property
     def fields(self) -> tuple[str, ...]:
@@ -149,7 +152,7 @@ class ListPage:
                 continue
             value = one.read(wanted[name])
             if value is not None:
-                conditions.append(one.sql)
+                conditions.append(one.special_sql.get(value, one.sql))
                 values.append(value)
             elif one.error:
                 errors[name] = one.error
@@ -176,7 +179,8 @@ class ListPage:
 
     def find(self, database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
         """Select the rows that meet conditions."""
-        where = " AND ".join(self.filters[name].named or self.filters[name].sql for name in conditions)
+        found = [(self.filters[name], value) for name, value in conditions.items()]
+        where = " AND ".join(one.special_sql.get(value) or one.named or one.sql for one, value in found)
         return self.select(database, where or "1", *conditions.values())
 
     def describe(self, conditions: Mapping[str, Any]) -> str:

@@ -61,10 +61,11 @@ TICKETS = ListPage(
         "assignee": _name_filter("assignee", "assigned to {}", "Nobody", "assigned to nobody"),
         "milestone": _name_filter("milestone", "in the milestone {}", "No milestone", "in no milestone"),
         "state": Filter(
-            f"? IN (t.state, iif(t.state <> 'Closed', '{OPEN}', ''))",
+            "t.state = ?",
             "State",
             "in the state {}".format,
             special={OPEN: ("Not closed", "not closed")},
+            special_sql={OPEN: "t.state <> 'Closed' AND ? <> ''"},
         ),
         "label": Filter("instr(', ' || t.labels || ', ', ', ' || ? || ', ')", "Label", 'labelled "{}"'.format),
         "since": date_filter("t.due >= ?", "Due from", "due on or after {}"),
