@@ -143,7 +143,9 @@ class BrowserGym(TaskEnv):
             try:
                 self._seen = self._ask(do="step", action=found[0])
                 error, done = shorten(" ".join(self._seen["error"].split()), 500) or None, self._seen["terminated"]
-                reward = self._reward()
+                # MiniWoB's page has the raw reward, which BrowserGym rounds up to 1.
+                raw = (self._seen["info"] or {}).get("RAW_REWARD_GLOBAL")
+                reward = float(self._seen["reward"] if raw is None else raw)
                 # Leaving the page ends the episode with an error; that is the agent's fault.
                 error = error or (self._seen["info"] or {}).get("error")
             except PeerFailure as failure:
@@ -164,11 +166,6 @@ class BrowserGym(TaskEnv):
         info["raw_reward"] = reward
         shown = self._show()
         return f"{error}\n{shown}" if error else shown, float(success), done, truncated, info
-
-    def _reward(self) -> float:
-        """Return the task's reward. For MiniWoB, return the page's raw reward, which BrowserGym rounds up to 1."""
-        raw = (self._seen["info"] or {}).get("RAW_REWARD_GLOBAL")
-        return float(self._seen["reward"] if raw is None else raw)
 
     def _show(self) -> str:
         seen = self._seen

@@ -74,6 +74,24 @@ class Footprint:
     reached: int
 
 
+@dataclass(frozen=True, slots=True)
+class OpenSite:
+    """An open site with its browser, and their common state; None if it is not known."""
+
+    state: WebState | None
+    site: WebSite
+    browser: Browser
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """A plan of the solver for a task, and the actions of the agent before it."""
+
+    task: WebTask
+    before: tuple[str, ...]
+    plan: tuple[str, ...]
+
+
 class WebTaskEnv(Game):
     """Base of tasks on a site. A subclass sets ``site``, ``size_axis`` and ``param_space``, with an axis "intent".
 
@@ -129,10 +147,9 @@ class WebTaskEnv(Game):
             given = kwargs.get("axes") or {}
             kwargs["axes"] = {k: v for k, v in self.narrow(self._templates).items() if k not in kwargs} | dict(given)
         super().__init__(**kwargs)
-        # The open site and browser, with their state if it is known.
-        self._open: tuple[WebState | None, WebSite, Browser] | None = None
-        # The solver's cache: a task, the actions before its present plan, and the plan.
-        self._detour: tuple[Any, tuple[str, ...], tuple[str, ...]] = (None, (), ())
+        self._open: OpenSite | None = None
+        # The solver's last plan.
+        self._detour: Detour | None = None
 
     # Drawing a task.
 
@@ -168,7 +185,7 @@ class WebTaskEnv(Game):
             site, browser = self._make(content)
             browser.open("/")
         state = WebState(task, content, browser.tab())
-        self._open = (state, site, browser)
+        self._open = OpenSite(state, site, browser)
         return state
 
     def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
@@ -204,19 +221,19 @@ class WebTaskEnv(Game):
             self._letting_go = weakref.finalize(self, browser.let_go)
             self._letting_go.atexit = False
             return site, browser
-        _, site, browser = self._open
-        self._open = (None, site, browser)
+        site, browser = self._open.site, self._open.browser
+        self._open = OpenSite(None, site, browser)
         site.restore(content)
         browser.forget()
         return site, browser
 
     def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
         """The site and the browser in this state."""
-        if self._open is not None and self._open[0] is state:
-            return self._open[1:]
+        if self._open is not None and self._open.state is state:
+            return self._open.site, self._open.browser
         site, browser = self._make(state.database)
         browser.restore(state.tab)
-        self._open = (state, site, browser)
+        self._open = OpenSite(state, site, browser)
         return site, browser
 
     def content_of(self, episode: WebState) -> str:
@@ -309,7 +326,7 @@ class WebTaskEnv(Game):
         if page not in reached and page in start.milestones:
             reached = reached | {page}
         after = WebState(state.task, content, tab, (*state.actions, str(command)), reached)
-        self._open = (after, site, browser)
+        self._open = OpenSite(after, site, browser)
         return Transition(after, progress=_progress(after, number))
 
     def _judge(self, state: WebState, answer: str) -> Transition:
@@ -331,15 +348,16 @@ class WebTaskEnv(Game):
         agent has followed it, else a new plan, which does not undo wrong changes."""
         from .tasks.plan import plan_from, plan_from_start
 
-        if state.task != self._detour[0]:
-            self._detour = (state.task, (), plan_from_start(state.task, self.lines))
-        for _, past, plan in (self._detour, (state.task, (), plan_from_start(state.task, self.lines))):
-            if state.actions[: len(past)] == past:
-                since = state.actions[len(past) :]
-                if since == plan[: len(since)]:
-                    return plan[len(since) :]
-        self._detour = (state.task, state.actions, plan_from(state.task, self.lines, state.database, state.tab))
-        return self._detour[2]
+        from_start = Detour(state.task, (), plan_from_start(state.task, self.lines))
+        if self._detour is None or state.task != self._detour.task:
+            self._detour = from_start
+        for one in (self._detour, from_start):
+            if state.actions[: len(one.before)] == one.before:
+                since = state.actions[len(one.before) :]
+                if since == one.plan[: len(since)]:
+                    return one.plan[len(since) :]
+        self._detour = Detour(state.task, state.actions, plan_from(state.task, self.lines, state.database, state.tab))
+        return self._detour.plan
 
     def oracle(self, state: WebState) -> str:
         return self.plan(state)[0]
@@ -377,11 +395,10 @@ class WebTaskEnv(Game):
 
     def _drop(self) -> None:
         if self._open is not None:
-            _, site, browser = self._open
-            self._open = None
+            lost, self._open = self._open, None
             self._letting_go.detach()
-            browser.close()
-            site.close()
+            lost.browser.close()
+            lost.site.close()
 
     def close(self) -> None:
         self._drop()

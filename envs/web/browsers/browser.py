@@ -148,7 +148,9 @@ class Browser:
             case "back":
                 return self._go_back()
             case "goto":
-                return self._go_to(command.text)
+                if re.match(r"[/\\]{2}|[a-z][a-z0-9+.-]*:", command.text.strip(), re.IGNORECASE):
+                    return "goto takes a path of this site, such as /, and no address elsewhere."
+                return self._visit(None, command.text)
         if not 1 <= command.number <= len(self.page.controls):
             return (
                 f"There is no control [{command.number}] on this page; its ids go from 1 to {len(self.page.controls)}."
@@ -179,11 +181,6 @@ class Browser:
         self._leave(lambda: self.load(path), keep=False)
         self.history.pop()
         return None
-
-    def _go_to(self, address: str) -> str | None:
-        if re.match(r"[/\\]{2}|[a-z][a-z0-9+.-]*:", address.strip(), re.IGNORECASE):
-            return "goto takes a path of this site, such as /, and no address elsewhere."
-        return self._visit(None, address)
 
     def _visit(self, control: Control | None, address: str) -> str | None:
         """Load the page at an address of the site, by following the link ``control`` unless it is None."""

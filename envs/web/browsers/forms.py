@@ -58,7 +58,8 @@ def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base:
     method = (source.get("formmethod") or form.get("method") or "get").strip().lower()
     target = source.get("formaction") or form.get("action") or base
     url = resolve(base, target)
-    body = encode_entries(entries_of(page, form, button, edits))
+    entries = entries_of(page, form, button, edits)
+    body = "&".join(f"{_encode(name)}={_encode(value)}" for name, value in entries)
     if method == "post":
         return Sending("POST", url, body)
     return Sending("GET", urlunsplit((*urlsplit(url)[:3], body, "")))
@@ -95,11 +96,6 @@ def _control_off_page(page: Page, element: Any) -> Control:
     kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
     role = {"checkbox": "checkbox", "radio": "radio", "select": "combobox", "button": "button"}.get(kind, "textbox")
     return Control(0, -1, element, role, "", kind, element.get("disabled") is not None)
-
-
-def encode_entries(entries: Iterator[tuple[str, str]]) -> str:
-    """Encode as ``application/x-www-form-urlencoded``."""
-    return "&".join(f"{_encode(name)}={_encode(value)}" for name, value in entries)
 
 
 def _encode(text: str) -> str:

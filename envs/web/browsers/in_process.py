@@ -78,7 +78,11 @@ class InProcessBrowser(Browser):
             status, headers, content = self._get(sending) if sending.method == "GET" else self._call(sending)
             for name, value in headers:
                 if name.lower() == "set-cookie":
-                    self._keep_cookie(value)
+                    for cookie, morsel in SimpleCookie(value).items():
+                        if morsel["max-age"] == "0" or morsel["expires"].startswith("Thu, 01 Jan 1970"):
+                            self._jar.pop(cookie, None)
+                        else:
+                            self._jar[cookie] = morsel.coded_value
             location = next((value for name, value in headers if name.lower() == "location"), None)
             if not 300 <= status < 400 or location is None:
                 break
@@ -127,11 +131,3 @@ class InProcessBrowser(Browser):
             raise BrowserFailure(f"the site fails: {type(error).__name__}: {error}") from error
         status, headers = started[-1]
         return int(status[:3]), headers, content
-
-    def _keep_cookie(self, header: str) -> None:
-        """Store a cookie for the whole site, or delete it if it has expired."""
-        for name, morsel in SimpleCookie(header).items():
-            if morsel["max-age"] == "0" or morsel["expires"].startswith("Thu, 01 Jan 1970"):
-                self._jar.pop(name, None)
-            else:
-                self._jar[name] = morsel.coded_value

@@ -29,9 +29,8 @@ from .admin_content import (
     fill_admin,
 )
 from .admin_rules import (
-    FILTERS,
+    LOG,
     MOST_MESSAGE,
-    USER_SORTS,
     USERS,
     check_choices,
     check_file_name,
@@ -40,16 +39,11 @@ from .admin_rules import (
     check_permissions,
     check_setting,
     check_users,
-    filter_log,
-    filter_users,
     write_file,
 )
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, need_number, paginate, read_form, read_number, route
+from .site import SITES, WebSite, need_number, read_form, read_number, route
 
-USERS_ON_PAGE, ENTRIES_ON_PAGE = 8, 12
-LOG_SORTS = {"new": ("Newest", "l.day DESC, l.id DESC"), "old": ("Oldest", "l.day, l.id")}
-_LOG = "SELECT l.*, u.name AS actor_name FROM log l JOIN users u ON u.id = l.actor"
 _TEAMS = """
     SELECT t.*, coalesce(u.name, 'Nobody') AS lead_name, (SELECT count(*) FROM users WHERE team = t.id) AS number
     FROM teams t LEFT JOIN users u ON u.id = t.lead
@@ -113,7 +107,7 @@ class Admin(WebSite):
             "roles": self._names("roles"),
             "states": STATES,
             "licences": LICENCES,
-            "sorts": USER_SORTS,
+            "sorts": USERS.sorts,
         }
 
     def _note(self, action: str, target: str, detail: str = "") -> None:
@@ -130,7 +124,7 @@ class Admin(WebSite):
             "SELECT count(*) AS users, sum(state = 'Suspended') AS suspended, sum(licence <> 'None') AS licences,"
             "(SELECT count(*) FROM invitations) AS invitations FROM users"
         )
-        entries = self.query(f"{_LOG} ORDER BY {LOG_SORTS['new'][1]} LIMIT 4")
+        entries = self.query(f"{LOG.sql} ORDER BY {LOG.order_of('new')} LIMIT 4")
         return self.page(request, "home.html", counts=counts, entries=entries, today=TODAY.isoformat())
 
     # Users.
@@ -139,37 +133,31 @@ class Admin(WebSite):
     def users(self, request: WebRequest) -> Response:
         return self._show_users(request, request.args)
 
-    def _show_users(self, request: WebRequest, args: Mapping[str, str], status: int = 200, **context: Any) -> Response:
+    def _show_users(self, request: WebRequest, args: Mapping[str, str], **context: Any) -> Response:
         """The users under a filter, to choose from for a bulk edit."""
-        wanted = {name: args.get(name, "").strip()[:200] for name in ("q", *FILTERS, "sort")}
-        where, values, errors = filter_users(wanted)
-        (number,) = self.one(f"SELECT count(*) FROM users u WHERE {where}", *values)
-        shown, limits = paginate(args, number, USERS_ON_PAGE)
-        order = USER_SORTS.get(wanted["sort"], USER_SORTS["name"])[1]
-        users = self.query(f"{USERS} WHERE {where} ORDER BY {order} {limits}", *values)
-        same, lists = urlencode([(name, value) for name, value in wanted.items() if value]), self._lists()
+        wanted = {name: args.get(name, "").strip()[:200] for name in USERS.fields}
+        shown, lists = USERS.show(self, wanted, args), self._lists()
         actions = (
             *(("", "Choose an action"), ("suspend", "Suspend"), ("reactivate", "Reactivate")),
             *((f"team:{team}", f"Move to {name}") for team, name in lists["teams"]),
             *((f"role:{role}", f"Give role {name}") for role, name in lists["roles"]),
             *((f"licence:{licence}", f"Give licence {licence}") for licence in LICENCES),
         )
-        context = {"action": "", "chosen": (), "errors": errors, "actions": actions, **lists, **shown, **context}
-        status = 422 if errors else status
-        return self.page(request, "users.html", status, users=users, number=number, wanted=wanted, same=same, **context)
+        context = {"action": "", "chosen": (), "actions": actions, **lists, **shown, **context}
+        return self.page(request, "users.html", **context)
 
     @route("/users/bulk", "POST")
     def bulk(self, request: WebRequest) -> Response:
         """Apply one action to all chosen users, or to none if a rule forbids it for one of them."""
         kind, _, value = request.form.get("action", "").partition(":")
-        chosen = [need_number(text) for text in request.form.getlist("user")[:USERS_ON_PAGE]]
+        chosen = [need_number(text) for text in request.form.getlist("user")[: USERS.per_page]]
         back = dict(parse_qsl(request.form.get("back", "")[:1000]))
         lists = {
             "team": self._names("teams"),
             "role": self._names("roles"),
             "licence": [(one, one) for one in LICENCES],
         }
-        rows = [dict(self.one(f"{USERS} WHERE u.id = ?", user)) for user in dict.fromkeys(chosen)]
+        rows = [dict(self.one(f"{USERS.sql} WHERE u.id = ?", user)) for user in dict.fromkeys(chosen)]
         change: dict[str, Any] = {}
         if kind in ("suspend", "reactivate") and not value:
             change = {"suspend": {"state": "Suspended", "licence": "None"}, "reactivate": {"state": "Active"}}[kind]
@@ -183,7 +171,7 @@ class Admin(WebSite):
             error = broken[1] if broken else None
         if error:
             context = {"action": request.form.get("action", ""), "chosen": chosen, "errors": {"action": error}}
-            return self._show_users(request, back, 422, **context)
+            return self._show_users(request, back, **context)
         for row in rows:
             self._change_user(row, {**row, **change})
         number = f"{len(rows)} user{'s' if len(rows) != 1 else ''}"
@@ -207,7 +195,7 @@ class Admin(WebSite):
 
     @route("/user/<int:user>", "GET", "POST")
     def user(self, request: WebRequest, user: int) -> Response:
-        found, lists = dict(self.one(f"{USERS} WHERE u.id = ?", user)), self._lists()
+        found, lists = dict(self.one(f"{USERS.sql} WHERE u.id = ?", user)), self._lists()
         form, errors = found, {}
         if request.method == "POST":
             form = read_form(request, *_COLUMNS_OF_USERS)
@@ -225,7 +213,7 @@ class Admin(WebSite):
                     self._change_user(found, after)
                     return self.redirect(f"/user/{user}", "The user is saved.")
                 errors = dict([broken])
-        return self.page(request, "user.html", 422 if errors else 200, user=found, form=form, errors=errors, **lists)
+        return self.page(request, "user.html", user=found, form=form, errors=errors, **lists)
 
     # Teams.
 
@@ -261,7 +249,7 @@ class Admin(WebSite):
                 self._note("Team saved" if team["id"] else "Team created", form["name"])
                 return self.redirect(f"/team/{number}", "The team is saved.")
         context = {"team": team, "form": form, "errors": errors, "leads": leads}
-        return self.page(request, "team.html", 422 if errors else 200, **context)
+        return self.page(request, "team.html", **context)
 
     # Roles.
 
@@ -301,7 +289,7 @@ class Admin(WebSite):
                 self._note("Role saved" if role["id"] else "Role created", form["name"])
                 return self.redirect(f"/role/{number}", "The role is saved.")
         context = {"role": role, "form": form, "errors": errors, "granted": granted, "areas": AREAS, "verbs": VERBS}
-        return self.page(request, "role.html", 422 if errors else 200, **context)
+        return self.page(request, "role.html", **context)
 
     # Invitations.
 
@@ -336,22 +324,15 @@ class Admin(WebSite):
                 self._note("Invitation sent", form["mail"], f"as {dict(roles)[int(form['role'])]}")
                 return self.redirect("/invitations", "The invitation is sent.")
         context = {"form": form, "errors": errors, "teams": teams, "roles": roles}
-        return self.page(request, "invite.html", 422 if errors else 200, **context)
+        return self.page(request, "invite.html", **context)
 
     # The log, settings and exports.
 
     @route("/log")
     def log(self, request: WebRequest) -> Response:
-        names = ("action", "actor", "target", "since", "until", "sort")
-        wanted = {name: request.args.get(name, "").strip()[:200] for name in names}
-        where, values, errors = filter_log(wanted)
-        sql = f"{_LOG} WHERE {where}"
-        (number,) = self.one(f"SELECT count(*) FROM ({sql})", *values)
-        shown, limits = paginate(request.args, number, ENTRIES_ON_PAGE)
-        entries = self.query(f"{sql} ORDER BY {LOG_SORTS.get(wanted['sort'], LOG_SORTS['new'])[1]} {limits}", *values)
-        same = urlencode([(name, value) for name, value in wanted.items() if value])
-        context = {"entries": entries, "number": number, "wanted": wanted, "errors": errors, "same": same, **shown}
-        return self.page(request, "log.html", 422 if errors else 200, actions=ACTIONS, sorts=LOG_SORTS, **context)
+        wanted = {name: request.args.get(name, "").strip()[:200] for name in LOG.fields}
+        shown = LOG.show(self, wanted, request.args)
+        return self.page(request, "log.html", actions=ACTIONS, **shown)
 
     @route("/settings", "GET", "POST")
     def settings(self, request: WebRequest) -> Response:
@@ -369,7 +350,7 @@ class Admin(WebSite):
                         self._note("Setting changed", name, f"from {before[name]} to {form[field]}")
                 return self.redirect("/settings", "The settings are saved.")
         context = {"form": form, "errors": errors, "fields": fields, "settings": SETTINGS}
-        return self.page(request, "settings.html", 422 if errors else 200, **context)
+        return self.page(request, "settings.html", **context)
 
     @route("/exports")
     def exports(self, request: WebRequest) -> Response:
@@ -378,14 +359,14 @@ class Admin(WebSite):
     @route("/exports/new", "GET", "POST")
     def new_export(self, request: WebRequest) -> Response:
         lists, errors = self._lists(), {}
-        form = {"sort": "name", "format": "comma"} | {name: "" for name in ("name", *FILTERS)}
+        form = {"sort": "name", "format": "comma"} | {name: "" for name in ("name", *USERS.filters)}
         chosen: Iterable[str] = COLUMNS[:2]
         if request.method == "POST":
             form = read_form(request, *form)
-            errors = filter_users(form)[2]
+            errors = USERS.read(form)[2]
             either = {"team": dict(lists["teams"]), "role": dict(lists["roles"]), "state": STATES, "licence": LICENCES}
             choices = {name: ("", *values) for name, values in either.items()}
-            errors |= check_choices(form, {**choices, "sort": USER_SORTS, "format": FORMATS})
+            errors |= check_choices(form, {**choices, "sort": USERS.sorts, "format": FORMATS})
             chosen = [column for column in COLUMNS if column in request.form.getlist("column")]
             if not chosen:
                 errors["column"] = "Choose a column."
@@ -394,12 +375,12 @@ class Admin(WebSite):
             if not errors:
                 return self.redirect(f"/export/{self._write_export(form, chosen)}", "The file is written.")
         context = {"form": form, "errors": errors, "chosen": chosen, "columns": COLUMNS, "formats": FORMATS, **lists}
-        return self.page(request, "new_export.html", 422 if errors else 200, **context)
+        return self.page(request, "new_export.html", **context)
 
     def _write_export(self, form: Mapping[str, str], columns: list[str]) -> int:
         """Export the users that a form selects to a file. Return the id of the export job."""
-        where, values, _ = filter_users(form)
-        users = self.query(f"{USERS} WHERE {where} ORDER BY {USER_SORTS[form['sort']][1]}", *values)
+        where, values, _ = USERS.read(form)
+        users = self.query(f"{USERS.sql} WHERE {where} ORDER BY {USERS.order_of(form['sort'])}", *values)
         row = {**form, "columns": ", ".join(columns), "content": write_file(users, columns, form["format"])}
         number = self._next("exports")
         row |= {"id": number, "day": TODAY.isoformat()}
@@ -413,7 +394,7 @@ class Admin(WebSite):
                  LEFT JOIN roles r ON r.id = e.role WHERE e.id = ?"""
         found = self.one(sql, export)
         lines = None if found["content"] is None else found["content"].splitlines()
-        return self.page(request, "export.html", export=found, lines=lines, formats=FORMATS, sorts=USER_SORTS)
+        return self.page(request, "export.html", export=found, lines=lines, formats=FORMATS, sorts=USERS.sorts)
 
 
 SITES.add(Admin.name, Admin)

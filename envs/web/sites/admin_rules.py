@@ -13,64 +13,68 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .admin_content import ADMINISTRATOR, ADMINISTRATOR_NAME, FORMATS, LICENCES, OWNER, SETTINGS, STATES
-from .site import WebSite, is_date, read_number
+from .list_page import Filter, ListPage, date_filter, name_all, read_id
+from .site import WebSite, read_number
 
-USERS = """
-    SELECT u.*, t.name AS team_name, r.name AS role_name FROM users u JOIN teams t ON t.id = u.team
-    JOIN roles r ON r.id = u.role
-"""
-USER_SORTS = {
-    "name": ("Name", "u.name"),
-    "mail": ("Mail", "u.mail"),
-    "latest": ("Last login, newest first", "u.login DESC, u.name"),
-    "earliest": ("Last login, oldest first", "u.login, u.name"),
-}
-FILTERS = ("team", "role", "state", "licence", "since", "idle")
+
+def _describe_users(parts: Mapping[str, str]) -> str:
+    """Join conditions in words, as in "users in the team Finance with the role Guest"."""
+    kinds = [parts[name] for name in ("role", "state", "licence") if name in parts]
+    with_all = f"with {name_all(kinds)}" if kinds else ""
+    words = ("users", parts.get("team"), with_all, parts.get("since"), parts.get("idle"))
+    return " ".join(filter(None, words))
+
+
+USERS = ListPage(
+    path="/users",
+    links=("Users",),
+    search_box="Search users",
+    table="users u",
+    joins="JOIN teams t ON t.id = u.team JOIN roles r ON r.id = u.role",
+    columns="u.*, t.name AS team_name, r.name AS role_name",
+    key="u.id",
+    search="u.name || ' ' || u.mail",
+    filters={
+        "team": Filter("u.team = ?", "Team", "in the team {}".format, named="t.name = ?", read=read_id),
+        "role": Filter("u.role = ?", "Role", "the role {}".format, named="r.name = ?", read=read_id),
+        "state": Filter("u.state = ?", "State", "the state {}".format),
+        "licence": Filter("u.licence = ?", "Licence", "the licence {}".format),
+        # A user who never logged in has not logged in since any date.
+        "since": date_filter("u.login >= ?", "Last login on or after", "who last logged in on or after {}"),
+        "idle": date_filter(
+            "u.login < ?",
+            "No login on or after",
+            "who did not log in on or after {} (users who never did count as well)",
+        ),
+    },
+    sorts={
+        "name": ("Name", "u.name"),
+        "mail": ("Mail", "u.mail"),
+        "latest": ("Last login, newest first", "u.login DESC, u.name"),
+        "earliest": ("Last login, oldest first", "u.login, u.name"),
+    },
+    per_page=8,
+    join=_describe_users,
+)
+LOG = ListPage(
+    path="/log",
+    links=("Audit log",),
+    table="log l JOIN users u ON u.id = l.actor",
+    columns="l.*, u.name AS actor_name",
+    key="l.id",
+    filters={
+        "action": Filter("l.action = ?", "Action"),
+        "actor": Filter("lower(u.name) = lower(?)", "By", control="text"),
+        "target": Filter("instr(lower(l.target), lower(?))", "Concerns", control="text"),
+        "since": date_filter("l.day >= ?", "From date"),
+        "until": date_filter("l.day <= ?", "To date"),
+    },
+    sorts={"new": ("Newest", "l.day DESC, l.id DESC"), "old": ("Oldest", "l.day, l.id")},
+    per_page=12,
+)
 MOST_NAME, MOST_MESSAGE = 60, 500
 _MAIL = re.compile(r"[a-z0-9](?:[a-z0-9._+-]{0,62}[a-z0-9])?@(?:[a-z0-9](?:[a-z0-9-]{0,40}[a-z0-9])?\.)+[a-z]{2,20}")
 _FILE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
-_DATE = "Write a date as YYYY-MM-DD."
-_ENTRIES = {
-    "action": "l.action = ?",
-    "actor": "lower(u.name) = lower(?)",
-    "target": "instr(lower(l.target), lower(?))",
-    "since": "l.day >= ?",
-    "until": "l.day <= ?",
-}
-_LOGINS = {"since": "u.login >= ?", "idle": "u.login < ?"}
-
-
-def filter_users(form: Mapping[str, str]) -> tuple[str, list[Any], dict[str, str]]:
-    """A condition in SQL with its values from the fields "q" and `FILTERS`, and errors by field. Who never logged in
-    has not logged in since any date."""
-    conditions, values, errors = ["1"], [], {}
-    for word in form.get("q", "").split()[:12]:
-        conditions.append("instr(lower(u.name || ' ' || u.mail), lower(?))")
-        values.append(word)
-    for name in ("team", "role"):
-        if form[name]:
-            conditions.append(f"u.{name} = ?")
-            values.append(read_number(form[name], 1, 10_000, 0))
-    for name in ("state", "licence"):
-        if form[name]:
-            conditions.append(f"u.{name} = ?")
-            values.append(form[name])
-    for name, condition in _LOGINS.items():
-        if form[name] and is_date(form[name]):
-            conditions.append(condition)
-            values.append(form[name])
-        elif form[name]:
-            errors[name] = _DATE
-    return " AND ".join(conditions), values, errors
-
-
-def filter_log(wanted: Mapping[str, str]) -> tuple[str, list[Any], dict[str, str]]:
-    """The same for entries of the log, by action, actor, target and dates."""
-    found = [name for name in _ENTRIES if wanted[name]]
-    wrong = [name for name in ("since", "until") if wanted[name] and not is_date(wanted[name])]
-    conditions = ["1", *(_ENTRIES[name] for name in found if name not in wrong)]
-    values = [wanted[name] for name in found if name not in wrong]
-    return " AND ".join(conditions), values, dict.fromkeys(wrong, _DATE)
 
 
 def check_name(site: WebSite, table: str, name: str, number: int = 0) -> str | None:

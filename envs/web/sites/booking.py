@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -26,6 +27,7 @@ from .booking_content import (
     count_guests,
     count_nights,
     fill_booking,
+    label_of,
     last_free_day,
     mark_nights,
     price_of_booking,
@@ -44,21 +46,61 @@ from .booking_forms import (
     write_stay,
 )
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, read_form, read_number, route
+from .list_page import Filter, ListPage, name_all
+from .site import SITES, WebSite, count_noun, read_form, read_number, route
 
-ROOMS_ON_PAGE, MOST_GUESTS = 8, 5
+MOST_GUESTS = 5
 NUMBERS_OF_GUESTS = tuple((number, str(number)) for number in range(1, MOST_GUESTS + 1))
-RATINGS = tuple((tenths, f"{tenths // 10}.0 or more") for tenths in (70, 80, 90))
-SORTS = {
-    "price": ("Price, lowest first", "total, r.id"),
-    "rating": ("Rating, best first", "h.rating DESC, r.id"),
-    "house": ("House", "h.name, r.name"),
-}
-_ROOMS = """
-    SELECT r.*, h.name AS house_name, h.town, h.rating, h.sea, h.notice, h.breakfast, h.parking
-    FROM rooms r JOIN houses h ON h.id = r.house
-"""
-_BOOKINGS = """
+RATINGS = {tenths: f"{tenths // 10}.0 or more" for tenths in (70, 80, 90)}
+
+
+def _describe_rooms(parts: Mapping[str, str]) -> str:
+    """Join conditions in words, as in "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
+    stay = f"free from {parts['arrival']} to {parts['departure']} for {parts['guests']}"
+    features = [parts[name] for name in ("feature", "other") if name in parts]
+    with_all = f"with the feature{'s' if len(features) > 1 else ''} {name_all(features)}" if features else ""
+    words = (stay, parts.get("town"), with_all, parts.get("rating"), parts.get("highest"))
+    return ", ".join(filter(None, words))
+
+
+ROOMS = ListPage(
+    path="/search",
+    links=("All rooms",),
+    search_box="Search houses and rooms",
+    table="rooms r JOIN houses h ON h.id = r.house",
+    columns="r.*, h.name AS house_name, h.town, h.rating, h.sea, h.notice, h.breakfast, h.parking",
+    key="r.id",
+    search="r.name || ' ' || h.name || ' ' || h.town",
+    filters={
+        "town": Filter("h.town = ?", "Town", "in {}".format),
+        "arrival": Filter(label="Arrival", control="text"),
+        "departure": Filter(label="Departure", control="text"),
+        "guests": Filter(
+            "r.sleeps >= ?",
+            "Guests",
+            lambda number: count_noun(number, "guest"),
+            read=lambda text: read_number(text, 1, MOST_GUESTS, 0) or None,
+        ),
+        "feature": Filter(control="box", label="Features"),
+        "other": Filter(control="box", label="Features"),
+        "rating": Filter(
+            "h.rating >= ?",
+            "Rating",
+            lambda tenths: f"in houses rated {RATINGS[tenths]}",
+            read=lambda text: read_number(text, 1, 100, 0) or None,
+            option=RATINGS.__getitem__,
+        ),
+        "highest": Filter(label="Highest price", words="for at most {} in total without extras".format, control="text"),
+    },
+    sorts={
+        "price": ("Price, lowest first", "total, r.id"),
+        "rating": ("Rating, best first", "h.rating DESC, r.id"),
+        "house": ("House", "h.name, r.name"),
+    },
+    per_page=8,
+    join=_describe_rooms,
+)
+BOOKINGS = """
     SELECT b.*, r.house, r.name AS room_name, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
     h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
 """
@@ -114,26 +156,9 @@ class Booking(WebSite):
 
     @route("/search")
     def search(self, request: WebRequest) -> Response:
-        names = ("q", "town", "arrival", "departure", "guests", "rating", "highest", "sort")
-        wanted = {name: read_line(request, name) for name in names}
+        wanted = {name: read_line(request, name) for name in ROOMS.fields}
         features = [one for one in FEATURES if one in request.args.getlist("feature")]
-        conditions, values = ["1"], []
-        for word in wanted["q"].split()[:12]:
-            conditions.append("instr(lower(r.name || ' ' || h.name || ' ' || h.town), lower(?))")
-            values.append(word)
-        if wanted["town"]:
-            conditions.append("h.town = ?")
-            values.append(wanted["town"])
-        for column, value in (
-            ("r.sleeps", read_number(wanted["guests"], 1, MOST_GUESTS, 0)),
-            ("h.rating", read_number(wanted["rating"], 1, 100, 0)),
-        ):
-            if value:
-                conditions.append(f"{column} >= ?")
-                values.append(value)
-        for feature in features:
-            conditions.append("instr(r.features, ?)")
-            values.append(feature)
+        conditions, values = ["1", *["instr(r.features, ?)" for _ in features]], [*features]
         errors: dict[str, str] = {}
         stay, week, weekend = None, 1, 0
         if wanted["arrival"] or wanted["departure"]:
@@ -142,37 +167,33 @@ class Booking(WebSite):
                 week, weekend = count_nights(*stay)
                 conditions.append(_IS_FREE)
                 values += values_of_stay(stay)
+        total = f"r.price * {week} + r.weekend * {weekend}"
         highest = read_number(wanted["highest"], 1, 100_000, 0)
         if highest:
-            conditions.append("r.price * ? + r.weekend * ? <= ?")
-            values += [week, weekend, 100 * highest]
+            conditions.append(f"{total} <= {100 * highest}")
         elif wanted["highest"]:
             errors["highest"] = "Enter a whole number."
-        where = " AND ".join(conditions)
-        counted = f"SELECT count(*) FROM rooms r JOIN houses h ON h.id = r.house WHERE {where}"
-        (number,) = self.one(counted, *values)
-        pages = max(1, -(-number // ROOMS_ON_PAGE))
-        page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
-        order = SORTS.get(wanted["sort"], SORTS["price"])[1]
-        sql = _ROOMS.replace("r.*", f"r.*, r.price * {week} + r.weekend * {weekend} AS total")
-        limits = f"LIMIT {ROOMS_ON_PAGE} OFFSET {(page - 1) * ROOMS_ON_PAGE}"
-        found = self.query(f"{sql} WHERE {where} ORDER BY {order} {limits}", *values)
-        same = urlencode([pair for pair in request.args.items(multi=True) if pair[0] != "page" and pair[1]])
-        dates = f"?{write_stay(wanted)}" if stay else ""
-        lists = {"towns": TOWNS, "every_feature": FEATURES, "ratings": RATINGS, "sorts": SORTS}
-        shown = {"number": number, "page": page, "pages": pages, "same": same, "dates": dates, "stay": stay}
-        context = {"rooms": found, "wanted": wanted, "features": features, "errors": errors, "sizes": NUMBERS_OF_GUESTS}
-        return self.page(request, "search.html", 422 if errors else 200, **context, **lists, **shown)
+        listing = replace(ROOMS, always=" AND ".join(conditions), page_columns=f"{total} AS total")
+        shown = listing.show(self, wanted, request.args, *values)
+        shown["same"] = urlencode([pair for pair in request.args.items(multi=True) if pair[0] != "page" and pair[1]])
+        lists = {
+            "towns": TOWNS,
+            "every_feature": FEATURES,
+            "ratings": tuple(RATINGS.items()),
+            "sizes": NUMBERS_OF_GUESTS,
+        }
+        context = {"features": features, "stay": stay, "dates": f"?{write_stay(wanted)}" if stay else ""}
+        return self.page(request, "search.html", **lists, **context, **shown | {"errors": errors})
 
     @route("/house/<int:house>")
     def house(self, request: WebRequest, house: int) -> Response:
         found = self.one("SELECT * FROM houses WHERE id = ?", house)
-        rooms = self.query(f"{_ROOMS} WHERE r.house = ? ORDER BY r.name", house)
+        rooms = self.query(f"{ROOMS.sql} WHERE r.house = ? ORDER BY r.name", house)
         return self.page(request, "house.html", house=found, rooms=rooms)
 
     @route("/room/<int:room>")
     def room(self, request: WebRequest, room: int) -> Response:
-        found = self.one(f"{_ROOMS} WHERE r.id = ?", room)
+        found = self.one(f"{ROOMS.sql} WHERE r.id = ?", room)
         form = {name: read_line(request, name) for name in ("arrival", "departure", "guests")}
         if not any(form.values()):
             return self._show_room(request, found, form, {})
@@ -188,11 +209,8 @@ class Booking(WebSite):
             month = TODAY.isoformat()[:7]
         own = self.query("SELECT * FROM bookings WHERE room = ? AND status = 'Confirmed'", room["id"])
         weeks = render_month(month, mark_nights(room["nights"], own, OWN), room["price"] // 100, room["weekend"] // 100)
-        places = list(MONTHS)
-        around = [
-            places[place] if 0 <= place < len(places) else ""
-            for place in (places.index(month) - 1, places.index(month) + 1)
-        ]
+        months = ["", *MONTHS, ""]
+        around = [months[months.index(month) + step] for step in (-1, 1)]
         price, nights = 0, 0
         stay = write_stay(form)
         if arrival and form["departure"] and not errors:
@@ -200,8 +218,7 @@ class Booking(WebSite):
             price, nights = price_of_stay(room, arrival, departure), (departure - arrival).days
         context = {"form": {**form, "guests": form["guests"] or "1"}, "errors": errors, "stay": stay}
         shown = {"weeks": weeks, "month": MONTHS[month], "around": around, "months": MONTHS, "sizes": NUMBERS_OF_GUESTS}
-        status = 422 if errors else 200
-        return self.page(request, "room.html", status, room=room, price=price, nights=nights, **context, **shown)
+        return self.page(request, "room.html", room=room, price=price, nights=nights, **context, **shown)
 
     def _check_stay(self, room: sqlite3.Row, form: Mapping[str, str], booking: int = 0) -> dict[str, str]:
         """Validate a stay in a room; the nights of ``booking`` count as free. Return error messages by field."""
@@ -221,7 +238,7 @@ class Booking(WebSite):
 
     @route("/room/<int:room>/book", "GET", "POST")
     def book(self, request: WebRequest, room: int) -> Response:
-        found = self.one(f"{_ROOMS} WHERE r.id = ?", room)
+        found = self.one(f"{ROOMS.sql} WHERE r.id = ?", room)
         form = {name: read_line(request, name) for name in ("arrival", "departure", "guests")}
         errors = self._check_stay(found, form)
         if errors:
@@ -241,32 +258,31 @@ class Booking(WebSite):
         form["chosen"] = ", ".join(chosen)
         errors = check_guests(form, fields) | check_contact(form)
         if errors or request.form.get("step") == "guests":
-            return self.page(request, "guests.html", 422 if errors else 200, form=form, errors=errors, **shown)
+            return self.page(request, "guests.html", form=form, errors=errors, **shown)
         if request.form.get("step") == "book":
             if form["accepted"] == "yes":
-                stay = (room, form["arrival"], form["departure"], "\n".join(form[name] for name in fields))
-                return self._add_booking(*stay, form["chosen"], form["email"], form["phone"])
+                (booking,) = self.one("SELECT coalesce(max(id), 4000) + 1 FROM bookings")
+                stay = (booking, room, form["arrival"], form["departure"], "\n".join(form[name] for name in fields))
+                sql = "INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Confirmed', 0)"
+                self.query(sql, *stay, form["chosen"], form["email"], form["phone"])
+                return self.redirect("/bookings", "Your room is booked.")
             errors["accepted"] = "Accept the conditions of the house."
         shown["total"] = price_of_stay(found, arrival, departure, number, chosen)
         shown["last"] = last_free_day({"arrival": form["arrival"], "notice": found["notice"]})
-        status = 422 if errors else 200
-        return self.page(request, "conditions.html", status, form=form, errors=errors, fields=fields, **shown)
-
-    def _add_booking(self, *values: Any) -> Response:
-        (number,) = self.one("SELECT coalesce(max(id), 4000) + 1 FROM bookings")
-        self.query("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'Confirmed', 0)", number, *values)
-        return self.redirect("/bookings", "Your room is booked.")
+        return self.page(request, "conditions.html", form=form, errors=errors, fields=fields, **shown)
 
     # Own bookings.
 
     @route("/bookings")
     def bookings(self, request: WebRequest) -> Response:
-        every = self.query(f"{_BOOKINGS} ORDER BY b.arrival, b.id")
-        return self.page(request, "bookings.html", bookings=[(one["id"], *_describe(one)) for one in every])
+        every = self.query(f"{BOOKINGS} ORDER BY b.arrival, b.id")
+        return self.page(
+            request, "bookings.html", bookings=[(one["id"], label_of(one), _describe(one)) for one in every]
+        )
 
     @route("/bookings/<int:booking>")
     def booking(self, request: WebRequest, booking: int) -> Response:
-        found = self.one(f"{_BOOKINGS} WHERE b.id = ?", booking)
+        found = self.one(f"{BOOKINGS} WHERE b.id = ?", booking)
         messages = self.query("SELECT * FROM messages WHERE booking = ? ORDER BY id", booking)
         context = {"last": last_free_day(found), "is_ahead": _is_ahead(found), "is_free": _is_free_to_cancel(found)}
         return self.page(
@@ -280,7 +296,7 @@ class Booking(WebSite):
             NotFound: there is no such booking.
             Forbidden: it is cancelled or over.
         """
-        found = self.one(f"{_BOOKINGS} WHERE b.id = ?", booking)
+        found = self.one(f"{BOOKINGS} WHERE b.id = ?", booking)
         if not _is_ahead(found):
             raise Forbidden
         return found
@@ -290,7 +306,7 @@ class Booking(WebSite):
         found = self._need_booking(booking)
         if not _is_free_to_cancel(found):
             raise Forbidden
-        rooms = self.query(f"{_ROOMS} WHERE r.house = ? ORDER BY r.name", found["house"])
+        rooms = self.query(f"{ROOMS.sql} WHERE r.house = ? ORDER BY r.name", found["house"])
         context = {"booking": found, "rooms": tuple((row["id"], row["name"]) for row in rooms)}
         if request.method == "GET":
             form = {name: found[name] for name in ("room", "arrival", "departure")}
@@ -305,7 +321,7 @@ class Booking(WebSite):
             if "guests" in errors:
                 errors["room"] = errors.pop("guests")
         if errors or room is None:
-            return self.page(request, "change.html", 422, form=form, errors=errors, **context)
+            return self.page(request, "change.html", form=form, errors=errors, **context)
         sql = "UPDATE bookings SET room = ?, arrival = ?, departure = ? WHERE id = ?"
         self.query(sql, room["id"], form["arrival"], form["departure"], booking)
         return self.redirect("/bookings", "Your booking is changed.")
@@ -323,7 +339,7 @@ class Booking(WebSite):
         form["chosen"] = ", ".join(read_extras(request))
         errors = check_guests(form, fields, fields[:1])
         if errors:
-            return self.page(request, "party.html", 422, form=form, errors=errors, **context)
+            return self.page(request, "party.html", form=form, errors=errors, **context)
         names = "\n".join(form[name] for name in fields if form[name])
         self.query("UPDATE bookings SET names = ?, extras = ? WHERE id = ?", names, form["chosen"], booking)
         return self.redirect("/bookings", "Your booking is changed.")
@@ -335,7 +351,7 @@ class Booking(WebSite):
             return self.page(request, "contact.html", booking=found, form=dict(found), errors={})
         form = {name: read_line(request, name) for name in ("email", "phone")}
         if errors := check_contact(form):
-            return self.page(request, "contact.html", 422, booking=found, form=form, errors=errors)
+            return self.page(request, "contact.html", booking=found, form=form, errors=errors)
         self.query("UPDATE bookings SET email = ?, phone = ? WHERE id = ?", *form.values(), booking)
         return self.redirect("/bookings", "Your contact data are changed.")
 
@@ -351,8 +367,7 @@ class Booking(WebSite):
                 sql = "INSERT INTO messages (booking, topic, body) VALUES (?, ?, ?)"
                 self.query(sql, booking, *form.values())
                 return self.redirect("/bookings", "Your message is sent.")
-        status = 422 if errors else 200
-        return self.page(request, "message.html", status, booking=found, form=form, errors=errors, topics=TOPICS)
+        return self.page(request, "message.html", booking=found, form=form, errors=errors, topics=TOPICS)
 
     @route("/bookings/<int:booking>/cancel", "GET", "POST")
     def cancel(self, request: WebRequest, booking: int) -> Response:
@@ -364,8 +379,7 @@ class Booking(WebSite):
                 self.query("UPDATE bookings SET status = 'Cancelled', fee = ? WHERE id = ?", fee, booking)
                 return self.redirect("/bookings", "Your booking is cancelled.")
             errors["accepted"] = "Accept the fee."
-        status = 422 if errors else 200
-        return self.page(request, "cancel.html", status, booking=found, fee=fee, errors=errors)
+        return self.page(request, "cancel.html", booking=found, fee=fee, errors=errors)
 
     @route("/profile", "GET", "POST")
     def profile(self, request: WebRequest) -> Response:
@@ -374,18 +388,17 @@ class Booking(WebSite):
         form = {name: read_line(request, name) for name in ("name", "email", "phone")}
         errors = check_guests(form, ["name"]) | check_contact(form)
         if errors:
-            return self.page(request, "profile.html", 422, form=form, errors=errors)
+            return self.page(request, "profile.html", form=form, errors=errors)
         self.query("UPDATE account SET name = ?, email = ?, phone = ?", *form.values())
         return self.redirect("/profile", "Your profile is saved.")
 
 
-def _describe(booking: sqlite3.Row) -> tuple[str, str]:
-    """Return the label of a booking, and its text in the list."""
-    guests, price = count_guests(booking), price_of_booking(booking)
+def _describe(booking: sqlite3.Row) -> str:
+    """The text of a booking in the list."""
+    guests, price = count_noun(count_guests(booking), "guest"), price_of_booking(booking)
     state = booking["status"] + (", over" if booking["arrival"] <= TODAY.isoformat() else "")
-    about = f"until {booking['departure']}, {booking['town']}, {guests} guest{'s' if guests > 1 else ''}"
-    name = f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"
-    return name, f"{about}, {price // 100}.{price % 100:02d}, {state}"
+    about = f"until {booking['departure']}, {booking['town']}, {guests}"
+    return f"{about}, {price // 100}.{price % 100:02d}, {state}"
 
 
 def _is_ahead(booking: sqlite3.Row) -> bool:

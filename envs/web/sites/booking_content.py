@@ -133,3 +133,8 @@ def mark_nights(nights: str, stays: Iterable[Mapping[str, Any] | sqlite3.Row], m
         first, end = ((date.fromisoformat(stay[name]) - TODAY).days for name in ("arrival", "departure"))
         nights = nights[: max(first, 0)] + mark * (end - max(first, 0)) + nights[max(end, 0) :]
     return nights
+
+
+def label_of(booking: Mapping[str, Any] | sqlite3.Row) -> str:
+    """The label of a booking: the room, the house and the day of arrival."""
+    return f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"

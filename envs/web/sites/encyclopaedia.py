@@ -112,7 +112,7 @@ class Encyclopaedia(WebSite):
         same = urlencode([(name, value) for name, value in wanted.items() if value])
         lists = {"measures": (("", "Title"), *((one, f"{one}, highest or latest first") for one in measures))}
         context = {"found": found, "number": number, "wanted": {**wanted, "sort": sort}, "errors": errors, "same": same}
-        return self.page(request, "category.html", 422 if errors else 200, kind=kind, **lists, **context, **shown)
+        return self.page(request, "category.html", kind=kind, **lists, **context, **shown)
 
     @route("/article/<int:article>")
     def article(self, request: WebRequest, article: int) -> Response:
@@ -190,7 +190,7 @@ class Encyclopaedia(WebSite):
                 message = "Your edit is saved." if changes else "Nothing was changed."
                 return self.redirect(f"/article/{article}", message)
         context = {"facts": facts, "form": form, "errors": errors}
-        return self.page(request, "edit.html", 422 if errors else 200, article=found, **context)
+        return self.page(request, "edit.html", article=found, **context)
 
     @route("/article/<int:article>/watch", "POST")
     def watch(self, request: WebRequest, article: int) -> Response:

@@ -48,10 +48,6 @@ class Response:
         """Let the browser keep a cookie; ``options`` as for `werkzeug.http.dump_cookie`."""
         self.headers.append(("Set-Cookie", dump_cookie(name, value, **options)))
 
-    def delete_cookie(self, name: str) -> None:
-        """Let the browser forget a cookie."""
-        self.set_cookie(name, "", expires=0, max_age=0)
-
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """The WSGI application."""
         start_response(self.status, self.headers)

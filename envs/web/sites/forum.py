@@ -5,7 +5,9 @@ The signed-in user may edit their own posts and, as a moderator, lock and pin th
 
 from __future__ import annotations
 
+import functools
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,29 +16,66 @@ from werkzeug.exceptions import Forbidden
 
 from .exchange import Response, WebRequest
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
-from .site import SITES, WebSite, is_date, need_number, paginate, read_form, read_number, route
+from .list_page import Filter, ListPage, date_filter, read_id
+from .site import SITES, WebSite, need_number, paginate, read_form, read_number, route
 
-THREADS_ON_PAGE, POSTS_ON_PAGE = 8, 5
-THREAD_SORTS = {
-    "active": ("Latest activity", "t.last DESC, t.id DESC"),
-    "new": ("Newest", "t.day DESC, t.id DESC"),
-    "replies": ("Most replies", "t.replies DESC, t.title"),
-    "votes": ("Most votes", "t.votes DESC, t.title"),
-    "title": ("Title", "t.title"),
-}
-POST_SORTS = {
-    "old": ("Oldest", "p.day, p.id"),
-    "new": ("Newest", "p.day DESC, p.id DESC"),
-    "votes": ("Most votes", "p.votes DESC, p.id"),
-}
-_THREADS = """
-    SELECT t.*, u.name AS starter, b.name AS board_name FROM threads t
-    JOIN users u ON u.id = t.author JOIN boards b ON b.id = t.board
-"""
-_POSTS = """
-    SELECT p.*, u.name AS writer, t.title, v.value AS vote FROM posts p JOIN users u ON u.id = p.author
-    JOIN threads t ON t.id = p.thread LEFT JOIN votes v ON v.post = p.id
-"""
+POSTS_ON_PAGE = 5
+
+
+def _describe(noun: str, verb: str, parts: Mapping[str, str]) -> str:
+    """Join conditions in words, as in "threads in the board Baking started by Kim Novak"."""
+    dates = " and ".join(parts[name] for name in ("since", "until") if name in parts)
+    verb = verb if "author" in parts or dates else ""
+    return " ".join(filter(None, (noun, parts.get("board"), verb, parts.get("author"), dates)))
+
+
+def _make_filters(table: str) -> dict[str, Filter]:
+    return {
+        "board": Filter("t.board = ?", "Board", "in the board {}".format, named="b.name = ?", read=read_id),
+        "author": Filter("lower(u.name) = lower(?)", "Author", "by {}".format, "u.name = ?", control="text"),
+        "since": date_filter(f"{table}.day >= ?", "From date", "on or after {}"),
+        "until": date_filter(f"{table}.day <= ?", "To date", "on or before {}"),
+    }
+
+
+THREADS = ListPage(
+    path="/search",
+    search_box="Search threads",
+    table="threads t JOIN users u ON u.id = t.author JOIN boards b ON b.id = t.board",
+    columns="t.*, u.name AS author_name, b.name AS board_name",
+    key="t.id",
+    search="t.title",
+    filters=_make_filters("t"),
+    sorts={
+        "active": ("Latest activity", "t.last DESC, t.id DESC"),
+        "new": ("Newest", "t.day DESC, t.id DESC"),
+        "replies": ("Most replies", "t.replies DESC, t.title"),
+        "votes": ("Most votes", "t.votes DESC, t.title"),
+        "title": ("Title", "t.title"),
+    },
+    per_page=8,
+    join=functools.partial(_describe, "threads", "started"),
+)
+POSTS = ListPage(
+    path="/posts",
+    links=("Search posts",),
+    table="posts p JOIN users u ON u.id = p.author JOIN threads t ON t.id = p.thread",
+    joins="JOIN boards b ON b.id = t.board",
+    page_joins="LEFT JOIN votes v ON v.post = p.id",
+    columns="p.id, p.number, p.thread, p.author, p.day, p.votes, u.name AS author_name, b.name AS board_name, t.title",
+    page_columns="p.body, p.edited, p.removed, v.value AS vote",
+    key="p.id",
+    search="p.body",
+    always="NOT p.removed",
+    filters=_make_filters("p"),
+    sorts={
+        "old": ("Oldest", "p.day, p.id"),
+        "new": ("Newest", "p.day DESC, p.id DESC"),
+        "votes": ("Most votes", "p.votes DESC, p.id"),
+    },
+    per_page=8,
+    join=functools.partial(_describe, "posts", "written"),
+)
 # Run after every change of posts and of their votes.
 SUMMARISE_THREADS = """
     UPDATE threads SET last = (SELECT max(day) FROM posts WHERE thread = threads.id),
@@ -94,7 +133,7 @@ class Forum(WebSite):
     @route("/")
     def home(self, request: WebRequest) -> Response:
         sql = "SELECT b.*, (SELECT count(*) FROM threads WHERE board = b.id) AS number FROM boards b ORDER BY b.name"
-        latest = self.query(f"{_THREADS} ORDER BY {THREAD_SORTS['active'][1]} LIMIT 4")
+        latest = self.query(f"{THREADS.sql} ORDER BY {THREADS.order_of('active')} LIMIT 4")
         return self.page(request, "home.html", boards=self.query(sql), threads=latest)
 
     @route("/board/<int:board>")
@@ -102,68 +141,41 @@ class Forum(WebSite):
         found = self.one("SELECT * FROM boards WHERE id = ?", board)
         (number,) = self.one("SELECT count(*) FROM threads WHERE board = ?", board)
         sort = request.args.get("sort", "")
-        order = THREAD_SORTS.get(sort, THREAD_SORTS["active"])[1]
-        shown, limits = paginate(request.args, number, THREADS_ON_PAGE)
-        threads = self.query(f"{_THREADS} WHERE t.board = ? ORDER BY t.pinned DESC, {order} {limits}", board)
-        return self.page(
-            request, "board.html", board=found, threads=threads, number=number, sorts=THREAD_SORTS, sort=sort, **shown
-        )
+        order = THREADS.order_of(sort)
+        shown, limits = paginate(request.args, number, THREADS.per_page)
+        threads = self.query(f"{THREADS.sql} WHERE t.board = ? ORDER BY t.pinned DESC, {order} {limits}", board)
+        context = {"threads": threads, "number": number, "sorts": THREADS.sorts, "sort": sort}
+        return self.page(request, "board.html", board=found, **context, **shown)
 
     @route("/search")
     def search(self, request: WebRequest) -> Response:
-        return self._search(request, "t", "t.title", _THREADS, THREAD_SORTS)
+        return self._search(request, THREADS, "t")
 
     @route("/posts")
     def posts(self, request: WebRequest) -> Response:
-        return self._search(request, "p", "p.body", _POSTS, POST_SORTS)
+        return self._search(request, POSTS, "p")
 
-    def _search(
-        self, request: WebRequest, table: str, text: str, sql: str, sorts: dict[str, tuple[str, str]]
-    ) -> Response:
-        """Search threads by title or posts by text, under conditions on their board, author and date."""
-        names = ("q", "board", "author", "since", "until", "sort")
-        wanted = {name: request.args.get(name, "").strip() for name in names}
-        conditions, values, errors = ["NOT p.removed" if table == "p" else "1"], [], {}
-        for word in wanted["q"].split()[:12]:
-            conditions.append(f"instr(lower({text}), lower(?))")
-            values.append(word)
-        if wanted["board"]:
-            conditions.append("t.board = ?")
-            values.append(read_number(wanted["board"], 1, 10_000, 0))
-        if wanted["author"]:
-            conditions.append("lower(u.name) = lower(?)")
-            values.append(wanted["author"])
-        for name, comparison in (("since", ">="), ("until", "<=")):
-            if wanted[name] and is_date(wanted[name]):
-                conditions.append(f"{table}.day {comparison} ?")
-                values.append(wanted[name])
-            elif wanted[name]:
-                errors[name] = "Write a date as YYYY-MM-DD."
-        where = " AND ".join(conditions)
-        (number,) = self.one(f"SELECT count(*) FROM ({sql} WHERE {where})", *values)
-        shown, limits = paginate(request.args, number, THREADS_ON_PAGE)
-        order = sorts.get(wanted["sort"], next(iter(sorts.values())))[1]
-        found = self.query(f"{sql} WHERE {where} ORDER BY {order} {limits}", *values)
-        same = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
-        lists = {"boards": self._boards(), "sorts": sorts}
-        context = {"found": found, "number": number, "wanted": wanted, "errors": errors, "same": same, "kind": table}
-        return self.page(request, "search.html", 422 if errors else 200, **lists, **context, **shown)
+    def _search(self, request: WebRequest, listing: ListPage, kind: str) -> Response:
+        wanted = {name: request.args.get(name, "").strip() for name in listing.fields}
+        shown = listing.show(self, wanted, request.args)
+        shown["same"] = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
+        context = {"boards": self._boards(), "kind": kind, **shown}
+        return self.page(request, "search.html", **context)
 
     @route("/thread/<int:thread>")
     def thread(self, request: WebRequest, thread: int) -> Response:
         return self._show_thread(request, thread)
 
-    def _show_thread(self, request: WebRequest, thread: int, status: int = 200, **context: Any) -> Response:
-        found = self.one(f"{_THREADS} WHERE t.id = ?", thread)
+    def _show_thread(self, request: WebRequest, thread: int, **context: Any) -> Response:
+        found = self.one(f"{THREADS.sql} WHERE t.id = ?", thread)
         (number,) = self.one("SELECT count(*) FROM posts WHERE thread = ?", thread)
         shown, limits = paginate(request.args, number, POSTS_ON_PAGE)
         sort = request.args.get("sort", "")
-        order = POST_SORTS.get(sort, POST_SORTS["old"])[1]
-        posts = self.query(f"{_POSTS} WHERE p.thread = ? ORDER BY {order} {limits}", thread)
+        posts = self.query(f"{POSTS.sql} WHERE p.thread = ? ORDER BY {POSTS.order_of(sort)} {limits}", thread)
         saved = self.query("SELECT note FROM bookmarks WHERE thread = ?", thread)
-        lists = {"posts": posts, "saved": saved, "sort": sort, "sorts": POST_SORTS}
+        lists = {"posts": posts, "saved": saved, "sort": sort, "sorts": POSTS.sorts}
         context = {"form": {"body": ""}, "errors": {}} | context
-        return self.page(request, "thread.html", status, thread=found, **lists, **shown, **context)
+        return self.page(request, "thread.html", thread=found, **lists, **shown, **context)
 
     @route("/user/<int:user>")
     def user(self, request: WebRequest, user: int) -> Response:
@@ -174,7 +186,7 @@ class Forum(WebSite):
         )
         shown, limits = paginate(request.args, number, POSTS_ON_PAGE)
         posts = self.query(
-            f"{_POSTS} WHERE p.author = ? AND NOT p.removed ORDER BY {POST_SORTS['new'][1]} {limits}", user
+            f"{POSTS.sql} WHERE p.author = ? AND NOT p.removed ORDER BY {POSTS.order_of('new')} {limits}", user
         )
         counts = {"number": number, "started": started, "votes": votes}
         return self.page(request, "user.html", user=found, posts=posts, **counts, **shown)
@@ -199,7 +211,7 @@ class Forum(WebSite):
         if not form["body"]:
             errors["body"] = "Write a text."
         if errors:
-            return self.page(request, "new.html", 422, boards=boards, form=form, errors=errors)
+            return self.page(request, "new.html", boards=boards, form=form, errors=errors)
         (thread,) = self.one("SELECT coalesce(max(id), 0) + 1 FROM threads")
         sql = "INSERT INTO threads (id, board, title, author, day) VALUES (?, ?, ?, ?, ?)"
         self.query(sql, thread, board, form["title"], VISITOR, NOW.isoformat())
@@ -220,7 +232,7 @@ class Forum(WebSite):
             raise Forbidden
         form = read_form(request, "body")
         if not form["body"]:
-            return self._show_thread(request, thread, 422, form=form, errors={"body": "Write a text."})
+            return self._show_thread(request, thread, form=form, errors={"body": "Write a text."})
         number = self._add_post(thread, form["body"])
         return self.redirect(_page_of(thread, number), "Your reply is posted.")
 
@@ -233,13 +245,13 @@ class Forum(WebSite):
             return self.page(request, "edit.html", post=found, form={"body": found["body"]}, errors={})
         form = read_form(request, "body")
         if not form["body"]:
-            return self.page(request, "edit.html", 422, post=found, form=form, errors={"body": "Write a text."})
+            return self.page(request, "edit.html", post=found, form=form, errors={"body": "Write a text."})
         self.query("UPDATE posts SET body = ?, edited = 1 WHERE id = ?", form["body"], post)
         return self.redirect(_page_of(found["thread"], found["number"]), "Your post is changed.")
 
     def _need_post(self, post: int) -> sqlite3.Row:
         """Return a post that is not removed; raise NotFound otherwise."""
-        return self.one(f"{_POSTS} WHERE p.id = ? AND NOT p.removed", post)
+        return self.one(f"{POSTS.sql} WHERE p.id = ? AND NOT p.removed", post)
 
     @route("/post/<int:post>/vote", "POST")
     def vote(self, request: WebRequest, post: int) -> Response:
@@ -266,12 +278,12 @@ class Forum(WebSite):
                 return self.redirect(_page_of(found["thread"], found["number"]), "Your report is sent.")
             errors["reason"] = "Choose a reason."
         context = {"form": form, "errors": errors, "reasons": REASONS_TO_REPORT}
-        return self.page(request, "report.html", 422 if errors else 200, post=found, **context)
+        return self.page(request, "report.html", post=found, **context)
 
     @route("/bookmarks", "GET", "POST")
     def bookmarks(self, request: WebRequest) -> Response:
         if request.method == "GET":
-            sql = f"SELECT t.*, m.note FROM bookmarks m JOIN ({_THREADS}) t ON t.id = m.thread ORDER BY m.id"
+            sql = f"SELECT t.*, m.note FROM bookmarks m JOIN ({THREADS.sql}) t ON t.id = m.thread ORDER BY m.id"
             return self.page(request, "bookmarks.html", threads=self.query(sql))
         thread = need_number(request.form.get("thread"))
         self.one("SELECT 1 FROM threads WHERE id = ?", thread)

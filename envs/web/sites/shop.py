@@ -13,18 +13,52 @@ import numpy as np
 from werkzeug.exceptions import NotFound
 
 from .exchange import Response, WebRequest
+from .list_page import Filter, ListPage
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
 from .site import SITES, WebSite, need_number, read_form, read_number, route
 
-PER_PAGE, MOST_OF_ONE = 8, 9
-SORTS = {
-    "name": ("Name", "name"),
-    "price": ("Price, lowest first", "price, name"),
-    "price-down": ("Price, highest first", "price DESC, name"),
-    "stars": ("Rating, best first", "stars DESC, name"),
-}
-# Products as lists show them: with the lowest price, the mean rating and the number of reviews.
-_LISTED = "SELECT p.* FROM products p"
+MOST_OF_ONE = 9
+PRODUCTS = ListPage(
+    path="/search",
+    links=("Corner Goods", "{category}"),
+    search_box="Search products",
+    table="products p",
+    columns="p.*",
+    key="p.price, p.name",
+    search="p.name || ' ' || p.brand || ' ' || p.category",
+    most_words=8,
+    filters={
+        "category": Filter("p.category = ?", words="in the category {}".format),
+        "brand": Filter("p.brand = ?", "Brand", "made by {}".format),
+        "colour": Filter(
+            "EXISTS (SELECT 1 FROM variants w WHERE w.product = p.id AND w.colour = ?)",
+            "Colour",
+            lambda colour: f"that can be had in {colour.lower()}",
+        ),
+        "stars": Filter(
+            "p.stars >= ?",
+            "Rating",
+            "rated {} stars or more".format,
+            read=lambda text: read_number(text, 1, 5, 0) or None,
+            option="{} stars or more".format,
+        ),
+        "highest": Filter(
+            "p.price <= 100 * ?",
+            "Highest price",
+            "that start at {} or less".format,
+            read=lambda text: read_number(text, 1, 100_000, 0) or None,
+            control="text",
+        ),
+    },
+    sorts={
+        "name": ("Name", "name"),
+        "price": ("Price, lowest first", "price, name"),
+        "price-down": ("Price, highest first", "price DESC, name"),
+        "stars": ("Rating, best first", "stars DESC, name"),
+    },
+    per_page=8,
+    join=lambda parts: ", ".join(parts.values()),
+)
 # Run after every change of reviews or variants.
 SUMMARISE = """
     UPDATE products SET price = (SELECT min(price) FROM variants WHERE product = products.id),
@@ -98,48 +132,23 @@ class Shop(WebSite):
 
     @route("/")
     def home(self, request: WebRequest) -> Response:
-        best = self.query(f"{_LISTED} ORDER BY stars DESC, number DESC, name LIMIT 4")
+        best = self.query(f"{PRODUCTS.sql} ORDER BY stars DESC, number DESC, name LIMIT 4")
         return self.page(request, "home.html", products=best)
 
     @route("/search")
     def search(self, request: WebRequest) -> Response:
-        wanted = {name: request.args.get(name, "").strip() for name in ("q", "category", "brand", "colour", "sort")}
-        conditions, values = ["1"], []
-        for word in wanted["q"].split()[:8]:
-            conditions.append("instr(lower(p.name || ' ' || p.brand || ' ' || p.category), lower(?))")
-            values.append(word)
-        for name in ("category", "brand"):
-            if wanted[name]:
-                conditions.append(f"p.{name} = ?")
-                values.append(wanted[name])
-        if wanted["colour"]:
-            conditions.append("EXISTS (SELECT 1 FROM variants w WHERE w.product = p.id AND w.colour = ?)")
-            values.append(wanted["colour"])
-        highest = read_number(request.args.get("highest"), 1, 100_000, 0)
-        if highest:
-            conditions.append("p.price <= ?")
-            values.append(highest * 100)
-        least = read_number(request.args.get("stars"), 1, 5, 0)
-        if least:
-            conditions.append("p.stars >= ?")
-            values.append(least)
-        where = " AND ".join(conditions)
-        (number,) = self.one(f"SELECT count(*) FROM products p WHERE {where}", *values)
-        pages = max(1, -(-number // PER_PAGE))
-        page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
-        order = SORTS.get(wanted["sort"], SORTS["name"])[1]
-        limits = f"LIMIT {PER_PAGE} OFFSET {(page - 1) * PER_PAGE}"
-        found = self.query(f"{_LISTED} WHERE {where} ORDER BY {order} {limits}", *values)
-        same = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
-        lists = {"brands": BRANDS, "colours": COLOURS, "sorts": SORTS}
-        shown = {"number": number, "page": page, "pages": pages, "same": same, "highest": highest, "least": least}
-        return self.page(request, "search.html", products=found, wanted=wanted, **lists, **shown)
+        wanted = {name: request.args.get(name, "").strip() for name in PRODUCTS.fields}
+        shown = PRODUCTS.show(self, wanted, request.args)
+        shown["same"] = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
+        lists = {"brands": BRANDS, "colours": COLOURS, "least": read_number(wanted["stars"], 1, 5, 0)}
+        lists["highest"] = read_number(wanted["highest"], 1, 100_000, 0)
+        return self.page(request, "search.html", **lists, **shown)
 
     @route("/product/<int:product>")
     def product(self, request: WebRequest, product: int) -> Response:
         return self._show_product(request, product)
 
-    def _show_product(self, request: WebRequest, product: int, status: int = 200, **context: Any) -> Response:
+    def _show_product(self, request: WebRequest, product: int, **context: Any) -> Response:
         found = self.one("SELECT * FROM products WHERE id = ?", product)
         variants = self.query("SELECT * FROM variants WHERE product = ? ORDER BY id", product)
         reviews = self.query("SELECT * FROM reviews WHERE product = ? ORDER BY id DESC LIMIT 2", product)
@@ -150,11 +159,11 @@ class Shop(WebSite):
         }
         shown = {"variants": variants, "reviews": reviews, "saved": saved, **options}
         chosen = {"errors": {}, "form": {"quantity": "1", "size": "", "colour": ""}} | context
-        return self.page(request, "product.html", status, product=found, **shown, **chosen)
+        return self.page(request, "product.html", product=found, **shown, **chosen)
 
     @route("/product/<int:product>/reviews")
     def reviews(self, request: WebRequest, product: int) -> Response:
-        found = self.one(f"{_LISTED} WHERE p.id = ?", product)
+        found = self.one(f"{PRODUCTS.sql} WHERE p.id = ?", product)
         pages = max(1, -(-found["number"] // 4))
         page = min(read_number(request.args.get("page"), 1, 10_000, 1), pages)
         reviews = self.query(
@@ -166,7 +175,7 @@ class Shop(WebSite):
 
     @route("/product/<int:product>/review", "GET", "POST")
     def review(self, request: WebRequest, product: int) -> Response:
-        found = self.one(f"{_LISTED} WHERE p.id = ?", product)
+        found = self.one(f"{PRODUCTS.sql} WHERE p.id = ?", product)
         form = read_form(request, "stars", "title", "body")
         if request.method == "GET":
             return self.page(request, "review.html", product=found, form=form, errors={})
@@ -177,7 +186,7 @@ class Shop(WebSite):
         if len(form["body"]) < 10:
             errors["body"] = "Write at least 10 characters."
         if errors:
-            return self.page(request, "review.html", 422, product=found, form=form, errors=errors)
+            return self.page(request, "review.html", product=found, form=form, errors=errors)
         (author,) = self.one("SELECT name FROM account")
         review = (product, author, stars, form["title"], form["body"])
         self.query("INSERT INTO reviews (product, author, stars, title, body) VALUES (?, ?, ?, ?, ?)", *review)
@@ -187,7 +196,7 @@ class Shop(WebSite):
     @route("/wishlist", "GET", "POST")
     def wishlist(self, request: WebRequest) -> Response:
         if request.method == "GET":
-            found = self.query(f"{_LISTED} JOIN wishlist s ON s.product = p.id ORDER BY s.id")
+            found = self.query(f"{PRODUCTS.sql} JOIN wishlist s ON s.product = p.id ORDER BY s.id")
             return self.page(request, "wishlist.html", products=found)
         product = need_number(request.form.get("product"))
         (name,) = self.one("SELECT name FROM products WHERE id = ?", product)
@@ -207,7 +216,7 @@ class Shop(WebSite):
         if not form["phone"]:
             errors["phone"] = "Enter a phone number."
         if errors:
-            return self.page(request, "account.html", 422, form=form, errors=errors)
+            return self.page(request, "account.html", form=form, errors=errors)
         sql = "UPDATE account SET name = ?, street = ?, city = ?, postcode = ?, phone = ?"
         self.query(sql, *(form[name] for name in names))
         return self.redirect("/account", "Your details are saved.")
@@ -238,7 +247,7 @@ class Shop(WebSite):
         if not errors and (variant is None or variant["stock"] < quantity):
             errors["colour"] = "This choice is sold out."
         if errors or variant is None:
-            return self._show_product(request, product, 422, errors=errors, form=form)
+            return self._show_product(request, product, errors=errors, form=form)
         there = self.query("SELECT quantity FROM cart WHERE variant = ?", variant["id"])
         total = min(quantity + (there[0][0] if there else 0), MOST_OF_ONE)
         if there:
@@ -277,7 +286,7 @@ class Shop(WebSite):
         if form["terms"] != "yes":
             errors["terms"] = "Accept the terms of sale."
         if errors:
-            return self.page(request, "checkout.html", 422, form=form, errors=errors, **shown)
+            return self.page(request, "checkout.html", form=form, errors=errors, **shown)
         (number,) = self.one("SELECT coalesce(max(id), 1000) + 1 FROM orders")
         address = (form["name"], form["street"], form["city"], form["postcode"], form["shipping"])
         order = (number, TODAY.isoformat(), "Processing", *address, total + SHIPPING[form["shipping"]])
@@ -319,10 +328,7 @@ class Shop(WebSite):
                 self.query("INSERT INTO returns (line, reason, comment) VALUES (?, ?, ?)", line, *form.values())
                 return self.redirect(f"/orders/{order}", "Your return is registered.")
             errors["reason"] = "Choose a reason."
-        status = 422 if errors else 200
-        return self.page(
-            request, "return.html", status, order=found, line=sent, form=form, errors=errors, reasons=REASONS
-        )
+        return self.page(request, "return.html", order=found, line=sent, form=form, errors=errors, reasons=REASONS)
 
 
 def _check_address(form: dict[str, str]) -> dict[str, str]:

@@ -206,15 +206,16 @@ class WebSite:
         return response(environ, start_response)
 
     def page(self, request: WebRequest, template: str, status: int = 200, /, **context: Any) -> Response:
-        """Render a template of the site, with the values of `surroundings` and the message left by `redirect`."""
+        """Render a template of the site, with the values of `surroundings` and the message left by `redirect`. With
+        error messages, `errors`, the status is 422."""
         message = request.cookies.get("message", "")
         found = _find_template(self.name, template)
         html = found.render(
             site=self.name, path=request.path, args=request.args, message=message, **self.surroundings(), **context
         )
-        response = Response(html, status)
+        response = Response(html, 422 if context.get("errors") else status)
         if message:
-            response.delete_cookie("message")
+            response.set_cookie("message", "", expires=0, max_age=0)
         return response
 
     def surroundings(self) -> dict[str, Any]:
@@ -289,17 +290,13 @@ def connect(content: Content) -> Any:
     except IndexError:
         database = _open_database()
     database.deserialize(content)
-    tables = _read_tables(database)
+    tables = database.execute("SELECT group_concat(sql) FROM sqlite_master").fetchone()[0]
     if database.tables not in (None, tables):
         database.close()
         database = _open_database()
         database.deserialize(content)
     database.tables = tables
     return database
-
-
-def _read_tables(database: sqlite3.Connection) -> str:
-    return database.execute("SELECT group_concat(sql) FROM sqlite_master").fetchone()[0]
 
 
 def release(database: SiteDatabase | Databases) -> None:

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, is_date, paginate, read_form, read_number, route
+from .list_page import Filter, ListPage, date_filter
+from .site import SITES, WebSite, is_date, read_form, read_number, route
 from .tracker_content import (
     KINDS,
     LABELS,
@@ -27,17 +28,59 @@ from .tracker_content import (
     fill_tracker,
 )
 
-TICKETS_ON_PAGE, TICKETS_IN_COLUMN, MOST_TITLE, MOST_BULK = 8, 5, 120, 100
+TICKETS_IN_COLUMN, MOST_TITLE, MOST_BULK = 5, 120, 100
 NOW = TODAY.isoformat()
-# The filter value for tickets without assignee or milestone.
-NONE = "-"
-SORTS = {
-    "new": ("Newest", "t.id DESC"),
-    "due": ("Due date, earliest first", "t.due = '', t.due, t.id"),
-    "priority": ("Priority, highest first", f"instr('{' '.join(PRIORITIES)}', t.priority), t.id"),
-    "estimate": ("Estimate, largest first", "t.estimate DESC, t.id"),
-    "title": ("Title", "t.title"),
-}
+# The form's value for tickets without assignee or milestone, and a value for all states but "Closed".
+NONE, OPEN = "-", "open"
+
+
+def _name_filter(column: str, words: str, option: str, words_for_none: str) -> Filter:
+    return Filter(
+        f"t.{column} = ?",
+        column.capitalize(),
+        words.format,
+        read=lambda text: "" if text == NONE else text,
+        special={"": (option, words_for_none)},
+    )
+
+
+TICKETS = ListPage(
+    path="/tickets",
+    links=("Tickets",),
+    search_box="Search tickets",
+    table="tickets t",
+    columns="t.*",
+    page_columns="""EXISTS (SELECT 1 FROM blockers b JOIN tickets o ON o.id = b.blocker
+        WHERE b.ticket = t.id AND o.state <> 'Closed') AS blocked""",
+    key="t.id",
+    search="t.title",
+    filters={
+        "project": Filter("t.project = ?", "Project", "in the project {}".format),
+        "kind": Filter("t.kind = ?", "Kind", "of the kind {}".format),
+        "priority": Filter("t.priority = ?", "Priority", "of the priority {}".format),
+        "assignee": _name_filter("assignee", "assigned to {}", "Nobody", "assigned to nobody"),
+        "milestone": _name_filter("milestone", "in the milestone {}", "No milestone", "in no milestone"),
+        "state": Filter(
+            "t.state = ?",
+            "State",
+            "in the state {}".format,
+            special={OPEN: ("Not closed", "not closed")},
+            special_sql={OPEN: "t.state <> 'Closed' AND ? <> ''"},
+        ),
+        "label": Filter("instr(', ' || t.labels || ', ', ', ' || ? || ', ')", "Label", 'labelled "{}"'.format),
+        "since": date_filter("t.due >= ?", "Due from", "due on or after {}"),
+        "until": date_filter("t.due <> '' AND t.due <= ?", "Due until", "due on or before {}"),
+    },
+    sorts={
+        "new": ("Newest", "t.id DESC"),
+        "due": ("Due date, earliest first", "t.due = '', t.due, t.id"),
+        "priority": ("Priority, highest first", f"instr('{' '.join(PRIORITIES)}', t.priority), t.id"),
+        "estimate": ("Estimate, largest first", "t.estimate DESC, t.id"),
+        "title": ("Title", "t.title"),
+    },
+    per_page=8,
+    in_given_order=True,
+)
 # Successors of each state. A ticket may be closed from any state, but closed as done only from the state before.
 FOLLOWING = {
     "To do": ("In progress",),
@@ -45,19 +88,10 @@ FOLLOWING = {
     "In review": ("In progress", "Closed"),
     "Closed": ("To do",),
 }
-_TICKETS = """
-    SELECT t.*, EXISTS (SELECT 1 FROM blockers b JOIN tickets o ON o.id = b.blocker
-    WHERE b.ticket = t.id AND o.state <> 'Closed') AS blocked FROM tickets t
-"""
 _FIELDS = ("project", "title", "body", "kind", "priority", "assignee", "milestone", "due", "estimate")
-_LISTS = {
-    name: tuple((value, value) for value in values)
-    for name, values in {
-        **{"projects": PROJECTS, "kinds": KINDS, "priorities": PRIORITIES, "people": PEOPLE, "labels": LABELS},
-        "reasons": REASONS,
-    }.items()
-}
-_STATES_TO_FIND = (("open", "Not closed"), *((state, state) for state in STATES))
+_CHOICES = {"projects": PROJECTS, "kinds": KINDS, "priorities": PRIORITIES, "people": PEOPLE, "labels": LABELS}
+_LISTS = {name: tuple((value, value) for value in values) for name, values in {**_CHOICES, "reasons": REASONS}.items()}
+_STATES_TO_FIND = ((OPEN, "Not closed"), *((state, state) for state in STATES))
 _STATES_TO_SET = (*((state, state) for state in STATES[:3]), ("Closed", "Closed as done"))
 # All tickets that a ticket waits for, directly or not, itself included.
 _WAITS_FOR = """
@@ -109,15 +143,14 @@ class ProjectTracker(WebSite):
     def home(self, request: WebRequest) -> Response:
         sql = "SELECT project, count(*) AS number, sum(state <> 'Closed') AS open FROM tickets GROUP BY project"
         counts = {row["project"]: row for row in self.query(sql)}
-        mine = f"{_TICKETS} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {SORTS['due'][1]} LIMIT 3"
-        return self.page(
-            request, "home.html", projects_about=PROJECTS, counts=counts, tickets=self.query(mine, VISITOR)
-        )
+        sql = f"{TICKETS.sql} WHERE t.assignee = ? AND t.state <> 'Closed' ORDER BY {TICKETS.order_of('due')} LIMIT 3"
+        mine = self.query(sql, VISITOR)
+        return self.page(request, "home.html", projects_about=PROJECTS, counts=counts, tickets=mine)
 
     @route("/project/<project>")
     def board(self, request: WebRequest, project: str) -> Response:
         """The tickets of a project by state, as many as a column shows of each."""
-        tickets = self.query(f"{_TICKETS} WHERE t.project = ? ORDER BY {SORTS['priority'][1]}", project)
+        tickets = self.query(f"{TICKETS.sql} WHERE t.project = ? ORDER BY {TICKETS.order_of('priority')}", project)
         self.one("SELECT 1 WHERE ?", project in PROJECTS)
         columns = {state: [row for row in tickets if row["state"] == state] for state in STATES}
         context = {"about": PROJECTS[project][0], "columns": columns, "most": TICKETS_IN_COLUMN}
@@ -125,44 +158,17 @@ class ProjectTracker(WebSite):
 
     @route("/tickets")
     def tickets(self, request: WebRequest) -> Response:
-        exact = ("project", "kind", "priority", "assignee", "milestone", "state")
-        names = ("q", *exact, "label", "since", "until", "sort")
-        wanted = {name: request.args.get(name, "").strip()[:200] for name in names}
-        conditions, values, errors = ["1"], [], {}
-        for word in wanted["q"].split()[:12]:
-            conditions.append("instr(lower(t.title), lower(?))")
-            values.append(word)
-        for name in exact:
-            if (name, wanted[name]) == ("state", "open"):
-                conditions.append("t.state <> 'Closed'")
-            elif wanted[name]:
-                conditions.append(f"t.{name} = ?")
-                values.append("" if wanted[name] == NONE else wanted[name])
-        if wanted["label"]:
-            conditions.append("instr(', ' || t.labels || ', ', ?)")
-            values.append(f", {wanted['label']}, ")
-        for name, comparison in (("since", ">="), ("until", "<=")):
-            if wanted[name] and is_date(wanted[name]):
-                conditions.append(f"t.due <> '' AND t.due {comparison} ?")
-                values.append(wanted[name])
-            elif wanted[name]:
-                errors[name] = "Write a date as YYYY-MM-DD."
-        where = " AND ".join(conditions)
-        (number,) = self.one(f"SELECT count(*) FROM tickets t WHERE {where}", *values)
-        shown, limits = paginate(request.args, number, TICKETS_ON_PAGE)
-        order = SORTS.get(wanted["sort"], SORTS["new"])[1]
-        found = self.query(f"{_TICKETS} WHERE {where} ORDER BY {order} {limits}", *values)
-        same = urlencode([(name, value) for name, value in wanted.items() if value])
-        lists = {"milestones": self._milestones(), "sorts": SORTS, "states": _STATES_TO_FIND}
-        context = {"tickets": found, "number": number, "wanted": wanted, "errors": errors, "same": same}
-        return self.page(request, "tickets.html", 422 if errors else 200, **lists, **context, **shown)
+        wanted = {name: request.args.get(name, "").strip()[:200] for name in TICKETS.fields}
+        shown = TICKETS.show(self, wanted, request.args)
+        lists = {"milestones": self._milestones(), "states": _STATES_TO_FIND}
+        return self.page(request, "tickets.html", **lists, **shown)
 
     @route("/ticket/<int:ticket>")
     def ticket(self, request: WebRequest, ticket: int) -> Response:
         return self._show_ticket(request, ticket)
 
-    def _show_ticket(self, request: WebRequest, ticket: int, status: int = 200, /, **context: Any) -> Response:
-        found = self.one(f"{_TICKETS} WHERE t.id = ?", ticket)
+    def _show_ticket(self, request: WebRequest, ticket: int, **context: Any) -> Response:
+        found = self.one(f"{TICKETS.sql} WHERE t.id = ?", ticket)
         sql = "SELECT t.id, t.title, t.state FROM tickets t JOIN blockers b ON {} = t.id WHERE {} = ? ORDER BY t.id"
         links = {
             "blockers": self.query(sql.format("b.blocker", "b.ticket"), ticket),
@@ -173,7 +179,7 @@ class ProjectTracker(WebSite):
         targets = tuple((state, state) for state in dict.fromkeys((*FOLLOWING[found["state"]], "Closed")))
         form = {"body": "", "state": "", "reason": "", "original": "", "blocker": ""}
         context = {"form": form, "errors": {}} | context
-        return self.page(request, "ticket.html", status, ticket=found, targets=targets, **links, **context)
+        return self.page(request, "ticket.html", ticket=found, targets=targets, **links, **context)
 
     @route("/milestones", "GET", "POST")
     def milestones(self, request: WebRequest) -> Response:
@@ -194,7 +200,7 @@ class ProjectTracker(WebSite):
             FROM milestones m LEFT JOIN tickets t ON t.milestone = m.name GROUP BY m.name ORDER BY m.due, m.name
         """
         context = {"milestones": self.query(sql), "form": form, "errors": errors}
-        return self.page(request, "milestones.html", 422 if errors else 200, **context)
+        return self.page(request, "milestones.html", **context)
 
     # Writing.
 
@@ -236,7 +242,7 @@ class ProjectTracker(WebSite):
     ) -> Response:
         """Render the form of a new ticket, or of an existing one."""
         context = {"form": form, "marked": marked, "errors": errors or {}, "milestones": self._milestones()}
-        return self.page(request, "form.html", 422 if errors else 200, ticket=ticket, **context)
+        return self.page(request, "form.html", ticket=ticket, **context)
 
     def _read_ticket(
         self, request: WebRequest, ticket: sqlite3.Row | None
@@ -309,7 +315,7 @@ class ProjectTracker(WebSite):
         if not errors and (refusal := self._refuse(found, form["state"], form["reason"], found["assignee"])):
             errors["state"] = refusal
         if errors:
-            return self._show_ticket(request, ticket, 422, form={"body": "", "blocker": "", **form}, errors=errors)
+            return self._show_ticket(request, ticket, form={"body": "", "blocker": "", **form}, errors=errors)
         is_closed = form["state"] == "Closed"
         self._update(ticket, state=form["state"], reason=form["reason"] if is_closed else "", original=original)
         return self.redirect(f"/ticket/{ticket}", f"Ticket {ticket} is in the state {form['state']}.")
@@ -319,7 +325,7 @@ class ProjectTracker(WebSite):
         self.one("SELECT 1 FROM tickets WHERE id = ?", ticket)
         body = read_form(request, "body")["body"]
         if not body:
-            return self._show_ticket(request, ticket, 422, errors={"body": "Write a text."})
+            return self._show_ticket(request, ticket, errors={"body": "Write a text."})
         self.query("INSERT INTO comments (ticket, author, day, body) VALUES (?, ?, ?, ?)", ticket, VISITOR, NOW, body)
         return self.redirect(f"/ticket/{ticket}", "Your comment is added.")
 
@@ -340,7 +346,7 @@ class ProjectTracker(WebSite):
             error = f"Ticket {blocker} is this ticket, or waits for it; both would wait for ever."
         if error:
             form = {"body": "", "state": "", "reason": "", "original": "", "blocker": text}
-            return self._show_ticket(request, ticket, 422, form=form, errors={"blocker": error})
+            return self._show_ticket(request, ticket, form=form, errors={"blocker": error})
         self.query("INSERT INTO blockers VALUES (?, ?)", ticket, blocker)
         return self.redirect(f"/ticket/{ticket}", f"Ticket {blocker} is a blocker now.")
 
@@ -364,7 +370,7 @@ class ProjectTracker(WebSite):
                 return self.redirect(back, "The tickets are changed.")
         context = {"form": form, "errors": errors, "chosen": chosen, "back": back.partition("?")[2]}
         lists = {"milestones": self._milestones(), "states": _STATES_TO_SET}
-        return self.page(request, "several.html", 422 if errors else 200, **context, **lists)
+        return self.page(request, "several.html", **context, **lists)
 
     def _check_bulk(self, chosen: list[sqlite3.Row], form: dict[str, str]) -> dict[str, str]:
         errors = {}

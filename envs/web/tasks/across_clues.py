@@ -7,20 +7,19 @@ object of a single-site template, whose question then says "that product" instea
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..sites.forum import SUMMARISE_THREADS
+from ..sites.forum import SUMMARISE_THREADS, THREADS
 from ..sites.forum_content import NAMES, NOW
 from ..sites.portal import TITLES
 from ..sites.site import Content, generate
+from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
-from . import forum_reading_tasks, tracker_reading_tasks, wiki_reading_tasks
-from .template import TEMPLATES, Goal, Slots, WebTemplate, pick_several
+from . import wiki_reading_tasks
+from .draws import pick_several
+from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
 
@@ -42,33 +41,33 @@ class Carrier:
     places: str
     authors: tuple[str, ...]
     open: Callable[[Walk, str], None]
-    write: Callable[[sqlite3.Connection, int, str, str], Any]
+    write: Callable[[Database, int, str, str], Any]
 
 
-def _write_reply(database: sqlite3.Connection, thread: int, author: str, text: str) -> None:
+def _write_reply(database: Database, thread: int, author: str, text: str) -> None:
     sql = """INSERT INTO posts (thread, number, author, day, body)
              SELECT ?, max(number) + 1, ?, ?, ? FROM posts WHERE thread = ?"""
     database.execute(sql, (thread, NAMES.index(author) + 1, NOW.isoformat(), text, thread))
     database.execute(f"{SUMMARISE_THREADS} WHERE id = ?", (thread,))
 
 
-def _write_comment(database: sqlite3.Connection, ticket: int, author: str, text: str) -> None:
+def _write_comment(database: Database, ticket: int, author: str, text: str) -> None:
     sql = "INSERT INTO comments (ticket, author, day, body) VALUES (?, ?, ?, ?)"
     database.execute(sql, (ticket, author, NOW.isoformat(), text))
 
 
-def _write_sentence(database: sqlite3.Connection, article: int, author: str, text: str) -> None:
+def _write_sentence(database: Database, article: int, author: str, text: str) -> None:
     database.execute("UPDATE articles SET body = body || ' ' || ? WHERE id = ?", (text, article))
 
 
 CARRIERS: Mapping[str, Carrier] = {
     "tracker": Carrier(
         *("ticket", "/ticket/", "SELECT id, title FROM tickets ORDER BY id", PEOPLE[1:]),
-        *(tracker_reading_tasks.open_ticket, _write_comment),
+        *(TICKETS.open_row, _write_comment),
     ),
     "forum": Carrier(
         *("thread", "/thread/", "SELECT id, title FROM threads ORDER BY id", NAMES[1:]),
-        *(forum_reading_tasks.open_thread, _write_reply),
+        *(THREADS.open_row, _write_reply),
     ),
     "wiki": Carrier(
         *("article", "/article/", "SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id", ()),
@@ -91,7 +90,7 @@ class Deed:
     template: str
     noun: str
     name: Callable[[Slots], str]
-    params: Mapping[str, Any]
+    params: Params
 
     @property
     def site(self) -> str:
@@ -112,7 +111,7 @@ class ClueTemplate(WebTemplate):
     def generate(self, size: int, seed: int) -> Content:
         return tuple((site, generate(site, size, seed)) for site in sorted(self.sites))
 
-    def draw(self, rng: np.random.Generator, database: Any, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
         template, where = TEMPLATES[self.deed.template], database[self.deed.site]
         params = {**params, **self.deed.params}
         slots, other = (template.draw(rng, where, params) for _ in range(2))

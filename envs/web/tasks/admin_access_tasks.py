@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from ..sites.admin_content import (
     DOMAINS,
@@ -20,17 +17,18 @@ from ..sites.admin_content import (
     VERBS,
     mail_of,
 )
-from ..sites.admin_rules import check_permissions
-from .admin_reading_tasks import describe_users, filter_list, open_user, select_users
-from .admin_user_tasks import apply_to_users, draw_matches
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick
+from ..sites.admin_rules import USERS, check_permissions
+from ..sites.list_page import name_all
+from .admin_user_tasks import BulkUserTemplate
+from .draws import pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .walk import Walk
 
 _ROLE_NAMES = ("Night auditor", "Report auditor", "Billing auditor", "Team assistant", "Project guest")
 _MESSAGES = tuple(message for message in MESSAGES if message)
 
 
-def draw_mails(rng: np.random.Generator, database: sqlite3.Connection, number: int) -> tuple[str, ...]:
+def draw_mails(rng: Rng, database: Database, number: int) -> tuple[str, ...]:
     """Draw mail addresses that no user or invitation has, though some existing ones differ from them in a few letters
     only."""
     taken = {mail for (mail,) in database.execute("SELECT mail FROM users UNION SELECT mail FROM invitations")}
@@ -61,7 +59,7 @@ class InviteUsers(WebTemplate):
 
     site, name, intent = "admin", "invite-users", "invite"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         teams = database.execute("SELECT id, name FROM teams ORDER BY id").fetchall()
         people = tuple(
             (mail, int(rng.integers(2, len(ROLES) + 1)), *pick(rng, teams))
@@ -77,7 +75,7 @@ class InviteUsers(WebTemplate):
         message = f'with the message "{slots["message"]}"' if slots["message"] else "without a message."
         return f"Invite {name_all(parts)}{each} {message}"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         about = (slots["message"], TODAY.isoformat())
         rows = tuple((mail, role, team, *about) for mail, role, team, _ in slots["people"])
         return Goal(added={"invitations": rows}, pages=("/invitations/new",))
@@ -93,8 +91,8 @@ class InviteLike(WebTemplate):
 
     site, name, intent = "admin", "invite-like", "invite"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        user = pick(rng, select_users(database, f"u.role <> {OWNER}"))
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        user = pick(rng, USERS.select(database, f"u.role <> {OWNER}"))
         about = {"message": pick(rng, _MESSAGES), "by_mail": params["constraints"] > 1}
         (mail,) = draw_mails(rng, database, 1)
         return {**about, "mail": mail, "like": tuple(user[name] for name in ("id", "name", "mail", "role", "team"))}
@@ -106,13 +104,13 @@ class InviteLike(WebTemplate):
             f'"{slots["message"]}"'
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["mail"], *slots["like"][3:], slots["message"], TODAY.isoformat())
         return Goal(added={"invitations": (row,)}, pages=("/users", "/invitations/new"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         _, name, mail, role, _ = slots["like"]
-        open_user(walk, name, mail)
+        USERS.open_row(walk, mail, name)
         team = next(one.name for one in walk.browser.page.controls if one.element.get("href", "").startswith("/team/"))
         send_invitation(walk, slots["mail"], ROLES[role - 1], team, slots["message"])
 
@@ -123,7 +121,7 @@ class ClearInvitations(WebTemplate):
 
     site, name, intent = "admin", "clear-invitations", "invite"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = """SELECT i.*, t.name AS team_name, r.name AS role_name FROM invitations i JOIN teams t ON t.id = i.team
                  JOIN roles r ON r.id = i.role ORDER BY i.id"""
         rows = database.execute(sql).fetchall()
@@ -134,10 +132,8 @@ class ClearInvitations(WebTemplate):
             found = [
                 other
                 for other in rows
-                if all(
-                    other[name] <= value if name == "sent" else other[name] == value
-                    for name, value in conditions.items()
-                )
+                if all(other[name] == value for name, value in conditions.items() if name != "sent")
+                and other["sent"] <= conditions.get("sent", other["sent"])
             ]
             if len(found) <= params["items"] + 1:
                 deed = pick(rng, ("Revoke", "Send again"))
@@ -156,7 +152,7 @@ class ClearInvitations(WebTemplate):
             words.append(f"that were sent on or before {conditions['sent']}")
         return f"{' '.join(words)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         change = {invitation: {"sent": TODAY.isoformat()} for invitation, _ in slots["mails"]}
         changes = change_rows(self.site, database, "invitations", change)
         if slots["deed"] == "Revoke":
@@ -174,14 +170,14 @@ class PermissionTemplate(WebTemplate):
     """Base of templates that change the permissions of a role: slots ``role`` (id, name) and ``granted``, all its
     permissions at the end."""
 
-    site, intent = "admin", "permit"
+    site, intent, pages = "admin", "permit", ("/role/{role[0]}",)
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         role, before = slots["role"][0], permissions_of(database, slots["role"][0])
         removed = tuple((role, permission) for permission in PERMISSIONS if permission in before - {*slots["granted"]})
         added = tuple((role, permission) for permission in slots["granted"] if permission not in before)
         changes = {"removed": {"grants": removed} if removed else {}, "added": {"grants": added} if added else {}}
-        return Goal(**changes, pages=(f"/role/{role}",))
+        return Goal(**changes, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Roles")
@@ -189,7 +185,7 @@ class PermissionTemplate(WebTemplate):
         tick_permissions(walk, slots["granted"])
 
 
-def permissions_of(database: sqlite3.Connection, role: int) -> set[str]:
+def permissions_of(database: Database, role: int) -> set[str]:
     """Return the permissions of a role."""
     return {name for (name,) in database.execute("SELECT permission FROM grants WHERE role = ?", (role,))}
 
@@ -201,7 +197,7 @@ def tick_permissions(walk: Walk, granted: tuple[str, ...]) -> None:
     walk.click("button", "Save role")
 
 
-def draw_role(rng: np.random.Generator, database: sqlite3.Connection) -> tuple[int, str]:
+def draw_role(rng: Rng, database: Database) -> tuple[int, str]:
     """Draw a role other than the owners' role; return its id and name."""
     return tuple(pick(rng, database.execute(f"SELECT id, name FROM roles WHERE id <> {OWNER} ORDER BY id").fetchall()))
 
@@ -212,9 +208,9 @@ class SetPermissions(PermissionTemplate):
 
     name = "set-permissions"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role, areas = draw_role(rng, database), len(PERMISSIONS) // len(VERBS)
-        chosen, granted = rng.permutation(areas)[: params["items"] + 1].tolist(), []
+        chosen, granted = pick_several(rng, range(areas), params["items"] + 1), []
         for area in sorted(chosen):
             bits = int(rng.integers(4))
             granted += [PERMISSIONS[3 * area + place] for place in range(3) if place == 0 or bits & place]
@@ -233,11 +229,11 @@ class AdjustPermissions(PermissionTemplate):
 
     name = "adjust-permissions"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role = draw_role(rng, database)
         before = permissions_of(database, role[0])
         for _ in range(12):
-            turned = {PERMISSIONS[place] for place in rng.permutation(len(PERMISSIONS))[: params["items"]].tolist()}
+            turned = {*pick_several(rng, PERMISSIONS, params["items"])}
             after = before ^ turned
             if check_permissions(after) is None:
                 granted = tuple(permission for permission in PERMISSIONS if permission in after)
@@ -260,7 +256,7 @@ class CopyRole(WebTemplate):
 
     site, name, intent = "admin", "copy-role", "permit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         role = draw_role(rng, database)
         before = permissions_of(database, role[0])
         more = [permission for permission in PERMISSIONS if permission not in before]
@@ -276,7 +272,7 @@ class CopyRole(WebTemplate):
         like = f"exactly the permissions that the role {slots['role'][1]} has"
         return f'Create a role with the name "{slots["name"]}". Give it {like}{extra}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (role,) = database.execute("SELECT max(id) + 1 FROM roles").fetchone()
         grants = tuple((role, permission) for permission in slots["granted"])
         pages = (f"/role/{slots['role'][0]}", "/roles/new")
@@ -292,27 +288,23 @@ class CopyRole(WebTemplate):
 
 
 @add_template
-class GiveRole(WebTemplate):
+class GiveRole(BulkUserTemplate):
     """Give another role to all users who have a role and meet conditions."""
 
-    site, name, intent = "admin", "give-role", "permit"
+    name, intent, question = "give-role", "permit", "Give all {what} the role {target} instead."
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        drawn = draw_matches(rng, database, params, "1", ("role",))
-        if drawn is None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        slots = self.draw_matches(rng, database, params, "1", ("role",))
+        if slots is None:
             return None
-        filters, found = drawn
-        roles = [role for role in range(2, len(ROLES) + 1) if ROLES[role - 1] != filters["role"]]
-        users = tuple((row["id"], row["name"]) for row in found)
-        return {"filters": tuple(filters.items()), "users": users, "role": pick(rng, roles)}
+        roles = [role for role in range(2, len(ROLES) + 1) if ROLES[role - 1] != dict(slots["filters"])["role"]]
+        return {**slots, "role": pick(rng, roles)}
 
-    def ask(self, slots: Slots) -> str:
-        return f"Give all {describe_users(dict(slots['filters']))} the role {ROLES[slots['role'] - 1]} instead."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "target": ROLES[slots["role"] - 1]}
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        changes = {user: {"role": slots["role"]} for user, _ in slots["users"]}
-        return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {user: {"role": slots["role"]} for user, _ in slots["users"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_list(walk, dict(slots["filters"]))
-        apply_to_users(walk, [name for _, name in slots["users"]], f"Give role {ROLES[slots['role'] - 1]}")
+        self.apply(walk, slots, f"Give role {ROLES[slots['role'] - 1]}")

@@ -1,41 +1,23 @@
-"""Templates of the admin panel that are answered by reading: count, look up in the audit log, compare."""
+"""Templates of the admin panel that are answered by reading: count, look up in the log, compare, export a file."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ..sites.admin_content import PERMISSIONS, SETTINGS
-from ..sites.admin_rules import USERS
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
+from ..sites.admin_content import COLUMNS, FORMATS, PERMISSIONS, SETTINGS
+from ..sites.admin_rules import LOG, USERS
+from ..sites.list_page import name_all
+from .draws import best_of, pick, pick_several
+from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
-
-_FILTERS = {
-    "team": "t.name = ?",
-    "role": "r.name = ?",
-    "state": "u.state = ?",
-    "licence": "u.licence = ?",
-    "since": "u.login >= ?",
-    "idle": "u.login < ?",
-}
-
-
-def select_users(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Select users by an SQL condition; the aliases are ``u`` (users), ``t`` (teams) and ``r`` (roles)."""
-    return database.execute(f"{USERS} WHERE {where} ORDER BY u.id", values).fetchall()
-
-
-def matching_users(database: sqlite3.Connection, filters: Mapping[str, Any]) -> list[sqlite3.Row]:
-    """The users whom filters find, by their order."""
-    return select_users(database, " AND ".join(_FILTERS[name] for name in filters) or "1", *filters.values())
 
 
 def draw_filters(
-    rng: np.random.Generator, row: sqlite3.Row, number: int, first: tuple[str, ...] = (), without: tuple[str, ...] = ()
+    rng: Rng, row: sqlite3.Row, number: int, first: tuple[str, ...] = (), without: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Draw ``number`` filters that find a user, including those named in ``first``."""
     days = timedelta(days=int(rng.integers(1, 40)))
@@ -46,93 +28,33 @@ def draw_filters(
     else:
         values["since"] = (login - days).isoformat()
     others = [name for name in values if name not in (*first, *without)]
-    more = [others[place] for place in rng.permutation(len(others))[: max(0, number - len(first))].tolist()]
+    more = pick_several(rng, others, max(0, number - len(first)))
     return {name: value for name, value in values.items() if name in (*first, *more)}
 
 
-def describe_users(filters: Mapping[str, Any], noun: str = "users") -> str:
-    """Describe filters on users, as in "users in the team Finance with the role Guest"."""
-    words = [noun]
-    if "team" in filters:
-        words.append(f"in the team {filters['team']}")
-    kinds = [f"the {name} {filters[name]}" for name in ("role", "state", "licence") if name in filters]
-    if kinds:
-        words.append(f"with {name_all(kinds)}")
-    if "since" in filters:
-        words.append(f"who last logged in on or after {filters['since']}")
-    if "idle" in filters:
-        words.append(f"who did not log in on or after {filters['idle']} (users who never did count as well)")
-    return " ".join(words)
+class UserTemplate(ListingTemplate):
+    """Base of templates about users whom filters find."""
 
+    site, listing, filters = "admin", USERS, "filters"
 
-def fill_filters(walk: Walk, filters: Mapping[str, Any]) -> None:
-    """Fill in the fields that filter users."""
-    for name, label in (("team", "Team"), ("role", "Role"), ("state", "State"), ("licence", "Licence")):
-        if name in filters:
-            walk.select(label, filters[name])
-    for name, label in (("since", "Last login on or after"), ("idle", "No login on or after")):
-        if name in filters:
-            walk.fill(label, filters[name])
-
-
-def filter_list(walk: Walk, filters: Mapping[str, Any], sort: str = "") -> None:
-    """List the users whom filters find."""
-    walk.click("link", "Users")
-    fill_filters(walk, filters)
-    if sort:
-        walk.select("Sort by", sort)
-    walk.click("button", "Apply filters")
-
-
-def search_user(walk: Walk, mail: str) -> None:
-    """Search for a user by mail."""
-    walk.fill("Search users", mail)
-    walk.press_enter("searchbox", "Search users")
-
-
-def open_user(walk: Walk, name: str, mail: str) -> None:
-    """Search for a user by mail, and open the page about this user."""
-    search_user(walk, mail)
-    walk.seek("link", name)
-
-
-def search_log(walk: Walk, action: str, target: str, until: str = "") -> None:
-    """List entries of the log, the newest first."""
-    walk.click("link", "Audit log")
-    walk.select("Action", action)
-    walk.fill("Concerns", target)
-    if until:
-        walk.fill("To date", until)
-    walk.click("button", "Apply filters")
+    def draw_conditions(self, rng: Rng, row: sqlite3.Row, number: int) -> dict[str, Any]:
+        return draw_filters(rng, row, number)
 
 
 @add_template
-class CountUsers(WebTemplate):
+class CountUsers(UserTemplate, CountTemplate):
     """Count the users under conditions."""
 
-    site, name, intent = "admin", "count-users", "report"
-
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        filters = draw_filters(rng, pick(rng, select_users(database)), params["constraints"])
-        return {"filters": tuple(filters.items())}
-
-    def ask(self, slots: Slots) -> str:
-        return f"How many {describe_users(dict(slots['filters']))} are there? Answer with the number."
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(str(len(matching_users(database, dict(slots["filters"])))), "number", pages=("/users",))
-
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_list(walk, dict(slots["filters"]))
+    name, question = "count-users", "How many {what} are there? Answer with the number."
 
 
 @add_template
 class ReportSettingChange(WebTemplate):
     """Report the last user who changed a setting, up to a date, or the value before the change."""
 
-    site, name, intent = "admin", "report-setting-change", "report"
+    site, name, intent, answer, pages = "admin", "report-setting-change", "report", "answer", ("/log",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         setting, wanted = pick(rng, list(SETTINGS)), pick(rng, ("actor", "before"))
         sql = """SELECT l.day, l.detail, u.name AS actor FROM log l JOIN users u ON u.id = l.actor
                  WHERE l.action = 'Setting changed' AND l.target = ? ORDER BY l.day DESC, l.id DESC"""
@@ -152,34 +74,27 @@ class ReportSettingChange(WebTemplate):
             return f"Who made {which} {what}? Answer with the name."
         return f"Which value was there before {which} {what}? Answer with the value."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["answer"], pages=("/log",))
-
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        search_log(walk, "Setting changed", slots["setting"], slots["until"])
+        until = {"until": slots["until"]} if slots["until"] else {}
+        LOG.filter(walk, {"action": "Setting changed", "target": slots["setting"], **until})
 
 
 @add_template
 class ReportSuspension(WebTemplate):
     """Report who suspended a user, or when."""
 
-    site, name, intent = "admin", "report-suspension", "report"
+    site, name, intent, answer, pages = "admin", "report-suspension", "report", "answer", ("/log",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        rows = select_users(database, "u.state = 'Suspended'")
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        rows = USERS.select(database, "u.state = 'Suspended'")
         if not rows:
             return None
         user, wanted = pick(rng, rows), pick(rng, ("actor", "day"))
         sql = """SELECT l.day, u.name AS actor FROM log l JOIN users u ON u.id = l.actor
                  WHERE l.action = 'User suspended' AND l.target = ?"""
         (entry,) = database.execute(sql, (user["name"],)).fetchall()
-        by_mail = params["constraints"] > 1
-        return {
-            "name": user["name"],
-            "mail": user["mail"] if by_mail else "",
-            "wanted": wanted,
-            "answer": entry[wanted],
-        }
+        mail = user["mail"] if params["constraints"] > 1 else ""
+        return {"name": user["name"], "mail": mail, "wanted": wanted, "answer": entry[wanted]}
 
     def ask(self, slots: Slots) -> str:
         user = f"with the mail address {slots['mail']}" if slots["mail"] else slots["name"]
@@ -187,24 +102,21 @@ class ReportSuspension(WebTemplate):
             return f"Who suspended the user {user}? Answer with the name."
         return f"On which date was the user {user} suspended? Answer with the date."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["answer"], pages=("/log",))
-
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         if slots["mail"]:
-            search_user(walk, slots["mail"])
-        search_log(walk, "User suspended", slots["name"])
+            walk.search("Search users", slots["mail"])
+        LOG.filter(walk, {"action": "User suspended", "target": slots["name"]})
 
 
 @add_template
 class ReportLead(WebTemplate):
     """Report the mail address of a team's lead; the question names the team or one of its users."""
 
-    site, name, intent = "admin", "report-lead", "report"
+    site, name, intent, pages = "admin", "report-lead", "report", ("/team/{team}", "/user/{lead}")
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "EXISTS (SELECT 1 FROM teams WHERE id = u.team AND lead > 0 AND lead <> u.id)"
-        rows = select_users(database, sql)
+        rows = USERS.select(database, sql)
         if not rows:
             return None
         user, by = pick(rng, rows), ("team", "name", "mail")[min(params["constraints"], 3) - 1]
@@ -218,44 +130,36 @@ class ReportLead(WebTemplate):
         what = f"the team {slots['team_name']}" if slots["by"] == "team" else f"the team of {users[slots['by']]}"
         return f"What is the mail address of the lead of {what}? Answer with the address."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (mail,) = database.execute("SELECT mail FROM users WHERE id = ?", (slots["lead"],)).fetchone()
-        return Goal(mail, pages=(f"/team/{slots['team']}", f"/user/{slots['lead']}"))
+        return Goal(mail, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         if slots["by"] == "team":
             walk.click("link", "Teams")
         else:
-            open_user(walk, slots["name"], slots["mail"])
+            USERS.open_row(walk, slots["mail"], slots["name"])
         walk.click("link", slots["team_name"])
         walk.click("link", slots["lead_name"])
 
 
 @add_template
-class CompareTeams(WebTemplate):
+class CompareTeams(UserTemplate, GroupTemplate):
     """Name the team with the most users under conditions, of several."""
 
-    site, name, intent = "admin", "compare-teams", "compare"
+    name, group, groups = "compare-teams", "team", "teams"
+    question = "Which of the teams {groups} has the most {what}? Answer with the team."
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        row = pick(rng, select_users(database))
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        row = pick(rng, USERS.select(database))
         filters = draw_filters(rng, row, params["constraints"], without=("team",))
         names = [name for (name,) in database.execute("SELECT name FROM teams ORDER BY id")]
-        teams = [names[place] for place in rng.permutation(len(names))[: params["items"] + 1].tolist()]
-        counts = [len(matching_users(database, {"team": team, **filters})) for team in teams]
-        if counts.count(max(counts)) > 1:
-            return None
-        return {"filters": tuple(filters.items()), "teams": tuple(teams), "best": teams[int(np.argmax(counts))]}
-
-    def ask(self, slots: Slots) -> str:
-        what, teams = describe_users(dict(slots["filters"])), name_all(list(slots["teams"]))
-        return f"Which of the teams {teams} has the most {what}? Answer with the team."
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["best"], pages=("/users",))
+        teams = pick_several(rng, names, params["items"] + 1)
+        counts = [len(USERS.find(database, {"team": team, **filters})) for team in teams]
+        return self.slots_of(filters, teams, counts)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_list(walk, {"team": slots["teams"][0], **dict(slots["filters"])})
+        USERS.filter(walk, {"team": slots["teams"][0], **self.conditions_of(slots)})
         for team in slots["teams"][1:]:
             walk.select("Team", team)
             walk.click("button", "Apply filters")
@@ -265,30 +169,25 @@ class CompareTeams(WebTemplate):
 class CompareRoles(WebTemplate):
     """List the permissions that one role has and another lacks."""
 
-    site, name, intent = "admin", "compare-roles", "compare"
+    site, name, intent, answer, kind = "admin", "compare-roles", "compare", "answer", "list"
+    pages = ("/role/{one[0]}", "/role/{other[0]}")
+    question = (
+        "Which permissions does the role {one[1]} have that the role {other[1]} does not have? Answer with their "
+        "names, separated by commas."
+    )
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         names = database.execute("SELECT id, name FROM roles WHERE id > 1 ORDER BY id").fetchall()
         granted: dict[int, set[str]] = {}
         for role, permission in database.execute("SELECT role, permission FROM grants"):
             granted.setdefault(role, set()).add(permission)
         for _ in range(12):
-            one, other = (names[place] for place in rng.permutation(len(names))[:2].tolist())
+            one, other = pick_several(rng, names, 2)
             more = granted.get(one["id"], set()) - granted.get(other["id"], set())
             if 1 <= len(more) <= params["items"] + 2:
                 answer = ", ".join(permission for permission in PERMISSIONS if permission in more)
                 return {"one": tuple(one), "other": tuple(other), "answer": answer}
         return None
-
-    def ask(self, slots: Slots) -> str:
-        return (
-            f"Which permissions does the role {slots['one'][1]} have that the role {slots['other'][1]} does not have? "
-            "Answer with their names, separated by commas."
-        )
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        pages = tuple(f"/role/{role[0]}" for role in (slots["one"], slots["other"]))
-        return Goal(slots["answer"], "list", pages=pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, name in (slots["one"], slots["other"]):
@@ -297,17 +196,22 @@ class CompareRoles(WebTemplate):
 
 
 @add_template
-class FindLogin(WebTemplate):
+class FindLogin(UserTemplate, BestTemplate):
     """Name the user who meets conditions and has the latest, or the earliest, last login."""
 
-    site, name, intent = "admin", "find-login", "compare"
+    name, answer, measure = "find-login", "best", "latest"
+    question = "Of the {what}, {how}? Answer with the user's name."
+    measures: ClassVar = {
+        True: ("whose last login is the most recent", "Last login, newest first"),
+        False: ("whose last login is the longest ago, of those who ever logged in", "Last login, oldest first"),
+    }
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         latest = bool(rng.integers(2))
-        filters = draw_filters(rng, pick(rng, select_users(database, "u.login > ''")), params["constraints"])
+        filters = draw_filters(rng, pick(rng, USERS.select(database, "u.login > ''")), params["constraints"])
         found = [
             {"name": row["name"], "age": (1 if latest else -1) * date.fromisoformat(row["login"]).toordinal()}
-            for row in matching_users(database, filters)
+            for row in USERS.find(database, filters)
             if row["login"]
         ]
         best = best_of(found, "age")
@@ -315,14 +219,90 @@ class FindLogin(WebTemplate):
             return None
         return {"filters": tuple(filters.items()), "latest": latest, "best": best["name"]}
 
-    def ask(self, slots: Slots) -> str:
-        which = "whose last login is the most recent" if slots["latest"] else "whose last login is the longest ago"
-        never = "" if slots["latest"] else ", of those who ever logged in"
-        return f"Of the {describe_users(dict(slots['filters']))}, {which}{never}? Answer with the user's name."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["best"], pages=("/users",))
+_FILES = ("team-list", "team-lists", "licences", "licence-check", "review-june", "review-july")
+
+
+class ExportTemplate(UserTemplate):
+    """Base of templates with an export: slots ``file``, ``columns``, ``filters``, ``sort`` and ``format``."""
+
+    intent = "export"
+    question = (
+        'Export all {what} to a file with the name "{file}": exactly the columns {names}, sorted by "{order}", '
+        "separated by {separator}. {figure}"
+    )
+    # The figure asked for.
+    figure: ClassVar[str]
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        filters = draw_filters(rng, pick(rng, USERS.select(database)), params["constraints"])
+        places = sorted(rng.permutation(len(COLUMNS))[: params["items"] + 1].tolist())
+        return {
+            "file": pick(rng, _FILES),
+            "columns": tuple(column for place, column in enumerate(COLUMNS) if place in places or column == "Mail"),
+            "filters": tuple(filters.items()),
+            "sort": pick(rng, list(USERS.sorts)),
+            "format": pick(rng, list(FORMATS)),
+        }
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        about = {"names": name_all(list(slots["columns"])), "order": USERS.sorts[slots["sort"]][0]}
+        about["separator"] = FORMATS[slots["format"]][0]
+        return {**super().words(slots), **about, "figure": self.figure.format_map(slots)}
+
+    def report(self, database: Database, slots: Slots) -> tuple[str, str]:
+        """Return the answer, and the kind of its verifier."""
+        raise NotImplementedError(f"{type(self).__name__} must implement report(database, slots).")
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        filters = dict(slots["filters"])
+        for name in ("team", "role"):
+            if name in filters:
+                sql = f"SELECT id FROM {name}s WHERE name = ?"
+                filters[name] = str(database.execute(sql, (filters[name],)).fetchone()[0])
+        values = (filters.get(name, "") for name in USERS.filters)
+        row = (slots["file"], ", ".join(slots["columns"]), *values, slots["sort"], slots["format"])
+        (export,) = database.execute("SELECT max(id) + 1 FROM exports").fetchone()
+        answer, kind = self.report(database, slots)
+        return Goal(answer, kind, added={"exports": (row,)}, pages=("/exports/new", f"/export/{export}"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        order = "newest" if slots["latest"] else "oldest"
-        filter_list(walk, dict(slots["filters"]), f"Last login, {order} first")
+        walk.click("link", "Exports")
+        walk.click("link", "New export")
+        walk.fill("File name", slots["file"])
+        for column in COLUMNS:
+            walk.tick("checkbox", column, column in slots["columns"])
+        USERS.fill(walk, self.conditions_of(slots))
+        walk.select("Sort by", USERS.sorts[slots["sort"]][0])
+        walk.tick("radio", FORMATS[slots["format"]][0])
+        walk.click("button", "Write file")
+
+
+@add_template
+class ExportAndCount(ExportTemplate):
+    """Export users under conditions, and report how many they are."""
+
+    name, figure = "export-and-count", "Answer with the number of rows below the headings."
+
+    def report(self, database: Database, slots: Slots) -> tuple[str, str]:
+        return str(len(self.rows(database, slots))), "number"
+
+
+@add_template
+class ExportAndRead(ExportTemplate):
+    """Export users under conditions, and report the mail address in the first or last row."""
+
+    name, figure = "export-and-read", "Answer with the mail address in the {which} row of the file."
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        slots, which = super().draw(rng, database, params), pick(rng, ("first", "last"))
+        assert slots is not None
+        if len(self.rows(database, slots)) < 2:
+            return None
+        return {**slots, "which": which}
+
+    def report(self, database: Database, slots: Slots) -> tuple[str, str]:
+        found = [row["id"] for row in self.rows(database, slots)]
+        order = f"{USERS.sql} WHERE u.id IN ({', '.join('?' * len(found))}) ORDER BY {USERS.order_of(slots['sort'])}"
+        rows = database.execute(order, found).fetchall()
+        return rows[0 if slots["which"] == "first" else -1]["mail"], "text"

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..sites.admin_content import ADMINISTRATOR, LICENCES, OWNER, ROLES, SETTINGS, draw_setting, mail_of
-from .admin_reading_tasks import (
-    describe_users,
-    draw_filters,
-    filter_list,
-    matching_users,
-    open_user,
-    search_user,
-    select_users,
-)
-from .template import Goal, Slots, WebTemplate, add_template, change_rows, name_all, pick
+from ..sites.admin_rules import USERS
+from ..sites.list_page import name_all
+from .admin_reading_tasks import UserTemplate, draw_filters
+from .draws import pick, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template, change_rows
 from .walk import Walk
 
 _TEAM_NAMES = (
@@ -41,23 +33,29 @@ def apply_to_users(walk: Walk, names: list[str], action: str) -> None:
     walk.click("button", "Apply to selected")
 
 
-def draw_matches(
-    rng: np.random.Generator,
-    database: sqlite3.Connection,
-    params: Mapping[str, Any],
-    where: str,
-    first: tuple[str, ...],
-) -> tuple[dict[str, Any], list[sqlite3.Row]] | None:
-    """Draw filters, including those named in ``first``, that find at most ``items`` + 2 users, all of them `FREE` and
-    under the SQL condition ``where``. Return the filters and these users."""
-    rows = select_users(database, f"{FREE} AND {where}")
-    free = {row["id"] for row in rows}
-    for _ in range(12 if rows else 0):
-        filters = draw_filters(rng, pick(rng, rows), max(2, params["constraints"] + 1), first)
-        found = matching_users(database, filters)
-        if len(found) <= params["items"] + 2 and all(row["id"] in free for row in found):
-            return filters, found
-    return None
+class BulkUserTemplate(UserTemplate, ChangeTemplate):
+    """Base of templates that apply an action to all users under conditions: slots ``filters`` and ``users``."""
+
+    table = "users"
+
+    def draw_matches(
+        self, rng: Rng, database: Database, params: Params, where: str, first: tuple[str, ...]
+    ) -> Slots | None:
+        """Draw filters, including those named in ``first``, that find at most ``items`` + 2 users, all of them `FREE`
+        and under the SQL condition ``where``."""
+        rows = USERS.select(database, f"{FREE} AND {where}")
+        free = {row["id"] for row in rows}
+        for _ in range(12 if rows else 0):
+            filters = draw_filters(rng, pick(rng, rows), max(2, params["constraints"] + 1), first)
+            found = USERS.find(database, filters)
+            if len(found) <= params["items"] + 2 and all(row["id"] in free for row in found):
+                return {"filters": tuple(filters.items()), "users": tuple((row["id"], row["name"]) for row in found)}
+        return None
+
+    def apply(self, walk: Walk, slots: Slots, action: str) -> None:
+        """List the users, and apply an action to them."""
+        USERS.filter(walk, self.conditions_of(slots))
+        apply_to_users(walk, [name for _, name in slots["users"]], action)
 
 
 def name_users(slots: Slots) -> list[str]:
@@ -65,79 +63,65 @@ def name_users(slots: Slots) -> list[str]:
     return [mail if slots["by_mail"] else name for _, name, mail in slots["users"]]
 
 
-def draw_users(
-    rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any], where: str = "1", *values: Any
-) -> dict[str, Any] | None:
+def draw_users(rng: Rng, database: Database, params: Params, where: str = "1", *values: Any) -> dict[str, Any] | None:
     """Draw the slots of ``items`` users who are `FREE` and under a condition, to be named by name or by mail."""
-    rows = select_users(database, f"{FREE} AND {where}", *values)
+    rows = USERS.select(database, f"{FREE} AND {where}", *values)
     if len(rows) < params["items"]:
         return None
-    chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+    chosen = pick_several(rng, rows, params["items"])
     users = tuple((row["id"], row["name"], row["mail"]) for row in chosen)
     return {"users": users, "by_mail": params["constraints"] > 1}
 
 
 @add_template
-class SuspendIdle(WebTemplate):
+class SuspendIdle(BulkUserTemplate):
     """Suspend all active users who did not log in since a date, under conditions."""
 
-    site, name, intent = "admin", "suspend-idle", "edit"
+    name, intent = "suspend-idle", "edit"
+    question = "Suspend all {what}. Whoever is suspended has no licence any more."
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        drawn = draw_matches(rng, database, params, "u.state = 'Active'", ("state", "idle"))
-        if drawn is None:
-            return None
-        filters, found = drawn
-        return {"filters": tuple(filters.items()), "users": tuple((row["id"], row["name"]) for row in found)}
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        return self.draw_matches(rng, database, params, "u.state = 'Active'", ("state", "idle"))
 
-    def ask(self, slots: Slots) -> str:
-        return f"Suspend all {describe_users(dict(slots['filters']))}. Whoever is suspended has no licence any more."
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        change = {"state": "Suspended", "licence": LICENCES[0]}
-        changes = change_rows(self.site, database, "users", {user: change for user, _ in slots["users"]})
-        return Goal(**changes, pages=("/users",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {user: {"state": "Suspended", "licence": LICENCES[0]} for user, _ in slots["users"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_list(walk, dict(slots["filters"]))
-        apply_to_users(walk, [name for _, name in slots["users"]], "Suspend")
+        self.apply(walk, slots, "Suspend")
 
 
 @add_template
-class MoveUsers(WebTemplate):
+class MoveUsers(ChangeTemplate):
     """Move users, given by name or mail address, to another team."""
 
-    site, name, intent = "admin", "move-users", "edit"
+    site, name, intent, table, pages = "admin", "move-users", "edit", "users", ("/users",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         team, name = pick(rng, database.execute("SELECT id, name FROM teams ORDER BY id").fetchall())
         users = draw_users(rng, database, params, "u.team <> ?", team)
         return None if users is None else {**users, "team": team, "team_name": name}
 
     def ask(self, slots: Slots) -> str:
-        users = name_all(name_users(slots))
-        return (
-            f"Move {'the user' if len(slots['users']) == 1 else 'the users'} {users} to the team {slots['team_name']}."
-        )
+        users = "the user" if len(slots["users"]) == 1 else "the users"
+        return f"Move {users} {name_all(name_users(slots))} to the team {slots['team_name']}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        changes = {user: {"team": slots["team"]} for user, _, _ in slots["users"]}
-        return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {user: {"team": slots["team"]} for user, _, _ in slots["users"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, name, mail in slots["users"]:
-            search_user(walk, mail)
+            walk.search("Search users", mail)
             apply_to_users(walk, [name], f"Move to {slots['team_name']}")
 
 
 @add_template
-class EditUser(WebTemplate):
+class EditUser(ChangeTemplate):
     """Change some of the details of a user."""
 
-    site, name, intent = "admin", "edit-user", "edit"
+    site, name, intent, table, pages = "admin", "edit-user", "edit", "users", ("/user/{users[0][0]}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        users = select_users(database, f"{FREE} AND u.state = 'Active'")
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        users = USERS.select(database, f"{FREE} AND u.state = 'Active'")
         if not users:
             return None
         user = pick(rng, users)
@@ -149,25 +133,22 @@ class EditUser(WebTemplate):
             "role": (role := pick(rng, roles), ROLES[role - 1]),
             "licence": pick(rng, [licence for licence in LICENCES if licence != user["licence"]]),
         }
-        names = [list(new)[place] for place in rng.permutation(len(new))[: params["items"]].tolist()]
+        names = pick_several(rng, list(new), params["items"])
         changes = tuple((name, new[name]) for name in new if name in names)
-        return {
-            "users": ((user["id"], user["name"], user["mail"]),),
-            "by_mail": params["constraints"] > 1,
-            "new": changes,
-        }
+        users = ((user["id"], user["name"], user["mail"]),)
+        return {"users": users, "by_mail": params["constraints"] > 1, "new": changes}
 
     def ask(self, slots: Slots) -> str:
         parts = [f"the {name} to {value if isinstance(value, str) else value[1]}" for name, value in slots["new"]]
         return f"Of the user {name_users(slots)[0]}, change {name_all(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        user = slots["users"][0][0]
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
         change = {name: value if isinstance(value, str) else value[0] for name, value in slots["new"]}
-        return Goal(**change_rows(self.site, database, "users", {user: change}), pages=(f"/user/{user}",))
+        return {slots["users"][0][0]: change}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        open_user(walk, *slots["users"][0][1:])
+        _, name, mail = slots["users"][0]
+        USERS.open_row(walk, mail, name)
         for name, value in slots["new"]:
             if name == "mail":
                 walk.fill("Mail", value)
@@ -182,9 +163,9 @@ class ChangeSettings(WebTemplate):
 
     site, name, intent = "admin", "change-settings", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         before = dict(database.execute("SELECT name, value FROM settings").fetchall())
-        names = [list(SETTINGS)[place] for place in rng.permutation(len(SETTINGS))[: params["items"]].tolist()]
+        names = pick_several(rng, list(SETTINGS), params["items"])
         values = {name: draw_setting(name, int(rng.integers(1 << 30))) for name in names}
         if any(values[name] == before[name] for name in names):
             return None
@@ -193,7 +174,7 @@ class ChangeSettings(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"Change the settings: {name_all([f'{name} to {value}' for name, value in slots['settings']])}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         before = dict(database.execute("SELECT name, value FROM settings").fetchall())
         removed = tuple((name, before[name]) for name, _ in slots["settings"])
         return Goal(removed={"settings": removed}, added={"settings": slots["settings"]}, pages=("/settings",))
@@ -214,7 +195,7 @@ class CreateTeam(WebTemplate):
 
     site, name, intent = "admin", "create-team", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         users = draw_users(rng, database, params, "u.state = 'Active'")
         if users is None:
             return None
@@ -227,7 +208,7 @@ class CreateTeam(WebTemplate):
         about = f'a team with the name "{slots["name"]}" and the cost centre {slots["cost_centre"]}'
         return f"Create {about}, and move to it {name_all(users)}. {lead}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (team,) = database.execute("SELECT max(id) + 1 FROM teams").fetchone()
         changes = change_rows(self.site, database, "users", {user: {"team": team} for user, _, _ in slots["users"]})
         lead = slots["users"][0][0] if slots["leads"] else 0
@@ -241,7 +222,7 @@ class CreateTeam(WebTemplate):
         walk.fill("Cost centre", slots["cost_centre"])
         walk.click("button", "Save team")
         for _, name, mail in slots["users"]:
-            search_user(walk, mail)
+            walk.search("Search users", mail)
             apply_to_users(walk, [name], f"Move to {slots['name']}")
         if slots["leads"]:
             walk.click("link", "Teams")
@@ -256,10 +237,10 @@ class ReplaceLead(WebTemplate):
 
     site, name, intent = "admin", "replace-lead", "edit"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        leads = select_users(database, "u.id = (SELECT lead FROM teams WHERE id = u.team)")
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        leads = USERS.select(database, "u.id = (SELECT lead FROM teams WHERE id = u.team)")
         lead = pick(rng, leads)
-        others = select_users(database, "u.team = ? AND u.state = 'Active' AND u.id <> ?", lead["team"], lead["id"])
+        others = USERS.select(database, "u.team = ? AND u.state = 'Active' AND u.id <> ?", lead["team"], lead["id"])
         teams = database.execute("SELECT id, name FROM teams WHERE id <> ? ORDER BY id", (lead["team"],)).fetchall()
         if not others:
             return None
@@ -272,7 +253,7 @@ class ReplaceLead(WebTemplate):
         team, other = slots["team"][1], slots["next"][1]
         return f"Make {after} the lead of the team {team}, and move {before}, who leads it now, to the team {other}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (before, *_), (after, *_) = slots["users"]
         users = change_rows(self.site, database, "users", {before: {"team": slots["next"][0]}})
         teams = change_rows(self.site, database, "teams", {slots["team"][0]: {"lead": after}})
@@ -285,20 +266,20 @@ class ReplaceLead(WebTemplate):
         walk.click("link", slots["team"][1])
         walk.select("Lead", after)
         walk.click("button", "Save team")
-        search_user(walk, mail)
+        walk.search("Search users", mail)
         apply_to_users(walk, [before], f"Move to {slots['next'][1]}")
 
 
 @add_template
-class HandOver(WebTemplate):
+class HandOver(ChangeTemplate):
     """Make somebody else the only owner: first the new one, as the last owner cannot be demoted."""
 
-    site, name, intent = "admin", "hand-over", "edit"
+    site, name, intent, table, pages = "admin", "hand-over", "edit", "users", ("/users",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        owners = select_users(database, f"u.role = {OWNER}")
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        owners = USERS.select(database, f"u.role = {OWNER}")
         where = f"u.role <> {OWNER} AND u.state = 'Active' AND u.id <> {ADMINISTRATOR}"
-        others = select_users(database, where)
+        others = USERS.select(database, where)
         role = int(rng.integers(2, len(ROLES) + 1))
         if len(owners) > 1:
             return None
@@ -309,14 +290,13 @@ class HandOver(WebTemplate):
         before, after = name_users(slots)
         return f"Give {after} the role Owner, and {before}, who is the owner now, the role {ROLES[slots['role'] - 1]}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
         (before, *_), (after, *_) = slots["users"]
-        changes = {after: {"role": OWNER}, before: {"role": slots["role"]}}
-        return Goal(**change_rows(self.site, database, "users", changes), pages=("/users",))
+        return {after: {"role": OWNER}, before: {"role": slots["role"]}}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         (_, before, mail_before), (_, after, mail_after) = slots["users"]
-        search_user(walk, mail_after)
+        walk.search("Search users", mail_after)
         apply_to_users(walk, [after], "Give role Owner")
-        search_user(walk, mail_before)
+        walk.search("Search users", mail_before)
         apply_to_users(walk, [before], f"Give role {ROLES[slots['role'] - 1]}")

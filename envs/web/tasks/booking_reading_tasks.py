@@ -1,14 +1,14 @@
-"""Templates of the booking site that are answered by reading: prices, calendars and own bookings."""
+"""Templates of the booking site that are answered by reading: prices, calendars, own bookings, comparisons."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 
+from ..sites.booking import ROOMS
 from ..sites.booking_content import (
     EXTRAS,
     LAST_DAY,
@@ -16,46 +16,27 @@ from ..sites.booking_content import (
     NIGHTS,
     TAKEN,
     TODAY,
-    last_free_day,
     mark_nights,
-    price_of_booking,
     price_of_stay,
 )
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from ..sites.list_page import name_all
+from ..sites.site import count_noun
+from .draws import pick, pick_in_order, pick_several
+from .listing_templates import ListingTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
-_ROOMS = """
-    SELECT r.id, r.house, r.name, r.sleeps, r.price, r.weekend, r.features, r.nights, h.name AS house_name, h.town,
-    h.rating, h.sea, h.notice, h.breakfast, h.parking FROM rooms r JOIN houses h ON h.id = r.house ORDER BY r.id
-"""
-_BOOKINGS = """
-    SELECT b.*, r.name AS room_name, r.house, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
-    h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
-    ORDER BY b.arrival
-"""
 Room = dict[str, Any]
 """A room with its house; in "nights", own stays count as taken."""
 
 
-def select_rooms(database: sqlite3.Connection, besides: int = 0) -> list[Room]:
+def select_rooms(database: Database, besides: int = 0) -> list[Room]:
     """Return all rooms, ordered by id. The nights of the booking ``besides`` count as free."""
-    rooms: dict[int, Room] = {row["id"]: dict(row) for row in database.execute(_ROOMS)}
+    rooms: dict[int, Room] = {row["id"]: dict(row) for row in ROOMS.select(database)}
     for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
         room = rooms[stay["room"]]
         room["nights"] = mark_nights(room["nights"], [stay], TAKEN)
     return list(rooms.values())
-
-
-def select_bookings(database: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
-    free cancellation, and "is_free", True until that day."""
-    found = []
-    for row in database.execute(_BOOKINGS):
-        if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
-            last = last_free_day(row)
-            more = {"total": price_of_booking(row), "last": last.isoformat(), "is_free": last >= TODAY}
-            found.append({**dict(row), **more})
-    return found
 
 
 def is_free(room: Room, arrival: date, departure: date) -> bool:
@@ -71,7 +52,7 @@ def free_days(room: Room, number: int, since: date = TODAY + timedelta(days=1)) 
     return [TODAY + timedelta(days=place) for place in places]
 
 
-def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date, date]:
+def draw_stay(rng: Rng, room: Room, longest: int) -> tuple[date, date]:
     """Draw arrival and departure of a stay for which the room is free."""
     number = int(rng.integers(1, longest + 1))
     while not (days := free_days(room, number)):
@@ -80,9 +61,7 @@ def draw_stay(rng: np.random.Generator, room: Room, longest: int) -> tuple[date,
     return arrival, arrival + timedelta(days=number)
 
 
-def draw_conditions(
-    rng: np.random.Generator, rooms: list[Room], names: tuple[str, ...], number: int
-) -> dict[str, Any] | None:
+def draw_conditions(rng: Rng, rooms: list[Room], names: tuple[str, ...], number: int) -> dict[str, Any] | None:
     """Draw conditions that a room meets: a stay, a number of guests, and ``number`` of the conditions ``names``. Return
     None if the drawn room has fewer than two features or a rating below 70."""
     room = pick(rng, rooms)
@@ -90,14 +69,14 @@ def draw_conditions(
     if len(features) < 2 or room["rating"] < 70:
         return None
     arrival, departure = draw_stay(rng, room, 5)
-    first, second = (features[place] for place in rng.permutation(len(features))[:2].tolist())
+    first, second = pick_several(rng, features, 2)
     highest = -(-price_of_stay(room, arrival, departure) // 1000) * 10 + 10 * int(rng.integers(0, 12))
     values = {"town": room["town"], "feature": first, "other": second, "rating": room["rating"] // 10 * 10}
     values["highest"] = highest
     guests = int(rng.integers(1, room["sleeps"] + 1))
-    chosen = sorted(rng.permutation(len(names))[:number].tolist())
+    chosen = pick_in_order(rng, names, number)
     stay = {"arrival": arrival.isoformat(), "departure": departure.isoformat(), "guests": guests}
-    return {**stay, **{names[place]: values[names[place]] for place in chosen}}
+    return {**stay, **{name: values[name] for name in chosen}}
 
 
 def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tuple[int, Room]]:
@@ -122,7 +101,7 @@ def has_one_best(found: list[tuple[int, Room]]) -> bool:
     return len(found) > 1 and found[0][0] < found[1][0]
 
 
-def draw_cheapest(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
+def draw_cheapest(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
     """Draw conditions, and find the cheapest of the rooms that meet them."""
     rooms, names = select_rooms(database), ("town", "feature", "other", "rating")
     for _ in range(12):
@@ -135,51 +114,17 @@ def draw_cheapest(rng: np.random.Generator, database: sqlite3.Connection, constr
     return None
 
 
-def describe_rooms(conditions: Mapping[str, Any]) -> str:
-    """Describe conditions on rooms, as in "free from 2026-06-01 to 2026-06-03 for 2 guests, in Carrow"."""
-    parts = [f"free from {describe_stay(conditions)} for {count_people(conditions['guests'])}"]
-    if "town" in conditions:
-        parts.append(f"in {conditions['town']}")
-    if features := [conditions[name] for name in ("feature", "other") if name in conditions]:
-        parts.append(f"with the feature{'s' if len(features) > 1 else ''} {name_all(features)}")
-    if "rating" in conditions:
-        parts.append(f"in houses rated {conditions['rating'] // 10}.0 or more")
-    if "highest" in conditions:
-        parts.append(f"for at most {conditions['highest']} in total without extras")
-    return ", ".join(parts)
-
-
-def describe_stay(slots: Mapping[str, Any]) -> str:
-    return f"{slots['arrival']} to {slots['departure']}"
-
-
-def count_people(number: int) -> str:
-    return "1 guest" if number == 1 else f"{number} guests"
-
-
-def filter_rooms(walk: Walk, conditions: Mapping[str, Any]) -> None:
-    """Search for rooms under conditions, the cheapest first."""
-    walk.click("link", "All rooms")
-    if "town" in conditions:
-        walk.select("Town", conditions["town"])
-    walk.fill("Arrival", conditions["arrival"])
-    walk.fill("Departure", conditions["departure"])
-    walk.select("Guests", str(conditions["guests"]))
-    for name in ("feature", "other"):
-        if name in conditions:
-            walk.tick("checkbox", conditions[name])
-    if "rating" in conditions:
-        walk.select("Rating", f"{conditions['rating'] // 10}.0 or more")
-    if "highest" in conditions:
-        walk.fill("Highest price", str(conditions["highest"]))
-    walk.click("button", "Apply filters")
-
-
 def open_room(walk: Walk, room: str, house: str) -> None:
     """Search for a room by its name and its house's name, and open it."""
-    walk.fill("Search houses and rooms", f"{room} {house}")
-    walk.press_enter("searchbox", "Search houses and rooms")
-    walk.seek("link", f"{room} at {house}")
+    ROOMS.open_row(walk, f"{room} {house}", f"{room} at {house}")
+
+
+def check_stay(walk: Walk, slots: Slots) -> None:
+    """Enter a stay on the page of a room, and let the page compute its price."""
+    walk.fill("Arrival", slots["arrival"])
+    walk.fill("Departure", slots["departure"])
+    walk.select("Guests", str(slots["guests"]))
+    walk.click("button", "Check dates")
 
 
 def open_month(walk: Walk, month: str) -> None:
@@ -188,30 +133,19 @@ def open_month(walk: Walk, month: str) -> None:
         walk.click("link", MONTHS[name])
 
 
-def open_booking(walk: Walk, label: str) -> None:
-    """Open a booking by the room, the house and the day of arrival, as the list of bookings names it."""
-    if walk.find("link", label) is None:
-        walk.click("link", "My bookings")
-    walk.click("link", label)
-
-
-def label_of(booking: Mapping[str, Any]) -> str:
-    return f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"
-
-
-def describe_booking(label: str) -> str:
-    """A booking with this label in words, by the house and the day of arrival."""
-    room, day = label.rsplit(", ", 1)
-    return f"my booking at {room.split(' at ', 1)[1]} with arrival on {day}"
-
-
 class ReadingTemplate(WebTemplate):
-    """Base of templates whose slots include the correct ``answer``."""
+    """Base of templates whose slots include the correct ``answer`` and the ``pages``."""
 
-    site, kind = "booking", "text"
+    site, answer = "booking", "answer"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["answer"], self.kind, pages=slots["pages"])
+    def paths(self, slots: Slots) -> tuple[str, ...]:
+        return slots["pages"]
+
+
+class FreeRoomsTemplate(ReadingTemplate, ListingTemplate):
+    """Base of reading templates about free rooms that meet conditions."""
+
+    listing = ROOMS
 
 
 @add_template
@@ -219,8 +153,12 @@ class ReportStayPrice(ReadingTemplate):
     """Report the price of a stay in a room; more conditions add extras."""
 
     name, intent, kind = "report-price", "report", "number"
+    question = (
+        "What does a stay in the {room} at {house} from {arrival} to {departure} cost in total for {people}, "
+        "{with_extras}? Answer with the amount. Do not book."
+    )
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         room = pick(rng, select_rooms(database))
         arrival, departure = draw_stay(rng, room, 3 + params["constraints"])
         guests, extras = int(rng.integers(1, room["sleeps"] + 1)), EXTRAS[: params["constraints"] - 1]
@@ -229,21 +167,16 @@ class ReportStayPrice(ReadingTemplate):
         answer = {"answer": f"{total // 100}.{total % 100:02d}", "pages": (f"/room/{room['id']}",)}
         return {**stay, **answer, "room": room["name"], "house": room["house_name"]}
 
-    def ask(self, slots: Slots) -> str:
-        room = f"the {slots['room']} at {slots['house']} from {describe_stay(slots)}"
+    def words(self, slots: Slots) -> Mapping[str, str]:
         extras = ("without extras", "with breakfast for all", "with breakfast for all and parking")
-        guests = f"{count_people(slots['guests'])}, {extras[len(slots['extras'])]}"
-        return f"What does a stay in {room} cost in total for {guests}? Answer with the amount. Do not book."
+        return {"people": count_noun(slots["guests"], "guest"), "with_extras": extras[len(slots["extras"])]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_room(walk, slots["room"], slots["house"])
-        walk.fill("Arrival", slots["arrival"])
-        walk.fill("Departure", slots["departure"])
-        walk.select("Guests", str(slots["guests"]))
-        walk.click("button", "Check dates")
+        check_stay(walk, slots)
 
 
-def draw_first_day(rng: np.random.Generator, database: sqlite3.Connection, constraints: int) -> dict[str, Any] | None:
+def draw_first_day(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
     """Draw a room, a number of nights and a day, and find the first possible arrival from that day on; with more than
     two conditions it must be a Friday."""
     room, number = pick(rng, select_rooms(database)), 1 + constraints + int(rng.integers(0, 2))
@@ -262,7 +195,7 @@ class ReportFirstFree(ReadingTemplate):
 
     name, intent = "report-first-free", "report"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = draw_first_day(rng, database, params["constraints"])
         return slots and {**slots, "answer": slots["first"], "pages": (f"/room/{slots['id']}",)}
 
@@ -280,12 +213,13 @@ class ReportFirstFree(ReadingTemplate):
 
 
 @add_template
-class CountFreeRooms(ReadingTemplate):
+class CountFreeRooms(FreeRoomsTemplate):
     """Count the free rooms that meet conditions."""
 
     name, intent, kind = "count-free-rooms", "report", "number"
+    question = "How many rooms are {what}? Answer with the number."
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, names = select_rooms(database), ("town", "feature", "rating", "highest")
         conditions = draw_conditions(rng, rooms, names, params["constraints"])
         if conditions is None:
@@ -293,44 +227,131 @@ class CountFreeRooms(ReadingTemplate):
         answer = {"answer": str(len(matching_rooms(rooms, conditions))), "pages": ("/search",)}
         return {**answer, "conditions": tuple(conditions.items())}
 
-    def ask(self, slots: Slots) -> str:
-        return f"How many rooms are {describe_rooms(dict(slots['conditions']))}? Answer with the number."
 
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        filter_rooms(walk, dict(slots["conditions"]))
+@add_template
+class FindCheapestRoom(FreeRoomsTemplate):
+    """Name the house of the cheapest free room under conditions."""
+
+    name, intent = "find-cheapest-room", "compare"
+    question = "Of the rooms {what}, which costs least for the stay? Answer with the name of its house. Do not book."
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        found = draw_cheapest(rng, database, params["constraints"])
+        return found and {**found, "answer": found["house"], "pages": ("/search",)}
+
+
+class CompareRoomsTemplate(ReadingTemplate):
+    """Base of templates that compare the slot ``rooms``: pairs of a room and its house."""
+
+    intent = "compare"
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"names": name_all([f'"{room} at {house}"' for room, house in slots["rooms"]])}
 
 
 @add_template
-class ReportDeadline(ReadingTemplate):
-    """Report the last day of free cancellation of a booking, as shown on its page."""
+class CompareStays(CompareRoomsTemplate):
+    """Name the cheapest of several rooms for a stay, by opening their pages."""
 
-    name, intent = "report-deadline", "report"
+    name = "compare-rooms"
+    question = (
+        "Which of these rooms costs least from {arrival} to {departure} for {people}: {names}? Answer with its name "
+        "and house, as written here."
+    )
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        bookings = [one for one in select_bookings(database) if one["is_free"]]
-        if not bookings:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        rooms = select_rooms(database)
+        room = pick(rng, rooms)
+        arrival, departure = (day.isoformat() for day in draw_stay(rng, room, 2 + params["constraints"]))
+        stay = {"arrival": arrival, "departure": departure, "guests": room["sleeps"]}
+        found = matching_rooms(rooms, stay)
+        chosen = pick_in_order(rng, found, params["items"] + 1)
+        if not has_one_best(chosen):
             return None
-        booking, month = pick(rng, bookings), ""
-        if params["constraints"] > 1:
-            month = booking["arrival"][:7]
-            booking = dearest_of(database, month)
-            if booking is None or not booking["is_free"]:
-                return None
-        answer = {"answer": booking["last"], "pages": (f"/bookings/{booking['id']}",)}
-        return {**answer, "label": label_of(booking), "month": month}
+        shown = [room for _, room in pick_several(rng, chosen, len(chosen))]
+        best, pages = chosen[0][1], tuple(f"/room/{one['id']}" for one in shown)
+        answer = {"answer": f"{best['name']} at {best['house_name']}", "pages": pages}
+        return {**answer, **stay, "rooms": tuple((one["name"], one["house_name"]) for one in shown)}
 
-    def ask(self, slots: Slots) -> str:
-        which = describe_booking(slots["label"])
-        if slots["month"]:
-            which = f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[slots['month']]}"
-        return f"Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "people": count_noun(slots["guests"], "guest")}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        open_booking(walk, slots["label"])
+        for room, house in slots["rooms"]:
+            open_room(walk, room, house)
+            check_stay(walk, slots)
 
 
-def dearest_of(database: sqlite3.Connection, month: str) -> dict[str, Any] | None:
-    """Return the most expensive future booking with arrival in a month; None if it is tied or the only one."""
-    found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
-    found.sort(key=lambda one: -one["total"])
-    return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None
+@add_template
+class CompareCalendars(CompareRoomsTemplate):
+    """Name the room with the most free nights of a month, or free Fridays and Saturdays."""
+
+    name = "compare-calendars"
+    question = (
+        "Which of these rooms has the most {nights} in {in_month}: {names}? Answer with its name and house, as written "
+        "here."
+    )
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        rooms, month = select_rooms(database), pick(rng, list(MONTHS)[1:])
+        chosen = pick_several(rng, rooms, params["items"] + 1)
+        weekends = params["constraints"] > 1
+        counts = []
+        for room in chosen:
+            days = [day for day in free_days(room, 1) if day.isoformat().startswith(month)]
+            counts.append(sum(not weekends or day.weekday() in (4, 5) for day in days))
+        if counts.count(max(counts)) > 1:
+            return None
+        best, pages = chosen[int(np.argmax(counts))], tuple(f"/room/{one['id']}" for one in chosen)
+        answer = {"answer": f"{best['name']} at {best['house_name']}", "pages": pages}
+        names = tuple((one["name"], one["house_name"]) for one in chosen)
+        return {**answer, "rooms": names, "month": month, "weekends": weekends}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        nights = "free nights on Fridays and Saturdays" if slots["weekends"] else "free nights"
+        return {**super().words(slots), "nights": nights, "in_month": MONTHS[slots["month"]]}
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for room, house in slots["rooms"]:
+            open_room(walk, room, house)
+            open_month(walk, slots["month"])
+
+
+# Measures of a house: the question, a column, and True if the largest value is best.
+_MEASURES = (
+    ("is nearest to the sea", "sea", False),
+    ("is rated best", "rating", True),
+    ("has the cheapest breakfast", "breakfast", False),
+    ("has the cheapest parking", "parking", False),
+)
+
+
+@add_template
+class CompareHouses(ReadingTemplate):
+    """Name the best of several houses by the values on their pages."""
+
+    name, intent, question = (
+        "compare-houses",
+        "compare",
+        "Which of these houses {what}: {houses}? Answer with its name.",
+    )
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        rooms = list({room["house"]: room for room in select_rooms(database)}.values())
+        chosen = pick_several(rng, rooms, params["items"] + 1)
+        what, column, largest = pick(rng, _MEASURES)
+        values = [room[column] for room in chosen]
+        best = max(values) if largest else min(values)
+        if values.count(best) > 1:
+            return None
+        answer = {"answer": chosen[values.index(best)]["house_name"], "what": what}
+        pages = tuple(f"/house/{room['house']}" for room in chosen)
+        return {**answer, "pages": pages, "rooms": tuple((room["name"], room["house_name"]) for room in chosen)}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"houses": name_all([house for _, house in slots["rooms"]])}
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for room, house in slots["rooms"]:
+            open_room(walk, room, house)
+            walk.click("link", house)

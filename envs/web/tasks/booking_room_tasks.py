@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from ..sites.booking import ROOMS
 from ..sites.booking_content import EMAIL, EXTRAS, PEOPLE, PHONE, VISITOR_NAME
+from ..sites.list_page import name_all
 from .booking_reading_tasks import (
-    describe_rooms,
     draw_cheapest,
     draw_first_day,
     draw_stay,
-    filter_rooms,
     is_free,
     open_month,
     open_room,
     select_rooms,
 )
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .draws import pick, pick_several
+from .listing_templates import ListingTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _CONTACTS = (("office@example.net", "555 0143"), ("kim.novak@example.org", "+44 20 5550 0177"))
@@ -32,13 +31,13 @@ _WISHES: Mapping[tuple[str, ...], str] = {
 }
 
 
-def draw_names(rng: np.random.Generator, number: int, first: str = VISITOR_NAME) -> tuple[str, ...]:
+def draw_names(rng: Rng, number: int, first: str = VISITOR_NAME) -> tuple[str, ...]:
     """Draw the full names of guests, of whom the first is given."""
-    others = [PEOPLE[place] for place in rng.permutation(len(PEOPLE)).tolist() if PEOPLE[place] != first]
+    others = [name for name in pick_several(rng, PEOPLE, len(PEOPLE)) if name != first]
     return (first, *others[: number - 1])
 
 
-def draw_extras(rng: np.random.Generator, constraints: int) -> tuple[str, ...]:
+def draw_extras(rng: Rng, constraints: int) -> tuple[str, ...]:
     """Draw extras; none under a single condition."""
     return pick(rng, list(_WISHES)) if constraints > 1 else ()
 
@@ -54,7 +53,7 @@ class RoomTemplate(WebTemplate):
 
     site, intent = "booking", "book"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         rows = tuple(
             (room, arrival, departure, "\n".join(names), ", ".join(slots["extras"]), *slots["contact"], "Confirmed", 0)
             for room, _, _, arrival, departure, names in slots["stays"]
@@ -97,7 +96,7 @@ class BookRoom(RoomTemplate):
 
     name = "book-room"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         room = pick(rng, select_rooms(database))
         days = (day.isoformat() for day in draw_stay(rng, room, 2 + params["constraints"]))
         names = draw_names(rng, 1 + int(rng.integers(min(room["sleeps"], params["items"] + 1))))
@@ -114,12 +113,13 @@ class BookRoom(RoomTemplate):
 
 
 @add_template
-class BookCheapestRoom(RoomTemplate):
+class BookCheapestRoom(RoomTemplate, ListingTemplate):
     """Book the cheapest free room under conditions."""
 
-    name = "book-cheapest"
+    name, listing = "book-cheapest", ROOMS
+    question = "Of the rooms {what}, book the one that costs least for the stay: for {people}, {wishes}."
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_cheapest(rng, database, params["constraints"])
         if found is None:
             return None
@@ -129,14 +129,13 @@ class BookCheapestRoom(RoomTemplate):
         extras = draw_extras(rng, params["constraints"])
         return {"conditions": found["conditions"], "stays": (stay,), "extras": extras, "contact": (EMAIL, PHONE)}
 
-    def ask(self, slots: Slots) -> str:
-        rooms, names = describe_rooms(dict(slots["conditions"])), name_guests(slots["stays"][0][-1])
-        which = f"Of the rooms {rooms}, book the one that costs least for the stay"
-        return f"{which}: for {names}, {_WISHES[slots['extras']]}."
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        people = name_guests(slots["stays"][0][-1])
+        return {**super().words(slots), "people": people, "wishes": _WISHES[slots["extras"]]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         ((_, room, house, *stay),) = slots["stays"]
-        filter_rooms(walk, dict(slots["conditions"]))
+        ROOMS.filter(walk, self.conditions_of(slots))
         walk.click("link", f"{room} at {house}")
         self.book(walk, slots, *stay)
 
@@ -147,7 +146,7 @@ class BookFirstFree(RoomTemplate):
 
     name = "book-first-free"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         found = draw_first_day(rng, database, params["constraints"])
         if found is None:
             return None
@@ -177,11 +176,11 @@ class BookSeveralRooms(RoomTemplate):
 
     name = "book-several-rooms"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, wanted = select_rooms(database), max(2, params["items"])
         arrival, departure = draw_stay(rng, pick(rng, rooms), 2 + params["constraints"])
         free = [room for room in rooms if is_free(room, arrival, departure)]
-        chosen = [free[place] for place in rng.permutation(len(free))[:wanted].tolist()]
+        chosen = pick_several(rng, free, wanted)
         if len(chosen) < wanted:
             return None
         # Each guest is in one room only.
@@ -204,7 +203,7 @@ class BookTour(RoomTemplate):
 
     name = "book-tour"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rooms, names = select_rooms(database), draw_names(rng, 1 + int(rng.integers(2)))
         rooms = [room for room in rooms if room["sleeps"] >= len(names)]
         arrival, departure = draw_stay(rng, pick(rng, rooms), 2)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
+from ..sites.forum import POSTS, THREADS
 from ..sites.forum_content import BOARDS, KINDS, REASONS_TO_REPORT, VISITOR
-from .forum_reading_tasks import open_thread, select_posts, select_threads
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick
+from ..sites.list_page import name_all
+from .draws import best_of, pick, pick_several, quote_titles
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _TEXTS = (
@@ -28,12 +24,12 @@ _TEXTS = (
 class WriteReply(WebTemplate):
     """Reply to threads, to each with given words."""
 
-    site, name, intent = "forum", "write-reply", "write"
+    site, name, intent, objects, pages = "forum", "write-reply", "write", "threads", ("/thread/{0}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        rows = select_threads(database, "NOT t.locked")
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
-        texts = [_TEXTS[place] for place in rng.permutation(len(_TEXTS))[: params["items"]].tolist()]
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        rows = THREADS.select(database, "NOT t.locked")
+        chosen = pick_several(rng, rows, params["items"])
+        texts = pick_several(rng, _TEXTS, params["items"])
         return {"threads": tuple((row["id"], row["title"]) for row in chosen), "texts": tuple(texts)}
 
     def ask(self, slots: Slots) -> str:
@@ -41,14 +37,14 @@ class WriteReply(WebTemplate):
         parts = [f'to the thread "{title}" with the text "{text}"' for (_, title), text in pairs]
         return f"Reply {name_all(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["threads"], slots["texts"], strict=True)
         rows = tuple((thread, VISITOR, text, 0) for (thread, _), text in pairs)
-        return Goal(added={"posts": rows}, pages=tuple(f"/thread/{thread}" for thread, _ in slots["threads"]))
+        return Goal(added={"posts": rows}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, title), text in zip(slots["threads"], slots["texts"], strict=True):
-            open_thread(walk, title)
+            THREADS.open_row(walk, title)
             walk.fill("Your reply", text)
             walk.click("button", "Post reply")
 
@@ -57,36 +53,35 @@ class WriteReply(WebTemplate):
 class EditPost(WebTemplate):
     """Replace the text of the visitor's posts, or add a sentence to them."""
 
-    site, name, intent = "forum", "edit-post", "write"
+    site, name, intent, objects, pages = "forum", "edit-post", "write", "posts", ("/post/{0}/edit",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "p.author = ? AND (SELECT count(*) FROM posts o WHERE o.thread = p.thread AND o.author = p.author) = 1"
-        rows = select_posts(database, sql, VISITOR)
+        rows = POSTS.select(database, sql, VISITOR)
         if len(rows) < params["items"]:
             return None
-        chosen = [rows[place] for place in rng.permutation(len(rows))[: params["items"]].tolist()]
+        chosen = pick_several(rng, rows, params["items"])
         posts = tuple((row["id"], row["thread"], row["title"], row["number"]) for row in chosen)
         return {"posts": posts, "text": pick(rng, _TEXTS), "adds": params["constraints"] > 1}
 
     def ask(self, slots: Slots) -> str:
-        where = name_all([f'"{title}"' for _, _, title, _ in slots["posts"]])
+        where = quote_titles(slots["posts"], 2)
         posts = "my post in the thread" if len(slots["posts"]) == 1 else "each of my posts in the threads"
         if slots["adds"]:
             return f'Add to {posts} {where}, at its end and after a space, the sentence "{slots["text"]}"'
         return f'Replace the text of {posts} {where} by "{slots["text"]}"'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         removed, added = [], []
         for post, thread, _, _ in slots["posts"]:
             (body,) = database.execute("SELECT body FROM posts WHERE id = ?", (post,)).fetchone()
             removed.append((thread, VISITOR, body, 0))
             added.append((thread, VISITOR, f"{body} {slots['text']}" if slots["adds"] else slots["text"], 0))
-        pages = tuple(f"/post/{post[0]}/edit" for post in slots["posts"])
-        return Goal(removed={"posts": tuple(removed)}, added={"posts": tuple(added)}, pages=pages)
+        return Goal(removed={"posts": tuple(removed)}, added={"posts": tuple(added)}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, _, title, number), row in zip(slots["posts"], goal.added["posts"], strict=True):
-            open_thread(walk, title)
+            THREADS.open_row(walk, title)
             walk.seek("link", f"Edit post {number}")
             walk.fill("Text", row[2])
             walk.click("button", "Save post")
@@ -96,22 +91,19 @@ class EditPost(WebTemplate):
 class StartThread(WebTemplate):
     """Start a thread in a board."""
 
-    site, name, intent = "forum", "start-thread", "write"
+    site, name, intent, pages = "forum", "start-thread", "write", ("/new",)
+    question = 'Start a thread in the board {board} with the title "{title}" and the text "{text}"'
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         board = pick(rng, list(BOARDS))
         title = f"Looking for a {pick(rng, KINDS[1:])}{pick(rng, BOARDS[board][1])}"
         return {"board": board, "title": title, "text": pick(rng, _TEXTS)}
 
-    def ask(self, slots: Slots) -> str:
-        about = f'the title "{slots["title"]}" and the text "{slots["text"]}"'
-        return f"Start a thread in the board {slots['board']} with {about}"
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (thread,) = database.execute("SELECT max(id) + 1 FROM threads").fetchone()
         board = list(BOARDS).index(slots["board"]) + 1
         row = (thread, board, slots["title"], VISITOR, 0, 0)
-        return Goal(added={"threads": (row,), "posts": ((thread, VISITOR, slots["text"], 0),)}, pages=("/new",))
+        return Goal(added={"threads": (row,), "posts": ((thread, VISITOR, slots["text"], 0),)}, pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "New thread")
@@ -125,10 +117,10 @@ class StartThread(WebTemplate):
 class ReportPost(WebTemplate):
     """Report a user's post, given by its number or as the post with the most votes."""
 
-    site, name, intent = "forum", "report-post", "write"
+    site, name, intent, pages = "forum", "report-post", "write", ("/thread/{thread}", "/post/{id}/report")
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
-        every, by_votes = select_posts(database, "p.author <> ?", VISITOR), params["constraints"] > 1
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        every, by_votes = POSTS.select(database, "p.author <> ?", VISITOR), params["constraints"] > 1
         post = pick(rng, every)
         if by_votes:
             same = [row for row in every if (row["thread"], row["author"]) == (post["thread"], post["author"])]
@@ -146,12 +138,12 @@ class ReportPost(WebTemplate):
         comment = f' and the comment "{slots["comment"]}"' if slots["comment"] else ""
         return f'Report {post} in the thread "{slots["title"]}" to the moderators: reason "{slots["reason"]}"{comment}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["id"], slots["reason"], slots["comment"])
-        return Goal(added={"reports": (row,)}, pages=(f"/thread/{slots['thread']}", f"/post/{slots['id']}/report"))
+        return Goal(added={"reports": (row,)}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        open_thread(walk, slots["title"])
+        THREADS.open_row(walk, slots["title"])
         walk.seek("link", f"Report post {slots['number']} by {slots['author_name']}")
         walk.select("Reason", slots["reason"])
         walk.fill("Comment", slots["comment"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from ..sites.list_page import name_all
+from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import BODIES, CITIES, POSTCODES, REASONS, STREETS
-from .shop_goods_tasks import find_product
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick, pick_several
+from .draws import pick, pick_in_order, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _LINES = """
@@ -28,7 +27,7 @@ class LineTemplate(WebTemplate):
     # Statuses of the orders that the template may draw; empty for all.
     statuses: tuple[str, ...] = ()
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = [row for row in database.execute(_LINES) if not self.statuses or row["status"] in self.statuses]
         if not rows:
             return None
@@ -56,38 +55,31 @@ class LineTemplate(WebTemplate):
 class ReportTotal(LineTemplate):
     """Report the total of an order."""
 
-    name, intent = "report-total", "report"
+    name, intent, pages = "report-total", "report", ("/orders", "/orders/{order}")
 
     def ask(self, slots: Slots) -> str:
         return f"What is the total of {self.name_order(slots)}? Answer with the amount."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT total FROM orders WHERE id = ?", (slots["order"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=("/orders", f"/orders/{slots['order']}"))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
 
 
 @add_template
-class CancelOrder(LineTemplate):
+class CancelOrder(LineTemplate, ChangeTemplate):
     """Cancel an order that is not yet shipped."""
 
     name, intent, statuses = "cancel-order", "after-sales", ("Processing",)
+    table, pages = "orders", ("/orders", "/orders/{order}")
 
     def ask(self, slots: Slots) -> str:
         return f"Cancel {self.name_order(slots)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        from ..sites.site import SITES
-
-        sql = SITES[self.site].judged["orders"]
-        row = tuple(database.execute(f"{sql} WHERE id = ?", (slots["order"],)).fetchone())
-        return Goal(
-            removed={"orders": (row,)},
-            added={"orders": (("Cancelled", *row[1:]),)},
-            pages=("/orders", f"/orders/{slots['order']}"),
-        )
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {slots["order"]: {"status": "Cancelled"}}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
@@ -99,8 +91,9 @@ class ReturnProduct(LineTemplate):
     """Send a product back, with a reason and a comment."""
 
     name, intent, statuses = "return-product", "after-sales", ("Delivered",)
+    pages = ("/orders", "/orders/{order}")
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         slots = super().draw(rng, database, params)
         comment = pick(rng, BODIES[:4]) if params["constraints"] > 1 else ""
         return None if slots is None else {**slots, "reason": pick(rng, REASONS), "comment": comment}
@@ -110,9 +103,9 @@ class ReturnProduct(LineTemplate):
         of = f" of order {slots['order']}" if slots["by_number"] else ", which I have ordered"
         return f'Return the {slots["name"]}{of}, with the reason "{slots["reason"]}"{comment}.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["line"], slots["reason"], slots["comment"])
-        return Goal(added={"returns": (row,)}, pages=("/orders", f"/orders/{slots['order']}"))
+        return Goal(added={"returns": (row,)}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
@@ -126,9 +119,9 @@ class ReturnProduct(LineTemplate):
 class WriteReview(WebTemplate):
     """Review products, each with stars, a title and a text."""
 
-    site, name, intent = "shop", "write-review", "after-sales"
+    site, name, intent, objects, pages = "shop", "write-review", "after-sales", "products", ("/product/{0}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute("SELECT id, name FROM products ORDER BY id").fetchall()
         chosen = pick_several(rng, rows, params["items"])
         reviews = [(int(rng.integers(1, 6)), pick(rng, _TITLES), pick(rng, BODIES[:4])) for _ in chosen]
@@ -141,17 +134,15 @@ class WriteReview(WebTemplate):
         ]
         return f"Review {name_all(parts)}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         (author,) = database.execute("SELECT name FROM account").fetchone()
-        rows = [
-            (product, author, *review) for (product, _), review in zip(slots["products"], slots["reviews"], strict=True)
-        ]
-        pages = tuple(f"/product/{product}" for product, _ in slots["products"])
-        return Goal(added={"reviews": tuple(rows)}, pages=pages)
+        pairs = zip(slots["products"], slots["reviews"], strict=True)
+        rows = tuple((product, author, *review) for (product, _), review in pairs)
+        return Goal(added={"reviews": rows}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, name), (stars, title, body) in zip(slots["products"], slots["reviews"], strict=True):
-            find_product(walk, name)
+            PRODUCTS.open_row(walk, name)
             walk.click("link", "Write a review")
             walk.tick("radio", f"{stars} star{'s' if stars > 1 else ''}")
             walk.fill("Title", title)
@@ -162,11 +153,11 @@ class WriteReview(WebTemplate):
 class WishTemplate(WebTemplate):
     """Base of templates about the wish list."""
 
-    site, intent = "shop", "account"
+    site, intent, objects = "shop", "account", "products"
     verb: str
     sql: str
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute(self.sql).fetchall()
         chosen = pick_several(rng, rows, params["items"])
         return {"products": tuple((row["id"], row["name"]) for row in chosen)} if chosen else None
@@ -179,16 +170,15 @@ class WishTemplate(WebTemplate):
 class AddWishes(WishTemplate):
     """Put products on the wish list."""
 
-    name, verb = "add-wishes", "Put on"
+    name, verb, pages = "add-wishes", "Put on", ("/product/{0}",)
     sql = "SELECT id, name FROM products WHERE id NOT IN (SELECT product FROM wishlist) ORDER BY id"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        pages = tuple(f"/product/{product}" for product, _ in slots["products"])
-        return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=pages)
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, name in slots["products"]:
-            find_product(walk, name)
+            PRODUCTS.open_row(walk, name)
             walk.click("button", "Add to wish list")
 
 
@@ -196,12 +186,11 @@ class AddWishes(WishTemplate):
 class RemoveWishes(WishTemplate):
     """Take products off the wish list."""
 
-    name, verb = "remove-wishes", "Remove from"
+    name, verb, pages = "remove-wishes", "Remove from", ("/wishlist",)
     sql = "SELECT id, name FROM products WHERE id IN (SELECT product FROM wishlist) ORDER BY id"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        gone = tuple((product,) for product, _ in slots["products"])
-        return Goal(removed={"wishlist": gone}, pages=("/wishlist",))
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        return Goal(removed={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Wish list")
@@ -215,7 +204,7 @@ class ChangeDetails(WebTemplate):
 
     site, name, intent = "shop", "change-details", "account"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         present = database.execute("SELECT * FROM account").fetchone()
         fresh = {
             "street": pick(rng, STREETS),
@@ -223,7 +212,7 @@ class ChangeDetails(WebTemplate):
             "postcode": pick(rng, POSTCODES),
             "phone": f"555 {int(rng.integers(200, 10_000)):04d}",
         }
-        names = [list(fresh)[place] for place in sorted(rng.permutation(4)[: params["items"]].tolist())]
+        names = pick_in_order(rng, list(fresh), params["items"])
         if any(present[name] == fresh[name] for name in names):
             return None
         return {"details": tuple((name, fresh[name]) for name in names)}
@@ -231,7 +220,7 @@ class ChangeDetails(WebTemplate):
     def ask(self, slots: Slots) -> str:
         return f"In my account, set {name_all([f'the {name} to {value}' for name, value in slots['details']])}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         sql = "SELECT name, street, city, postcode, phone FROM account"
         present = dict(database.execute(sql).fetchone())
         after = {**present, **dict(slots["details"])}

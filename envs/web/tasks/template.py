@@ -20,8 +20,12 @@ import numpy as np
 from ....registry import Registry
 from ....rewards import verify
 from ..sites.site import SITES, Content, connect, generate, release
+from .draws import quote_titles
 from .walk import Walk
 
+Rng = np.random.Generator
+Database = sqlite3.Connection
+Params = Mapping[str, Any]
 Slots = Mapping[str, Any]
 Rows = Mapping[str, tuple[tuple[Any, ...], ...]]
 
@@ -61,40 +65,78 @@ class Goal:
 
 
 class WebTemplate:
-    """Base of templates. A subclass has the class variables and implements `draw`, `ask`, `goal` and `solve`.
+    """Base of templates. A subclass names the site and implements `draw` and `solve`. The question and the goal follow
+    from class variables, or from its own `ask` and `goal`.
 
     Attributes:
         site: the name of the site.
         name: its own name.
         intent: the kind of task, a value of the axis "intent" of the site's environment.
+        question: the task in words, with slots and `words` in braces.
+        answer: the slot with the correct answer; "" if any text is accepted.
+        kind: the verifier of the answer, as in `Goal`.
+        pages: paths that must be visited, with slots in braces; a path with "{0}" or "{1}" stands for one path for each
+            of the ``objects``, with that part of the object.
+        objects: the slot with the objects of the task, tuples, mostly of an id and a title.
     """
 
     site: ClassVar[str]
     name: ClassVar[str]
     intent: ClassVar[str]
+    question: ClassVar[str]
+    answer: ClassVar[str] = ""
+    kind: ClassVar[str] = "text"
+    pages: ClassVar[tuple[str, ...]] = ()
+    objects: ClassVar[str] = ""
 
     def generate(self, size: int, seed: int) -> Content:
         """The contents of the site before `prepare`."""
         return generate(self.site, size, seed)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         """Draw the slots: numbers, texts and tuples of them. Return None if the site's contents admit no such task."""
         raise NotImplementedError(f"{type(self).__name__} must implement draw(rng, database, params).")
 
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        """Parts of the question that are computed from slots."""
+        return {"titles": quote_titles(slots[self.objects])} if self.objects else {}
+
     def ask(self, slots: Slots) -> str:
         """The task in words."""
-        raise NotImplementedError(f"{type(self).__name__} must implement ask(slots).")
+        return self.question.format_map({**slots, **self.words(slots)})
 
-    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+    def prepare(self, database: Database, slots: Slots) -> None:
         """Change the site before the task begins."""
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def paths(self, slots: Slots) -> tuple[str, ...]:
+        """The paths that must be visited."""
+        found: list[str] = []
+        for page in self.pages:
+            is_each = "{0}" in page or "{1}" in page
+            found += [page.format(*one) for one in slots[self.objects]] if is_each else [page.format_map(slots)]
+        return tuple(found)
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
         """The goal, given the database at the start."""
-        raise NotImplementedError(f"{type(self).__name__} must implement goal(database, slots).")
+        return Goal(slots[self.answer] if self.answer else None, self.kind, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         """Take all steps but the answer."""
         raise NotImplementedError(f"{type(self).__name__} must implement solve(walk, slots, goal).")
+
+
+class ChangeTemplate(WebTemplate):
+    """Base of templates whose goal is that rows of one table of `WebSite.judged` take other values."""
+
+    table: ClassVar[str]
+
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        """The new values of columns, by the ids of rows."""
+        raise NotImplementedError(f"{type(self).__name__} must implement changes(slots).")
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        changes = change_rows(self.site, database, self.table, self.changes(slots))
+        return Goal(**changes, pages=self.paths(slots))
 
 
 TEMPLATES: Registry[WebTemplate] = Registry("web template", modules=["palaestra.envs.web.tasks"])
@@ -201,30 +243,6 @@ def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
     kinds = zip(("removed", "added"), differences(start, judged_rows(start.site, database, names)), strict=True)
     found = {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
     return found.intersection(start.milestones)
-
-
-# For templates.
-
-
-def pick(rng: np.random.Generator, values: Any) -> Any:
-    """Draw one of several values."""
-    return values[int(rng.integers(len(values)))]
-
-
-def pick_several(rng: np.random.Generator, values: Any, number: int) -> list[Any]:
-    """Draw ``number`` different values, or all if there are fewer, in random order."""
-    return [values[place] for place in rng.permutation(len(values))[:number].tolist()]
-
-
-def name_all(parts: list[str]) -> str:
-    """Join parts of a sentence."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def best_of(rows: list[Any], measure: str) -> Any:
-    """Return the row with the largest value in the column ``measure``; None for a tie or no rows."""
-    ranked = sorted(rows, key=lambda row: -row[measure])
-    return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None
 
 
 def change_rows(

@@ -69,6 +69,16 @@ class Walk:
         """Press Enter in a control."""
         self._do("press", self._need(role, name), "Enter")
 
+    def search(self, box: str, text: str) -> None:
+        """Search the site for a text."""
+        self.fill(box, text)
+        self.press_enter("searchbox", box)
+
+    def look_up(self, box: str, text: str, link: str = "") -> None:
+        """Search the site for a text, and follow the link of a result: ``link``, or the text."""
+        self.search(box, text)
+        self.seek("link", link or text)
+
     def _need(self, role: str, name: str) -> Control:
         control = self.find(role, name)
         if control is None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 from ..sites.encyclopaedia_content import MEASURES, NOTES, PLURALS, read_value
+from ..sites.list_page import name_all
 from ..wiki.world import MONTHS
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick, pick_several
+from .draws import pick, pick_several, quote_titles
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 from .wiki_reading_tasks import draw_measure, list_category, open_article, select_facts
 
@@ -24,7 +22,7 @@ def watch_article(walk: Walk, title: str, note: str) -> None:
     walk.click("button", "Watch article")
 
 
-def alter_value(rng: np.random.Generator, row: sqlite3.Row) -> str | None:
+def alter_value(rng: Rng, row: sqlite3.Row) -> str | None:
     """Return a wrong value for a fact, altered in one part; None if this gives no valid value."""
     kind = dict(MEASURES[row["kind"]])[row["label"]]
     if kind == "date":
@@ -42,7 +40,7 @@ class _EditTask(WebTemplate):
 
     site, intent = "wiki", "edit"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         changes, summary = slots["changes"], slots["summary"]
         removed = tuple((article, label, before) for article, _, label, before, _ in changes)
         added = tuple((article, label, after) for article, _, label, _, after in changes)
@@ -67,7 +65,7 @@ class CorrectValues(_EditTask):
 
     name = "correct-values"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         changes = []
         for row in pick_several(rng, select_facts(database), params["items"]):
             wrong = alter_value(rng, row)
@@ -77,15 +75,14 @@ class CorrectValues(_EditTask):
         return {"changes": tuple(changes), "summary": pick(rng, SUMMARIES), "named": params["constraints"] < 2}
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title, *_ in slots["changes"]])
-        labels = name_all([f'"{label}"' for _, _, label, *_ in slots["changes"]])
-        where = f" under {labels}" if slots["named"] else ""
+        titles = quote_titles(slots["changes"])
+        where = f" under {quote_titles(slots['changes'], 2)}" if slots["named"] else ""
         return (
             f"In each of these articles one value at a glance{where} differs from what the text says: {titles}. Make "
             f'it that of the text, with the summary "{slots["summary"]}".'
         )
 
-    def prepare(self, database: sqlite3.Connection, slots: Slots) -> None:
+    def prepare(self, database: Database, slots: Slots) -> None:
         for article, _, label, wrong, _ in slots["changes"]:
             (kind,) = database.execute("SELECT kind FROM articles WHERE id = ?", (article,)).fetchone()
             read = read_value(dict(MEASURES[kind])[label], wrong)
@@ -100,7 +97,7 @@ class UpdateValues(_EditTask):
 
     name = "update-values"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         changes = []
         for row in pick_several(rng, select_facts(database), params["items"]):
             after = alter_value(rng, row)
@@ -120,18 +117,17 @@ class WatchArticles(WebTemplate):
 
     site, name, intent = "wiki", "watch-articles", "watch"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "SELECT id, title FROM articles WHERE id NOT IN (SELECT article FROM watched) ORDER BY id"
         rows = pick_several(rng, database.execute(sql).fetchall(), params["items"])
         note = pick(rng, NOTES) if params["constraints"] > 1 else ""
         return {"articles": tuple((row["id"], row["title"]) for row in rows), "note": note}
 
     def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["articles"]])
         note = f'the note "{slots["note"]}"' if slots["note"] else "no note"
-        return f"Watch {titles}, with {note}."
+        return f"Watch {quote_titles(slots['articles'])}, with {note}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(added={"watched": tuple((article, slots["note"]) for article, _ in slots["articles"])})
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -143,9 +139,9 @@ class WatchArticles(WebTemplate):
 class WatchHighest(WebTemplate):
     """Watch the articles of a category with the highest values within a limit."""
 
-    site, name, intent = "wiki", "watch-highest", "watch"
+    site, name, intent, pages = "wiki", "watch-highest", "watch", ("/category/{kind}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         if not rows:
@@ -171,9 +167,9 @@ class WatchHighest(WebTemplate):
             f'"{slots["label"]}"{limit}, without a note.'
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         added = tuple((article, "") for article, _ in slots["articles"])
-        return Goal(added={"watched": added}, pages=(f"/category/{slots['kind']}",))
+        return Goal(added={"watched": added}, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         list_category(walk, slots["kind"], slots["label"], high=slots["high"])
@@ -187,7 +183,7 @@ class StopWatching(WebTemplate):
 
     site, name, intent = "wiki", "stop-watching", "watch"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "SELECT a.id, a.title, a.kind, w.note FROM watched w JOIN articles a ON a.id = w.article ORDER BY w.id"
         rows = database.execute(sql).fetchall()
         kinds = dict.fromkeys(row["kind"] for row in pick_several(rng, rows, params["items"]))
@@ -204,7 +200,7 @@ class StopWatching(WebTemplate):
         which = "each article without a note" if slots["unmarked"] else "each article"
         return f"Take {which} that is in the category {kinds} off your watch list, and keep the others."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(removed={"watched": tuple((article, note) for article, _, note in slots["gone"])})
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..sites.encyclopaedia_content import MEASURES, PLURALS
 from ..wiki.wiki_relations import FORWARD
-from .template import Goal, Slots, WebTemplate, add_template, best_of, name_all, pick, pick_several
+from .draws import best_of, pick, pick_several
+from .listing_templates import OpeningTemplate
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
 _FACTS = """
@@ -19,12 +19,15 @@ _FACTS = """
 """
 
 
-def select_facts(database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
+SEARCH_BOX = "Search articles"
+
+
+def select_facts(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
     """Select values of articles by an SQL condition; the aliases are ``f`` (values) and ``a`` (articles)."""
     return database.execute(f"{_FACTS} WHERE {where} ORDER BY f.id", values).fetchall()
 
 
-def draw_measure(rng: np.random.Generator, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
+def draw_measure(rng: Rng, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
     """Draw a category and the label of one of its values, of one of these kinds."""
     return pick(rng, [(one, label) for one, some in MEASURES.items() for label, kind in some if kind in kinds])
 
@@ -38,9 +41,7 @@ def answer_with(relation: str) -> tuple[str, str]:
 
 def open_article(walk: Walk, title: str) -> None:
     """Search for an article by its title, and open it."""
-    walk.fill("Search articles", title)
-    walk.press_enter("searchbox", "Search articles")
-    walk.seek("link", title)
+    walk.look_up(SEARCH_BOX, title)
 
 
 def list_category(
@@ -62,23 +63,30 @@ def describe_limits(label: str, low: int | None, high: int | None) -> str:
     return f'"{label}" of {" and ".join(limits)}'
 
 
+class ArticleTemplate(WebTemplate):
+    """Base of templates that report a value of the last of some articles. Slots: ``relation`` or ``relations``, the
+    last of which has the ``value``."""
+
+    site = "wiki"
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        relation = slots["relations"][-1] if "relations" in slots else slots["relation"]
+        return Goal(slots["value"].replace(",", ""), answer_with(relation)[1], pages=self.paths(slots))
+
+
 @add_template
-class ReportValue(WebTemplate):
+class ReportValue(ArticleTemplate):
     """Report a number, a year or a date of an article."""
 
-    site, name, intent = "wiki", "report-value", "report"
+    name, intent, pages = "report-value", "report", ("/article/{article}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         row = pick(rng, select_facts(database))
         return {name: row[name] for name in ("article", "relation", "title", "value")}
 
     def ask(self, slots: Slots) -> str:
         question = FORWARD[slots["relation"]].ask.format(slots["title"])
         return f"{question}? Answer with {answer_with(slots['relation'])[0]}."
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        kind = answer_with(slots["relation"])[1]
-        return Goal(slots["value"].replace(",", ""), kind, pages=(f"/article/{slots['article']}",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_article(walk, slots["title"])
@@ -88,9 +96,9 @@ class ReportValue(WebTemplate):
 class ReportArticle(WebTemplate):
     """Report the title of the article that stands in a given relation to another one, which only the text states."""
 
-    site, name, intent = "wiki", "report-article", "report"
+    site, name, intent, answer, pages = "wiki", "report-article", "report", "answer", ("/article/{article}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = """SELECT l.source AS article, l.relation, a.title, b.title AS answer FROM links l
                  JOIN articles a ON a.id = l.source JOIN articles b ON b.id = l.target
                  WHERE l.relation <> '' ORDER BY l.rowid"""
@@ -100,20 +108,17 @@ class ReportArticle(WebTemplate):
         question = FORWARD[slots["relation"]].ask.format(slots["title"])
         return f"{question}? Answer with the title of that article, as the link has it."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["answer"], pages=(f"/article/{slots['article']}",))
-
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_article(walk, slots["title"])
 
 
 @add_template
-class FollowRelations(WebTemplate):
+class FollowRelations(ArticleTemplate):
     """Follow relations from article to article, and report a value of the last."""
 
-    site, name, intent = "wiki", "follow-relations", "follow"
+    name, intent, objects, pages = "follow-relations", "follow", "path", ("/article/{0}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         starts = database.execute("SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id")
         article, start = pick(rng, starts.fetchall())
         path, relations = [(article, start)], []
@@ -140,11 +145,6 @@ class FollowRelations(WebTemplate):
         question = FORWARD[last].ask.format(what)
         return f"{question}? Answer with {answer_with(last)[0]}."
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        kind = answer_with(slots["relations"][-1])[1]
-        pages = tuple(f"/article/{article}" for article, _ in slots["path"])
-        return Goal(slots["value"].replace(",", ""), kind, pages=pages)
-
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         (_, start), *others = slots["path"]
         open_article(walk, start)
@@ -156,9 +156,14 @@ class FollowRelations(WebTemplate):
 class FollowBacklinks(WebTemplate):
     """Among the articles of a category that link to an article, name the one with the highest value."""
 
-    site, name, intent = "wiki", "follow-backlinks", "follow"
+    site, name, intent, answer = "wiki", "follow-backlinks", "follow", "best"
+    pages = ("/article/{target}/links",)
+    question = (
+        'Of the articles in the category {category} that link to "{title}", which has the highest value of "{label}"? '
+        "Answer with its title."
+    )
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng, ("number", "year"))
         sql = """SELECT DISTINCT l.target, b.title FROM links l JOIN articles a ON a.id = l.source
                  JOIN articles b ON b.id = l.target WHERE a.kind = ? GROUP BY l.target HAVING count(*) > ?
@@ -175,14 +180,8 @@ class FollowBacklinks(WebTemplate):
         linking = tuple((row["article"], row["title"]) for row in rows)
         return {"target": target, "title": title, "kind": kind, "label": label, "from": linking, "best": best["title"]}
 
-    def ask(self, slots: Slots) -> str:
-        return (
-            f'Of the articles in the category {PLURALS[slots["kind"]]} that link to "{slots["title"]}", which has the '
-            f'highest value of "{slots["label"]}"? Answer with its title.'
-        )
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["best"], pages=(f"/article/{slots['target']}/links",))
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"category": PLURALS[slots["kind"]]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_article(walk, slots["title"])
@@ -196,9 +195,13 @@ class FollowBacklinks(WebTemplate):
 class CountCategory(WebTemplate):
     """Count the articles of a category whose value lies within limits."""
 
-    site, name, intent = "wiki", "count-category", "count"
+    site, name, intent, pages = "wiki", "count-category", "count", ("/category/{kind}",)
+    question = (
+        "How many articles in the category {category} have a value of {limits}{in_title}? Of dates, the year counts. "
+        "Answer with the number."
+    )
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         if len(rows) < 3:
@@ -210,20 +213,17 @@ class CountCategory(WebTemplate):
         word = pick(rng, rows)["title"].split()[0] if params["constraints"] > 2 else ""
         return {"kind": kind, "label": label, "low": low, "high": high, "word": word}
 
-    def ask(self, slots: Slots) -> str:
-        what = describe_limits(slots["label"], slots["low"], slots["high"])
-        word = f' and "{slots["word"]}" in their title' if slots["word"] else ""
-        return (
-            f"How many articles in the category {PLURALS[slots['kind']]} have a value of {what}{word}? Of dates, the "
-            "year counts. Answer with the number."
-        )
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        limits = describe_limits(slots["label"], slots["low"], slots["high"])
+        in_title = f' and "{slots["word"]}" in their title' if slots["word"] else ""
+        return {"category": PLURALS[slots["kind"]], "limits": limits, "in_title": in_title}
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         low = 0 if slots["low"] is None else slots["low"]
         high = 10**9 if slots["high"] is None else slots["high"]
         where = "a.kind = ? AND f.label = ? AND f.amount BETWEEN ? AND ? AND instr(lower(a.title), lower(?))"
         found = select_facts(database, where, slots["kind"], slots["label"], low, high, slots["word"])
-        return Goal(str(len(found)), "number", pages=(f"/category/{slots['kind']}",))
+        return Goal(str(len(found)), "number", pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         list_category(walk, slots["kind"], slots["label"], slots["low"], slots["high"], slots["word"])
@@ -233,9 +233,9 @@ class CountCategory(WebTemplate):
 class CountLinks(WebTemplate):
     """Count the articles that link to an article, all or in one category."""
 
-    site, name, intent = "wiki", "count-links", "count"
+    site, name, intent, pages = "wiki", "count-links", "count", ("/article/{target}/links",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         sql = "SELECT l.target, b.title, a.kind FROM links l JOIN articles a ON a.id = l.source"
         rows = database.execute(f"{sql} JOIN articles b ON b.id = l.target ORDER BY l.rowid").fetchall()
         target, title, kind = pick(rng, rows)
@@ -245,12 +245,10 @@ class CountLinks(WebTemplate):
         kind = f" in the category {PLURALS[slots['kind']]}" if slots["kind"] else ""
         return f'How many articles{kind} link to "{slots["title"]}"? Answer with the number.'
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def goal(self, database: Database, slots: Slots) -> Goal:
         sql = "SELECT count(DISTINCT l.source) FROM links l JOIN articles a ON a.id = l.source WHERE l.target = ?"
-        kind = slots["kind"]
-        sql, values = (f"{sql} AND a.kind = ?", (slots["target"], kind)) if kind else (sql, (slots["target"],))
-        (number,) = database.execute(sql, values).fetchone()
-        return Goal(str(number), "number", pages=(f"/article/{slots['target']}/links",))
+        (number,) = database.execute(f"{sql} AND ? IN (a.kind, '')", (slots["target"], slots["kind"])).fetchone()
+        return Goal(str(number), "number", pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_article(walk, slots["title"])
@@ -261,12 +259,14 @@ class CountLinks(WebTemplate):
 
 
 @add_template
-class CompareArticles(WebTemplate):
+class CompareArticles(OpeningTemplate):
     """Name the article with the highest value among several, by opening each."""
 
-    site, name, intent = "wiki", "compare-articles", "compare"
+    site, name, objects, answer, pages = "wiki", "compare-articles", "articles", "best", ("/article/{0}",)
+    question = 'Which of these articles has the highest or latest "{label}": {titles}? Answer with its title.'
+    search_box = SEARCH_BOX
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         chosen = pick_several(rng, rows, params["items"] + 1)
@@ -276,26 +276,18 @@ class CompareArticles(WebTemplate):
         articles = tuple((row["article"], row["title"]) for row in chosen)
         return {"label": label, "articles": articles, "best": best["title"]}
 
-    def ask(self, slots: Slots) -> str:
-        titles = name_all([f'"{title}"' for _, title in slots["articles"]])
-        label = slots["label"]
-        return f'Which of these articles has the highest or latest "{label}": {titles}? Answer with its title.'
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["best"], pages=tuple(f"/article/{article}" for article, _ in slots["articles"]))
-
-    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        for _, title in slots["articles"]:
-            open_article(walk, title)
-
 
 @add_template
 class FindHighest(WebTemplate):
     """Name the article of a category with the highest value within limits."""
 
-    site, name, intent = "wiki", "find-highest", "compare"
+    site, name, intent, answer, pages = "wiki", "find-highest", "compare", "best", ("/category/{kind}",)
+    question = (
+        "Of the articles in the category {category}{limit}, which has the highest or latest "
+        '"{label}"? Answer with its title.'
+    )
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         kind, label = draw_measure(rng)
         rows = select_facts(database, "a.kind = ? AND f.label = ?", kind, label)
         if len(rows) < 3:
@@ -304,15 +296,9 @@ class FindHighest(WebTemplate):
         best = best_of([row for row in rows if high is None or row["amount"] <= high], "place")
         return None if best is None else {"kind": kind, "label": label, "high": high, "best": best["title"]}
 
-    def ask(self, slots: Slots) -> str:
+    def words(self, slots: Slots) -> Mapping[str, str]:
         limit = "" if slots["high"] is None else f" with {describe_limits(slots['label'], None, slots['high'])}"
-        return (
-            f"Of the articles in the category {PLURALS[slots['kind']]}{limit}, which has the highest or latest "
-            f'"{slots["label"]}"? Answer with its title.'
-        )
-
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return Goal(slots["best"], pages=(f"/category/{slots['kind']}",))
+        return {"category": PLURALS[slots["kind"]], "limit": limit}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         list_category(walk, slots["kind"], slots["label"], high=slots["high"])

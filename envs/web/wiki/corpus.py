@@ -17,8 +17,8 @@ import numpy as np
 from ....errors import MissingExtra
 from ...code.programs.dice import Dice
 from .listings import LISTED_AT
-from .wiki_relations import BY_KIND, FORWARD
-from .world import Value, WikiWorld, name_of_value
+from .wiki_relations import BY_KIND
+from .world import WikiWorld, name_of_value
 
 # Maximum characters of a part of an article; a longer sentence is a part by itself.
 PART = 900
@@ -169,9 +169,6 @@ class Corpus:
         title, name = self._titles[number], self.world.things[number].name
         return f"[[{title}]]" if title == name else f"[[{title}|{name}]]"
 
-    def _write_value(self, relation: str, value: Value) -> str:
-        return self._link(value) if FORWARD[relation].is_link else name_of_value(self.world, relation, value)
-
     def _write_article(self, number: int, dice: Dice) -> Article:
         world = self.world
         thing = world.things[number]
@@ -190,7 +187,8 @@ class Corpus:
         # All things of a kind state their relations in the same cyclic order, from a random start.
         turn = dice.below(len(stated))
         for relation in (*stated[turn:], *stated[:turn]):
-            value = self._write_value(relation.name, thing.facts[relation.name])
+            value = thing.facts[relation.name]
+            value = self._link(value) if relation.is_link else name_of_value(self.world, relation.name, value)
             sentences.append(Sentence(state(relation.sentences, value), relation.name))
         for listing in LISTED_AT.get(thing.kind, ()):
             if members := world.having.get((listing.relation, number)):

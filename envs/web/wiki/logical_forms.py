@@ -47,17 +47,12 @@ def denote(world: WikiWorld, form: Form) -> frozenset[Any]:
         return frozenset([(min if FORWARD[form[1]].event else max)(values)[1]])
     if head == "between":
         years = [
-            year_of(value)
+            value[0] if isinstance(value, tuple) else value
             for relation, part in (form[1:3], form[3:5])
             for value in denote(world, ("of", relation, part))
         ]
         return frozenset([abs(years[0] - years[1])] if len(years) == 2 and years[0] != years[1] else [])
     raise AssertionError(f"unknown form {head!r}")
-
-
-def year_of(value: int | tuple[int, int, int]) -> int:
-    """The year of a date or of a year."""
-    return value[0] if isinstance(value, tuple) else value
 
 
 def write_noun(form: Form, names: dict[int, str]) -> str:

@@ -112,7 +112,7 @@ def test_closed_and_forgotten_environments_give_their_contexts_back(pair: Any):
 def test_a_lost_browser_is_no_fault_of_the_agent(pair: Any):
     _, real = pair
     real.reset(seed=0)
-    browser = real._open[2]
+    browser = real._open.browser
     engine().call(browser._tab.close)
     _, reward, terminated, _, info = real.step("click [4]")
     assert (reward, terminated, info["reward_valid"]) == (0.0, False, False)

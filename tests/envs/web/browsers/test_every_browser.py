@@ -116,7 +116,7 @@ def test_an_exception_in_a_step_leaves_nothing_behind_and_the_episode_goes_on(
 
     with monkeypatch.context() as patch:
         # The browser has gone on, and the environment has not.
-        patch.setattr(env._open[2], "tab", interrupt)
+        patch.setattr(env._open.browser, "tab", interrupt)
         with pytest.raises(KeyboardInterrupt):
             env.step("click [3]")
     assert env.step("click [4]")[:4] == other.step("click [4]")[:4]

@@ -1,47 +1,65 @@
-"""Templates of the booking site that change the visitor's bookings."""
+"""Templates of the booking site about the visitor's bookings: report one, move, lengthen and change them."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-import numpy as np
-
-from ..sites.booking_content import EXTRAS, PEOPLE, count_guests
-from .booking_reading_tasks import (
-    describe_booking,
-    has_one_best,
-    is_free,
+from ..sites.booking import BOOKINGS
+from ..sites.booking_content import (
+    EXTRAS,
+    MONTHS,
+    PEOPLE,
+    TODAY,
+    count_guests,
     label_of,
-    matching_rooms,
-    open_booking,
-    select_bookings,
-    select_rooms,
+    last_free_day,
+    price_of_booking,
 )
+from ..sites.list_page import name_all
+from .booking_reading_tasks import ReadingTemplate, has_one_best, is_free, matching_rooms, select_rooms
 from .booking_room_tasks import set_extras
-from .template import Goal, Slots, WebTemplate, add_template, name_all, pick
+from .draws import pick, pick_in_order, pick_several
+from .template import ChangeTemplate, Database, Goal, Params, Rng, Slots, add_template
 from .walk import Walk
 
-_COLUMNS = ("room", "arrival", "departure", "names", "extras", "email", "phone", "status", "fee")
+
+def select_bookings(database: Database) -> list[dict[str, Any]]:
+    """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
+    free cancellation, and "is_free", True until that day."""
+    found = []
+    for row in database.execute(f"{BOOKINGS} ORDER BY b.arrival"):
+        if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
+            last = last_free_day(row)
+            more = {"total": price_of_booking(row), "last": last.isoformat(), "is_free": last >= TODAY}
+            found.append({**dict(row), **more})
+    return found
 
 
-def change_bookings(database: sqlite3.Connection, changes: Mapping[int, Mapping[str, Any]]) -> Goal:
-    """Return the goal that bookings, by id, take other values in some columns."""
-    removed, added = [], []
-    for booking, change in changes.items():
-        sql = f"SELECT {', '.join(_COLUMNS)} FROM bookings WHERE id = ?"
-        row = dict(zip(_COLUMNS, database.execute(sql, (booking,)).fetchone(), strict=True))
-        removed.append(tuple(row.values()))
-        added.append(tuple({**row, **change}.values()))
-    pages = tuple(f"/bookings/{booking}" for booking in changes)
-    return Goal(removed={"bookings": tuple(removed)}, added={"bookings": tuple(added)}, pages=pages)
+def open_booking(walk: Walk, label: str) -> None:
+    """Open a booking by the room, the house and the day of arrival, as the list of bookings names it."""
+    if walk.find("link", label) is None:
+        walk.click("link", "My bookings")
+    walk.click("link", label)
 
 
-def draw_several(rng: np.random.Generator, bookings: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """Draw ``number`` bookings, or all if there are fewer, in the order of the list."""
-    return [bookings[place] for place in sorted(rng.permutation(len(bookings))[:number].tolist())]
+def describe_booking(label: str) -> str:
+    """A booking with this label in words, by the house and the day of arrival."""
+    room, day = label.rsplit(", ", 1)
+    return f"my booking at {room.split(' at ', 1)[1]} with arrival on {day}"
+
+
+def dearest_of(database: Database, month: str) -> dict[str, Any] | None:
+    """Return the most expensive future booking with arrival in a month; None if it is tied or the only one."""
+    found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
+    found.sort(key=lambda one: -one["total"])
+    return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None
+
+
+def describe_dearest(month: str) -> str:
+    """The booking that `dearest_of` finds, in words."""
+    return f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[month]}"
 
 
 def describe_bookings(labels: list[str]) -> str:
@@ -49,21 +67,48 @@ def describe_bookings(labels: list[str]) -> str:
     return name_all([describe_booking(label) for label in labels])
 
 
-class MovingTemplate(WebTemplate):
+@add_template
+class ReportDeadline(ReadingTemplate):
+    """Report the last day of free cancellation of a booking, as shown on its page."""
+
+    name, intent = "report-deadline", "report"
+    question = "Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        bookings = [one for one in select_bookings(database) if one["is_free"]]
+        if not bookings:
+            return None
+        booking, month = pick(rng, bookings), ""
+        if params["constraints"] > 1:
+            month = booking["arrival"][:7]
+            booking = dearest_of(database, month)
+            if booking is None or not booking["is_free"]:
+                return None
+        answer = {"answer": booking["last"], "pages": (f"/bookings/{booking['id']}",)}
+        return {**answer, "label": label_of(booking), "month": month}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {"which": describe_dearest(slots["month"]) if slots["month"] else describe_booking(slots["label"])}
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_booking(walk, slots["label"])
+
+
+class MovingTemplate(ChangeTemplate):
     """Base of templates that give bookings other dates. Slots: ``moves``, tuples (id, label, new day of arrival, new
     day of departure)."""
 
-    site, intent = "booking", "change"
+    site, intent, table, objects, pages = "booking", "change", "bookings", "moves", ("/bookings/{0}",)
 
     def draw_moves(
-        self, rng: np.random.Generator, database: sqlite3.Connection, number: int, shifts: tuple[tuple[int, int], ...]
+        self, rng: Rng, database: Database, number: int, shifts: tuple[tuple[int, int], ...]
     ) -> tuple[tuple[Any, ...], ...] | None:
         """Draw moves of bookings; a pair of ``shifts`` gives the days by which arrival and departure move. Return None
         if too few rooms are free. No two bookings share a room, so that any order works."""
         moves: list[tuple[Any, ...]] = []
         bookings = [one for one in select_bookings(database) if one["is_free"]]
-        for place in rng.permutation(len(bookings)).tolist():
-            booking, (before, after) = bookings[place], pick(rng, shifts)
+        for booking in pick_several(rng, bookings, len(bookings)):
+            before, after = pick(rng, shifts)
             room = next(one for one in select_rooms(database, booking["id"]) if one["id"] == booking["room"])
             arrival = date.fromisoformat(booking["arrival"]) + timedelta(days=before)
             departure = date.fromisoformat(booking["departure"]) + timedelta(days=after)
@@ -74,9 +119,8 @@ class MovingTemplate(WebTemplate):
                 return tuple(moves)
         return None
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        moves = {booking: {"arrival": arrival, "departure": end} for booking, _, arrival, end in slots["moves"]}
-        return change_bookings(database, moves)
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {booking: {"arrival": arrival, "departure": end} for booking, _, arrival, end in slots["moves"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label, arrival, departure in slots["moves"]:
@@ -93,7 +137,7 @@ class MoveBookings(MovingTemplate):
 
     name = "move-bookings"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         shift = int(rng.integers(1, 4)) * pick(rng, (1, -1))
         days = (shift,) if params["constraints"] > 1 else (-3, -2, -1, 1, 2, 3)
         moves = self.draw_moves(rng, database, params["items"], tuple((one, one) for one in days))
@@ -123,7 +167,7 @@ class LengthenStays(MovingTemplate):
 
     name = "lengthen-stays"
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         how = pick(rng, list(_LENGTHS)[: params["constraints"]])
         moves = self.draw_moves(rng, database, params["items"], (_LENGTHS[how],))
         return {"moves": moves, "how": how} if moves else None
@@ -133,15 +177,14 @@ class LengthenStays(MovingTemplate):
 
 
 @add_template
-class ChangeRoom(WebTemplate):
+class ChangeRoom(ChangeTemplate):
     """Move a booking to the cheapest other room of its house that is free and large enough."""
 
-    site, name, intent = "booking", "change-room", "change"
+    site, name, intent, table, pages = "booking", "change-room", "change", "bookings", ("/bookings/{booking}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         bookings, rooms = [one for one in select_bookings(database) if one["is_free"]], select_rooms(database)
-        for place in rng.permutation(len(bookings)).tolist():
-            booking = bookings[place]
+        for booking in pick_several(rng, bookings, len(bookings)):
             others = [room for room in rooms if room["house"] == booking["house"] and room["id"] != booking["room"]]
             stay = {"arrival": booking["arrival"], "departure": booking["departure"], "guests": count_guests(booking)}
             features = [one for room in others for one in filter(None, room["features"].split(", "))]
@@ -160,8 +203,8 @@ class ChangeRoom(WebTemplate):
             f"are free then, take as many guests as the booking has{feature}, to the one that costs least then."
         )
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
-        return change_bookings(database, {slots["booking"]: {"room": slots["id"]}})
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
+        return {slots["booking"]: {"room": slots["id"]}}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_booking(walk, slots["label"])
@@ -171,14 +214,15 @@ class ChangeRoom(WebTemplate):
 
 
 @add_template
-class AddGuest(WebTemplate):
+class AddGuest(ChangeTemplate):
     """Add a guest to a booking or replace one; with more conditions, change the extras as well."""
 
-    site, name, intent = "booking", "add-guest", "change"
+    site, name, intent, table, objects = "booking", "add-guest", "change", "bookings", "parties"
+    pages = ("/bookings/{0}",)
 
-    def draw(self, rng: np.random.Generator, database: sqlite3.Connection, params: Mapping[str, Any]) -> Slots | None:
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         chosen = []
-        for place, booking in enumerate(draw_several(rng, select_bookings(database), 99)):
+        for place, booking in enumerate(pick_in_order(rng, select_bookings(database), 99)):
             names = booking["names"].split("\n")
             new = pick(rng, [one for one in PEOPLE if one not in names])
             if len(names) > 1 and place % 2:
@@ -187,7 +231,7 @@ class AddGuest(WebTemplate):
                 chosen.append((booking["id"], label_of(booking), "", (*names, new)))
         if len(chosen) < params["items"]:
             return None
-        chosen = [chosen[place] for place in sorted(rng.permutation(len(chosen))[: params["items"]].tolist())]
+        chosen = pick_in_order(rng, chosen, params["items"])
         wished = ("", "Breakfast", "Parking", ", ".join(EXTRAS))
         extras = pick(rng, wished) if params["constraints"] > 1 else None
         return {"parties": tuple(chosen), "extras": extras}
@@ -204,11 +248,9 @@ class AddGuest(WebTemplate):
         text = name_all(parts)
         return f"{text[0].upper()}{text[1:]}.{extras}"
 
-    def goal(self, database: sqlite3.Connection, slots: Slots) -> Goal:
+    def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
         extras = {} if slots["extras"] is None else {"extras": slots["extras"]}
-        return change_bookings(
-            database, {booking: {"names": "\n".join(names), **extras} for booking, _, _, names in slots["parties"]}
-        )
+        return {booking: {"names": "\n".join(names), **extras} for booking, _, _, names in slots["parties"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label, _, names in slots["parties"]:

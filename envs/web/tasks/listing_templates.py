@@ -1,0 +1,142 @@
+"""Templates by verb for every list page: count the rows that meet conditions, find the best one, compare groups.
+
+A subclass names its `ListPage` and its question, and draws conditions. The goal, the question's words and the solver's
+steps follow from the listing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ..sites.list_page import ListPage, name_all
+from .draws import best_of, pick, pick_several
+from .template import Database, Goal, Params, Rng, Slots, WebTemplate
+from .walk import Walk
+
+
+class ListingTemplate(WebTemplate):
+    """Base of templates about the rows of a list page that meet conditions; "{what}" in the question describes them.
+
+    Attributes:
+        listing: the list page.
+        filters: the slot with the conditions, pairs of a filter's name and its value.
+    """
+
+    listing: ClassVar[ListPage]
+    filters: ClassVar[str] = "conditions"
+
+    def conditions_of(self, slots: Slots) -> dict[str, Any]:
+        """The conditions by the names of filters."""
+        return dict(slots[self.filters])
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "what": self.listing.describe(self.conditions_of(slots))}
+
+    def rows(self, database: Database, slots: Slots) -> list[Any]:
+        """The rows that meet the conditions."""
+        return self.listing.find(database, self.conditions_of(slots))
+
+    def paths(self, slots: Slots) -> tuple[str, ...]:
+        return super().paths(slots) or (self.listing.path,)
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.listing.filter(walk, self.conditions_of(slots))
+
+    def draw_conditions(self, rng: Rng, row: Any, number: int) -> dict[str, Any]:
+        """Draw ``number`` conditions that a row meets."""
+        raise NotImplementedError(f"{type(self).__name__} must implement draw_conditions(rng, row, number).")
+
+
+class CountTemplate(ListingTemplate):
+    """Base of templates that count rows."""
+
+    intent, kind = "report", "number"
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        row = pick(rng, self.listing.select(database))
+        return {self.filters: tuple(self.draw_conditions(rng, row, params["constraints"]).items())}
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        return Goal(str(len(self.rows(database, slots))), self.kind, pages=self.paths(slots))
+
+
+class BestTemplate(ListingTemplate):
+    """Base of templates that name the row which is best in a measure; "{how}" in the question describes the measure.
+
+    Attributes:
+        measures: the words of a measure and the option of the list's order, by the values of the slot ``measure``.
+        measure: the slot with the measure; None stands for a missing slot.
+    """
+
+    intent = "compare"
+    measures: ClassVar[Mapping[Any, tuple[str, str]]]
+    measure: ClassVar[str] = "measure"
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "how": self.measures[slots.get(self.measure)][0]}
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        self.listing.filter(walk, self.conditions_of(slots), self.measures[slots.get(self.measure)][1])
+
+
+class GroupTemplate(ListingTemplate):
+    """Base of templates that name the group with the most rows, of several; "{groups}" in the question names them.
+
+    Attributes:
+        group: the filter whose values are the groups.
+        groups: the slot with the names of the groups.
+    """
+
+    intent, answer = "compare", "best"
+    group: ClassVar[str]
+    groups: ClassVar[str]
+
+    def slots_of(self, conditions: Mapping[str, Any], names: list[str], counts: list[int]) -> Slots | None:
+        """Return the slots for groups with these numbers of rows; None if no group has the most."""
+        if counts.count(max(counts)) > 1:
+            return None
+        best = names[counts.index(max(counts))]
+        return {self.filters: tuple(conditions.items()), self.groups: tuple(names), "best": best}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "groups": name_all(list(slots[self.groups]))}
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for name in slots[self.groups]:
+            self.listing.filter(walk, {**self.conditions_of(slots), self.group: name})
+
+
+class OpeningTemplate(WebTemplate):
+    """Base of templates that name the best of several objects, by opening the page of each. Without a slot ``answer``,
+    the goal follows from the database.
+
+    Attributes:
+        search_box: the label of the site's search box.
+        rows: a query for the rows to draw from, with columns "id", "title" and the measure.
+        measure: the column of which the largest value is best.
+    """
+
+    intent = "compare"
+    search_box: ClassVar[str]
+    rows: ClassVar[str]
+    measure: ClassVar[str]
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        chosen = pick_several(rng, database.execute(self.rows).fetchall(), params["items"] + 1)
+        best = best_of(chosen, self.measure)
+        if best is None:
+            return None
+        objects = {self.objects: tuple((row["id"], row["title"]) for row in chosen)}
+        return {**objects, self.answer: best["title"]} if self.answer else objects
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        if self.answer:
+            return super().goal(database, slots)
+        measures = {row["id"]: row[self.measure] for row in database.execute(self.rows)}
+        best = max(slots[self.objects], key=lambda one: measures[one[0]])
+        return Goal(best[1], pages=self.paths(slots))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        for _, title in slots[self.objects]:
+            walk.look_up(self.search_box, title)
