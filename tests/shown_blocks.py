@@ -68,7 +68,7 @@ def _shorten(words: list[str]) -> list[str]:
 def run_python(block: str, folder: Path) -> None:
     """Run a script with warnings as errors."""
     (folder / "example.py").write_text(block)
-    code, errors = run_script(folder / "example.py")
+    code, _, errors = run_script([str(folder / "example.py")], folder)
     assert code == 0, errors
 
 
