@@ -25,7 +25,7 @@ SMALL += ["--eval-episodes", "4", "--final-episodes", "4"]
 # A model that is given has no warm-up.
 SMALL_MODEL = ["--steps", "2", "--prompts", "2", "--samples", "2", "--eval-every", "0"]
 SMALL_MODEL += ["--eval-episodes", "4", "--final-episodes", "4", "--max-new-tokens", "4"]
-SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--episodes", "10", "--jobs", "1"]
+SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--seeds", "1", "--episodes", "10", "--jobs", "1"]
 
 _server_file = ROOT / "tests" / "rewards" / "judges" / "chat_server.py"
 _spec = importlib.util.spec_from_file_location("chat_server", _server_file)
