@@ -12,17 +12,28 @@ ruff format --check .
 # Many tests start processes, each of which would compile the whole package anew.
 unset PYTHONDONTWRITEBYTECODE
 
-# Types are checked in what the tests leave idle: that check has one thread only, and is told after the tests.
+quick=true
+if [[ ${1-} == --full ]]; then
+    quick=false
+    shift
+elif [[ $# == 0 ]]; then
+    set -- --quick
+fi
+
+# pyright runs in what the tests leave idle, since it has one thread only; its result is shown after theirs. Without
+# --full it is given what a change concerns: sources that differ, and those that import them.
 types=$(mktemp)
-nice pyright >"$types" 2>&1 &
+sources=$(python -m tests.import_graph)
+if ! "$quick"; then
+    nice pyright >"$types" 2>&1 &
+elif [[ -n $sources ]]; then
+    nice pyright - <<<"$sources" >"$types" 2>&1 &
+else
+    echo "No source differs, so no types were checked; --full checks all." >"$types" &
+fi
 checking=$!
 trap 'kill "$checking" 2>/dev/null || true; rm -f "$types"' EXIT
 
-if [[ $# == 0 ]]; then
-    set -- --quick
-elif [[ $1 == --full ]]; then
-    shift
-fi
 # Two processes of one thread each are quicker than one process of two threads: most tests are too small to share out.
 # Each begins with half of the tests, in their order, and takes over from the other at the end.
 passed=true

@@ -25,7 +25,7 @@ SMALL += ["--eval-episodes", "4", "--final-episodes", "4"]
 # A model that is given has no warm-up.
 SMALL_MODEL = ["--steps", "2", "--prompts", "2", "--samples", "2", "--eval-every", "0"]
 SMALL_MODEL += ["--eval-episodes", "4", "--final-episodes", "4", "--max-new-tokens", "4"]
-SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--episodes", "10", "--jobs", "1"]
+SMALL_BENCH = ["--settings", "level", "--teachers", "random", "--seeds", "1", "--episodes", "10", "--jobs", "1"]
 
 _server_file = ROOT / "tests" / "rewards" / "judges" / "chat_server.py"
 _spec = importlib.util.spec_from_file_location("chat_server", _server_file)
@@ -68,7 +68,7 @@ def _shorten(words: list[str]) -> list[str]:
 def run_python(block: str, folder: Path) -> None:
     """Run a script with warnings as errors."""
     (folder / "example.py").write_text(block)
-    code, errors = run_script(folder / "example.py")
+    code, _, errors = run_script([str(folder / "example.py")], folder)
     assert code == 0, errors
 
 

@@ -1,21 +1,16 @@
-"""The structure of the source: no circle, no import against the stated directions, no name for two public classes.
-
-Imports are read from the text, so that those inside functions and under ``if TYPE_CHECKING`` count as well.
-"""
+"""The structure of the source: no circle, no import against the stated directions, no name for two public classes."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from pathlib import Path
 
-import palaestra
 import pytest
 
-ROOT = Path(palaestra.__file__).parent
-GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
-PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts", "benchmarks", "tools")
+from .import_graph import PACKAGES, ROOT, concerned, import_graph, module_of, source_files, tree
+
 LEARNER = (
     {"recipes", "config", "settings", "optimizers"},
     {"batch"},
@@ -70,33 +65,6 @@ SUITES = {
 """Tests of one claim about several modules, besides those named ``test_every_*`` and those directly in ``tests``."""
 
 
-def source_files(root: Path = ROOT) -> list[Path]:
-    files = [root / name for name in GROUND] + [path for name in PACKAGES for path in (root / name).rglob("*.py")]
-    return sorted(path for path in files if path.is_file())
-
-
-def module_of(path: Path, root: Path = ROOT) -> str:
-    parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imports_of(path: Path, known: Set[str], root: Path = ROOT) -> Iterator[str]:
-    """Modules of the package that a file imports, by name from the root."""
-    package = path.relative_to(root).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            base = [*package[: len(package) - node.level + 1], *(node.module.split(".") if node.module else [])]
-            for alias in node.names:
-                full = ".".join([*base, alias.name])
-                yield full if full in known else ".".join(base)
-
-
-def import_graph(root: Path = ROOT) -> dict[str, set[str]]:
-    modules = {module_of(path, root): path for path in source_files(root)}
-    graph = {name: set(imports_of(path, modules.keys(), root)) & modules.keys() for name, path in modules.items()}
-    return {name: imported - {name} for name, imported in graph.items()}
-
-
 def circles(graph: Mapping[str, Set[str]]) -> list[set[str]]:
     """Groups of modules that can reach one another: those that remain when leaves and roots are peeled off."""
     reach: dict[str, set[str]] = {}
@@ -133,7 +101,7 @@ def public_classes(root: Path = ROOT) -> dict[str, list[str]]:
     """Name of each public class -> the modules that define it."""
     found = defaultdict(list)
     for path in source_files(root):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found[node.name].append(module_of(path, root))
     return found
@@ -192,7 +160,7 @@ def test_docstrings_open_with_a_verb_or_the_name_of_a_thing():
     riddles = {"What", "Whether", "How", "Where", "Which", "Those", "Such"}
     found = []
     for path in source_files():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 words = (ast.get_docstring(node) or "").split()
                 if words and words[0].rstrip(",:") in riddles:
@@ -213,3 +181,18 @@ def test_circles_upward_imports_and_homonyms_are_seen(tmp_path: Path):
     assert against(graph, "agents.grpo", LEARNER) == {("agents.grpo.batch.data", "agents.grpo.learner")}
     classes = public_classes(tmp_path)
     assert {name: len(modules) for name, modules in classes.items()} == {"Episode": 2}
+
+
+def test_a_change_concerns_what_imports_it_by_whatever_name(tmp_path: Path):
+    for name, text in {
+        "envs/bids.py": "class Bid: ...\n",
+        "envs/__init__.py": "from .bids import Bid\n",
+        "agents/player.py": "from ..envs import Bid\n",
+        "agents/learner.py": "from .player import play\n",
+        "agents/log.py": "from ..envs.gone import Gone\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert concerned(["envs/bids.py"], tmp_path) == ["agents/player.py", "envs/__init__.py", "envs/bids.py"]
+    assert concerned(["envs/gone.py"], tmp_path) == ["agents/log.py"]
+    assert concerned(["README.md", "tests/test_bids.py"], tmp_path) == []

@@ -19,12 +19,13 @@ _PROGRAM = """if True:
 
     torch.set_num_threads(1)  # a fork has no threads of a pool
 
-    def run(script):
-        folder = os.path.dirname(script)
+    def run(words, folder, strict):
+        script = words[0]
         os.chdir(folder)
-        sys.path.insert(0, folder)
-        sys.argv = [script]
-        warnings.simplefilter("error")
+        sys.path.insert(0, os.path.dirname(script))
+        sys.argv = words
+        if strict:
+            warnings.simplefilter("error")
         # Of forks beside threads, which Python 3.12 and 3.13 have.
         warnings.filterwarnings("ignore", "This process", DeprecationWarning)
         try:
@@ -40,28 +41,30 @@ _PROGRAM = """if True:
         os._exit(code)
 
     for line in sys.stdin:
-        script, output, environment = json.loads(line)
+        words, folder, strict, files, environment = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            for number, mode in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
-                os.dup2(os.open(os.devnull if number < 2 else output, mode), number)
+            for number, file in enumerate((os.devnull, *files)):
+                os.dup2(os.open(file, os.O_WRONLY if number else os.O_RDONLY), number)
             os.environ.clear()
             os.environ.update(environment)
-            run(script)
+            run(words, folder, strict)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
 
-def run_script(script: Path) -> tuple[int, str]:
-    """Run a Python script in its folder, with warnings as errors; return its exit code and its error output."""
+def run_script(words: list[str], folder: Path, strict: bool = True) -> tuple[int, str, str]:
+    """Run a Python script, which is the first of ``words``, in a folder; return its exit code, its output and its error
+    output. Warnings are errors where ``strict``."""
     process = _start()
-    with tempfile.NamedTemporaryFile("r") as output:
+    with tempfile.NamedTemporaryFile("r") as output, tempfile.NamedTemporaryFile("r") as errors:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        print(json.dumps([str(script), output.name, {**os.environ, "PATH": path}]), file=process.stdin, flush=True)
+        order = [words, str(folder), strict, [output.name, errors.name], {**os.environ, "PATH": path}]
+        print(json.dumps(order), file=process.stdin, flush=True)
         assert process.stdout is not None
         code = process.stdout.readline()
         assert code, "the process that scripts are forked from has ended"
-        return int(code), output.read()
+        return int(code), output.read(), errors.read()
 
 
 @cache

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from palaestra import evaluate
@@ -186,35 +188,44 @@ def test_an_evaluation_that_only_fails_leaves_the_old_file_and_no_other(tmp_path
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
+EPISODES = 200
 # One that is to be killed waits for that, should it come so late.
-SLOW = """
+SLOW = f"""
 import os, re, time
 answers = 0
 def add_up(observation):
     global answers
     answers += 1
-    time.sleep(600 if "TO_BE_KILLED" in os.environ and answers > 450 else 0.004)
+    time.sleep(600 if "TO_BE_KILLED" in os.environ and answers > {EPISODES - 20} else 0.004)
     return str(sum(int(number) for number in re.findall(r"\\d+", observation)))
 """
+COMMAND = [sys.executable, "-m", "palaestra.scripts.eval", ARITHMETIC, "--agent", "slow_agent:add_up"]
+COMMAND += ["--episodes", str(EPISODES)]
+RUN: dict[str, Any] = {"capture_output": True, "check": True, "timeout": 300}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> tuple[Path, bytes]:
+    """The folder and the output of an evaluation that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "slow_agent.py").write_text(SLOW)
+    return folder, subprocess.run([*COMMAND, "--out", "t.jsonl", "--json", "t.json"], cwd=folder, **RUN).stdout
 
 
 @pytest.mark.parametrize("wait", [0.15, 0.6])
-def test_kill_9_and_going_on_give_the_same_bytes(tmp_path, wait):
+def test_kill_9_and_going_on_give_the_same_bytes(whole, tmp_path, wait):
     (tmp_path / "slow_agent.py").write_text(SLOW)
-    command = [sys.executable, "-m", "palaestra.scripts.eval", ARITHMETIC, "--agent", "slow_agent:add_up"]
-    command += ["--episodes", "500"]
-    run = {"cwd": tmp_path, "capture_output": True, "check": True, "timeout": 300}
-    whole = subprocess.run([*command, "--out", "whole.jsonl", "--json", "whole.json"], **run)
     environment = {**os.environ, "TO_BE_KILLED": "1"}
-    process = subprocess.Popen([*command, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen([*COMMAND, "--out", "t.jsonl"], cwd=tmp_path, stdout=subprocess.DEVNULL, env=environment)
     partial = tmp_path / "t.jsonl.partial"
     wait_until(lambda: partial.exists() and b"\n" in partial.read_bytes())
     time.sleep(wait)
     process.send_signal(signal.SIGKILL)
     process.wait()
     killed_at = partial.read_bytes().count(b"\n")
-    assert 0 < killed_at < 500
-    resumed = subprocess.run([*command, "--out", "t.jsonl", "--json", "t.json", "--resume"], **run)
-    assert resumed.stdout == whole.stdout
-    for ending in ("json", "jsonl"):
-        assert (tmp_path / f"t.{ending}").read_bytes() == (tmp_path / f"whole.{ending}").read_bytes()
+    assert 0 < killed_at < EPISODES
+    resumed = subprocess.run([*COMMAND, "--out", "t.jsonl", "--json", "t.json", "--resume"], cwd=tmp_path, **RUN)
+    folder, said = whole
+    assert resumed.stdout == said
+    for name in ("t.json", "t.jsonl"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()

@@ -186,7 +186,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_another(serve):
             assert env.step("x")[4]["reward_valid"] is False
             assert env.reset()[0] == "again"
 
-    with_more_time(check, (2.0, 10.0, 25.0))
+    with_more_time(check, (0.5, 5.0, 25.0))
 
 
 def test_a_turn_in_which_the_machinery_fails_is_not_valid_though_the_episode_goes_on(serve):
