@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import io
 import re
 import sys
@@ -44,11 +45,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 def collect_words() -> CompletionWords:
     """Collect the words of every command from its parser, and names from the registries; torch is not loaded."""
     from .cli import COMMANDS, run_command
+    from .list import ON_REQUEST, TABLES
 
     package = find_benchmarks()
     benchmarks: dict[str, Any] = package.BENCHMARKS if package else {}
     found = CompletionWords({"": tuple(COMMANDS), "bench": tuple(benchmarks)})
-    registered = {kind: _keep_plain(names()) for kind, names in _NAMES.items()}
+    names: dict[str, Iterable[str]] = {"shells": get_args(Shell), "tables": [*TABLES, *ON_REQUEST]}
+    for kind, place in _NAMES.items():
+        module, _, attribute = place.partition(":")
+        listed: Any = getattr(importlib.import_module(f"...{module}", __name__), attribute)
+        names[kind] = listed() if callable(listed) else listed
+    # A suite may be called by its last part.
+    names["suites"] = [spelling for name in names["suites"] for spelling in (name.rpartition("/")[2], name)]
+    # Only names that no shell takes for anything else.
+    plain = re.compile(r"[\w./+-]+")
+    registered = {kind: tuple(filter(plain.fullmatch, listed)) for kind, listed in names.items()}
     calls: dict[str, Callable[[Sequence[str]], Any]] = {
         **{name: lambda argv, name=name: run_command([name, *argv]) for name in COMMANDS if name != "bench"},
         **{f"bench {name}": lambda argv, name=name: run_command(["bench", name, *argv]) for name in benchmarks},
@@ -86,91 +97,19 @@ def _read_options(call: Callable[[Sequence[str]], Any]) -> list[dict[str, Any]]:
     return ast.literal_eval(table[1])["options"] if table else []
 
 
-def _keep_plain(names: Iterable[str]) -> tuple[str, ...]:
-    """Names that no shell takes for anything else."""
-    return tuple(name for name in names if re.fullmatch(r"[\w./+-]+", name))
-
-
-def _tables() -> Iterable[str]:
-    from .list import ON_REQUEST, TABLES
-
-    return [*TABLES, *ON_REQUEST]
-
-
-def _envs() -> Iterable[str]:
-    from ..envs.registration import ids
-
-    return ids()
-
-
-def _teachers() -> Iterable[str]:
-    from ..teachers import TEACHERS
-
-    return TEACHERS
-
-
-def _recipes() -> Iterable[str]:
-    from ..agents.grpo.recipes import RECIPES
-
-    return RECIPES
-
-
-def _rewards() -> Iterable[str]:
-    from ..rewards import REWARDS
-
-    return REWARDS
-
-
-def _suites() -> Iterable[str]:
-    from ..agents.evaluation import suite_names
-
-    return [spelling for name in suite_names() for spelling in (name.rpartition("/")[2], name)]
-
-
-def _agents() -> Iterable[str]:
-    from ..agents.agent import AGENTS
-
-    return AGENTS
-
-
-def _models() -> Iterable[str]:
-    from ..agents.language.registered_models import MODELS
-
-    return MODELS
-
-
-def _histories() -> Iterable[str]:
-    from ..agents.history import HISTORIES
-
-    return HISTORIES
-
-
-def _bonuses() -> Iterable[str]:
-    from ..agents.students.bonuses import BONUSES
-
-    return BONUSES
-
-
-def _learners() -> Iterable[str]:
-    from ..agents.learners import LEARNERS
-
-    return LEARNERS
-
-
-_NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "shells": lambda: get_args(Shell),
-    "tables": _tables,
-    "envs": _envs,
-    "teachers": _teachers,
-    "recipes": _recipes,
-    "rewards": _rewards,
-    "suites": _suites,
-    "agents": _agents,
-    "histories": _histories,
-    "models": _models,
-    "bonuses": _bonuses,
-    "learners": _learners,
+_NAMES = {
+    "envs": "envs.registration:ids",
+    "teachers": "teachers:TEACHERS",
+    "recipes": "agents.grpo.recipes:RECIPES",
+    "rewards": "rewards:REWARDS",
+    "suites": "agents.evaluation:suite_names",
+    "agents": "agents.agent:AGENTS",
+    "histories": "agents.history:HISTORIES",
+    "models": "agents.language.registered_models:MODELS",
+    "bonuses": "agents.students.bonuses:BONUSES",
+    "learners": "agents.learners:LEARNERS",
 }
+"""Kind of names -> the registry that has them, or the function that lists them."""
 _OPTIONS = {
     "--teacher": "teachers",
     "--teachers": "teachers",
