@@ -19,9 +19,9 @@ from collections import deque
 from typing import Any
 
 from ...errors import InputError
-from . import worker_process
-from .worker import frame
-from .worker_process import WorkerDied, WorkerFailure, WorkerProcess
+from .json_process import ProcessLost
+from .worker import encode
+from .worker_process import WorkerFailure, WorkerProcess
 
 
 def available_cores() -> int:
@@ -102,7 +102,7 @@ class WorkerPool:
         Raises:
             WorkerFailure: no answer; see its ``reason``. If a worker died, the job was tried twice.
         """
-        request = frame({"job": job, "deadline": deadline})
+        request = encode({"job": job, "deadline": deadline})
         left, again = deadline, True
         until = time.monotonic() + wait
         while True:
@@ -112,7 +112,7 @@ class WorkerPool:
                 worker.await_ready(self.start_seconds)
                 began = time.monotonic()
                 reply = worker.call(request, left)
-            except WorkerDied:
+            except ProcessLost:
                 self._discard(worker)
                 if worker.process.returncode == -signal.SIGPROF:
                     # The function had set a CPU timer (ITIMER_PROF) around a call that cannot be interrupted.
@@ -261,8 +261,7 @@ class WorkerPool:
 _POOLS: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
-def _after_fork_in_child() -> None:
-    worker_process.replace_lock_after_fork()
+def _forget_all() -> None:
     for pool in list(_POOLS):
         pool.forget()
 
@@ -273,8 +272,4 @@ def _close_all() -> None:
         pool.close()
 
 
-os.register_at_fork(
-    before=lambda: worker_process.SPAWNING.acquire(),
-    after_in_parent=lambda: worker_process.SPAWNING.release(),
-    after_in_child=_after_fork_in_child,
-)
+os.register_at_fork(after_in_child=_forget_all)

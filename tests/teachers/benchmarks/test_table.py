@@ -64,8 +64,8 @@ def test_a_table_explains_its_settings_and_rows(each):
 def test_the_interval_is_students():
     e = statistics.estimate_mean([1.0, 2.0, 3.0])
     assert (e.mean, e.n) == (2.0, 3)
-    # The 97.5 % quantile of Student's t with 2 degrees of freedom; the standard deviation is 1.
-    assert e.high - e.mean == pytest.approx(4.302652729911275 / math.sqrt(3), rel=1e-12)
+    # With 2 degrees of freedom the quantile of p is (2p - 1) / √(2p(1 - p)); the standard deviation is 1.
+    assert e.high - e.mean == pytest.approx(0.95 / math.sqrt(2 * 0.975 * 0.025) / math.sqrt(3), rel=1e-12)
     assert math.isnan(statistics.estimate_mean([1.0]).low)
 
 
@@ -141,8 +141,8 @@ def test_a_mean_curve_goes_through_the_mean():
     x, mean, low, high = statistics.mean_curve([record("a", 0, 1.0), record("a", 1, 3.0)])
     assert x.tolist() == [0, 1]
     assert mean.tolist() == [0.0, 2.0]
-    assert low[1] == pytest.approx(2 - 12.706)
-    assert high[1] == pytest.approx(2 + 12.706)
+    assert low[1] == pytest.approx(2 - math.tan(math.pi * 0.475))  # t of 1 degree: Cauchy's quantile
+    assert high[1] == pytest.approx(2 + math.tan(math.pi * 0.475))
 
 
 def test_the_variance_oracle_knows_coins():
