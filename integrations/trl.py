@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ..agents.language.model_cache import find_model
@@ -82,11 +82,6 @@ class ToolEnvironment:
 
     def _result(self) -> EpisodeResult:
         return self._episode.result()
-
-    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Take a turn. Errors are raised; TRL shows them to the model."""
-        episode = self._episode
-        return episode.act("" if episode.over else write_action(episode.env, name, arguments))
 
 
 class EnvironmentFactory:
@@ -231,7 +226,9 @@ def _method(function: ToolFunction) -> Callable[..., str]:
         except TypeError as error:
             raise InputError(f"{function.name} was called wrongly: {error}.") from None
         given = {name: value for name, value in bound.items() if name != "self" and value is not None}
-        return self._call(function.name, given)
+        episode = self._episode
+        # Errors are raised; TRL shows them to the model.
+        return episode.act("" if episode.over else write_action(episode.env, function.name, given))
 
     method.__name__ = method.__qualname__ = _free_name(function.name)
     arguments = "\n\nArgs:\n" + "\n".join(lines) if lines else ""

@@ -65,7 +65,11 @@ def collect_words() -> CompletionWords:
         **{f"bench {name}": lambda argv, name=name: run_command(["bench", name, *argv]) for name in benchmarks},
     }
     for command, call in calls.items():
-        _add_command(found, command, _read_options(call), registered)
+        # tyro writes the table of a parser's options into its own script. A command whose extra is absent has none.
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit, ImportError):
+            call(["--tyro-print-completion", "bash"])
+        table = re.search(r"^COMPLETION_SPEC = (\{.*\})$", printed.getvalue(), re.MULTILINE)
+        _add_command(found, command, ast.literal_eval(table[1])["options"] if table else [], registered)
     return found
 
 
@@ -86,15 +90,6 @@ def _add_command(
     found.options[command] = tuple(flags)
     if kind := _POSITIONALS.get(command):
         found.values.setdefault(registered[kind], []).append(f"{command} ")
-
-
-def _read_options(call: Callable[[Sequence[str]], Any]) -> list[dict[str, Any]]:
-    """Read a command's options from the completion script that tyro makes of its parser; none where the command cannot
-    be imported, as an extra is absent."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit, ImportError):
-        call(["--tyro-print-completion", "bash"])
-    table = re.search(r"^COMPLETION_SPEC = (\{.*\})$", printed.getvalue(), re.MULTILINE)
-    return ast.literal_eval(table[1])["options"] if table else []
 
 
 _NAMES = {

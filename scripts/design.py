@@ -155,7 +155,14 @@ class Design:
         self.task, self.recorded = self._record()
         self.previous, self.analysis = "", ""
         if config.run is not None:
-            self.previous, self.analysis = _program_of(config.run), analyse(read_rows(config.run), self.analyser)
+            from ..agents.grpo.recipes.recipe import Component
+            from ..agents.language.language_agent import read_run_settings
+
+            shaping = (read_run_settings(config.run).get("stages") or {}).get("shaping") or "none"
+            files = [Path(part.params["file"]) for part in Component.parse_all(shaping) if part.name == "program"]
+            if files and files[0].is_file():
+                self.previous = files[0].read_text(encoding="utf-8").rstrip()
+            self.analysis = analyse(read_rows(config.run), self.analyser)
         self.console = Console()
         self._log: list[dict[str, Any]] = []
 
@@ -306,16 +313,6 @@ class Design:
 
     def _say(self, text: str) -> None:
         self.console.print(text, soft_wrap=True, highlight=False, markup=False)
-
-
-def _program_of(run: Path) -> str:
-    """The text of the program that a run was rewarded with; "" where it had none, or the file is gone."""
-    from ..agents.grpo.recipes.recipe import Component
-    from ..agents.language.language_agent import read_run_settings
-
-    shaping = (read_run_settings(run).get("stages") or {}).get("shaping") or "none"
-    files = [Path(part.params["file"]) for part in Component.parse_all(shaping) if part.name == "program"]
-    return files[0].read_text(encoding="utf-8").rstrip() if files and files[0].is_file() else ""
 
 
 def _newest_success(run: Path) -> float:

@@ -194,7 +194,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = options | given
     axes = _parse_axes(env_id, options, texts) if texts else axes
     if config.tools is not None:
-        _check_tools(env_id, options)
+        env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
+        functions = functions_of(env)
+        env.close()
+        if not functions:
+            raise InputError(f"{env_id!r} offers no tools; leave --tools out.")
     shared = _shared(config)
     shared["history"] = config.history or history
     shared["shots"] = shots if config.shots is None else config.shots
@@ -392,14 +396,6 @@ def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], opt
         settings["base_url"] = text
     settings |= {"seed": config.seed, "tools": config.tools, "cache": config.cache}
     return AGENTS.make("chat", **(settings | options))
-
-
-def _check_tools(env_id: str, options: Mapping[str, Any]) -> None:
-    env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
-    functions = functions_of(env)
-    env.close()
-    if not functions:
-        raise InputError(f"{env_id!r} offers no tools; leave --tools out.")
 
 
 def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:

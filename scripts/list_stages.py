@@ -97,7 +97,8 @@ def components() -> list[Row]:
         {
             "stage": stage,
             "name": name,
-            "summary": _without_papers(summary(value)),
+            # Papers have a separate column.
+            "summary": re.sub(r"\s*\([^()]*arXiv[^()]*\)", "", summary(value)),
             "parameters": parameters(value),
             "paper": find_citation(value.__doc__),
         }
@@ -138,11 +139,6 @@ def parameters(component: Any) -> str:
         elif item.kind is item.KEYWORD_ONLY:
             shown.append(item.name)
     return ", ".join(shown)
-
-
-def _without_papers(text: str) -> str:
-    """Remove citations in brackets from a summary, as papers have a separate column."""
-    return re.sub(r"\s*\([^()]*arXiv[^()]*\)", "", text)
 
 
 def stages() -> dict[str, Registry[Any]]:

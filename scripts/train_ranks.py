@@ -292,7 +292,9 @@ def run_in_processes(
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         local_addr="localhost",
-        start_method=_start_method(cuda),
+        # GPUs cannot be used in a fork of a process that has looked for them. The path of the fork server's socket, 32
+        # characters longer than its folder's path, must be shorter than 108 characters.
+        start_method="spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver",
         max_restarts=most_restarts,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
         signals_to_handle="SIGQUIT",
@@ -309,14 +311,6 @@ def run_in_processes(
             log.setLevel(level)
         if threads is None:
             del os.environ["OMP_NUM_THREADS"]
-
-
-def _start_method(cuda: bool) -> str:
-    """Choose the start method of `multiprocessing`: "forkserver", which forks a process with the libraries loaded, or
-    "spawn", which starts each process afresh."""
-    # GPUs cannot be used in a fork of a process that has looked for them. The path of the fork server's socket, 32
-    # characters longer than its folder's path, must be shorter than 108 characters.
-    return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
 
 
 def _call(work: Callable[[Any], Any], argument: Any) -> Any:

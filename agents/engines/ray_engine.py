@@ -229,7 +229,8 @@ class RayEngine(Engine):
         if total > most:
             raise ValueError(f"session {session} would reach {total} tokens; the limit is {most}.")
         if conversation is None:
-            conversation = self._conversations[session] = _Conversation(self._choose())
+            worker = min(self._workers, key=lambda worker: len(worker.sessions))
+            conversation = self._conversations[session] = _Conversation(worker)
         worker = conversation.worker
         if not worker.sessions:
             worker.empty()
@@ -279,10 +280,6 @@ class RayEngine(Engine):
     def places(self) -> list[Any]:
         """Places of the workers' processes, a `ray_worker.Place` each."""
         return [worker.place for worker in self._workers if worker.place is not None]
-
-    def _choose(self) -> _Worker:
-        """Return the worker with the fewest open sessions."""
-        return min(self._workers, key=lambda worker: len(worker.sessions))
 
     def _finish(self, completion: Completion) -> Completion:
         conversation = self._conversations[completion.session]

@@ -180,7 +180,9 @@ class LanguageAgent(SlotAgent):
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
         """Request an action; `advance` samples it. An episode without room for one ends at once."""
-        session = self._submit(slot, _as_text(observation), bool(info.get("fresh")), info.get("episode_seed"))
+        # A subclass of str, such as `FewShotPrompt`, must not be converted to a plain str.
+        text = observation if isinstance(observation, str) else str(observation)
+        session = self._submit(slot, text, bool(info.get("fresh")), info.get("episode_seed"))
         if isinstance(session, EndEpisode):
             return session
         action: Future[str] = Future()
@@ -235,11 +237,6 @@ class LanguageAgent(SlotAgent):
         if conversation is not None:
             self._asked.pop(conversation.session, None)
             self._engine.close(conversation.session)
-
-
-def _as_text(observation: Any) -> str:
-    # A subclass of str, such as `FewShotPrompt`, must not be converted to a plain str.
-    return observation if isinstance(observation, str) else str(observation)
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:

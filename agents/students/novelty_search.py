@@ -137,7 +137,9 @@ class NoveltySearch:
         self.population = everyone.take(np.sort(order[: config.population]))
         chosen = rng.permutation(len(new))[: config.added]
         self.archive = self.archive.join(new.take(chosen).ends())
-        self._wait(new.take(new.rewards > config.rewarded_above))
+        rewarded = new.take(new.rewards > config.rewarded_above)
+        if self.config.emitters and len(rewarded):
+            self.candidates = self.candidates.join(rewarded).take(slice(-MOST_CANDIDATES, None))
 
     def _rank(self, policies: Policies) -> np.ndarray:
         """Return the rows of policies, from the most novel, or surprising."""
@@ -163,11 +165,6 @@ class NoveltySearch:
         self.code.learn(states)
 
     # Emitters ---------------------------------------------------------------------------------------------------------
-
-    def _wait(self, rewarded: Policies) -> None:
-        """Let rewarded policies wait to become emitters."""
-        if self.config.emitters and len(rewarded):
-            self.candidates = self.candidates.join(rewarded).take(slice(-MOST_CANDIDATES, None))
 
     def _emit(self) -> None:
         """Run a generation of the present emitter; without one, start an emitter at the most novel candidate."""

@@ -77,7 +77,7 @@ class ServedSession:
             "progress": 0.0,
             "terminated": False,
             "truncated": False,
-            **_task_of(info),
+            **{name: _plain(info[name]) for name in ("task_id", "params", "difficulty") if name in info},
         }
         return {"observation": _observe(observation, None, False, False), "reward": None, "done": False}
 
@@ -157,10 +157,6 @@ class ServedSession:
 def _observe(observation: Any, error: str | None, terminated: bool, truncated: bool) -> dict[str, Any]:
     seen = {"text": observation} if isinstance(observation, str) else {"value": _plain(observation)}
     return {**seen, "action_error": error, "terminated": bool(terminated), "truncated": bool(truncated)}
-
-
-def _task_of(info: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(info[name]) for name in ("task_id", "params", "difficulty") if name in info}
 
 
 def _plain(value: Any) -> Any:

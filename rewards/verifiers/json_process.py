@@ -28,7 +28,7 @@ class JsonProcess:
 
     def __init__(self, command: Sequence[str], **options: Any):
         with SPAWNING:
-            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+            self.process: subprocess.Popen[Any] = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, text=False, **options
             )
         assert self.process.stdin is not None

@@ -84,18 +84,14 @@ class ProgressHeadBonus(StateBonus):
         completion = extras["completion"]
         self._waiting.append((row, float(completion[-1]) if len(completion) else 0.0))
         if len(self._waiting) == self._batch:
-            self._learn()
+            rows, progress = zip(*self._waiting, strict=True)
+            self._waiting = []
+            predicted = self.head(self.torch.from_numpy(np.stack(rows)))[:, 0]
+            self.optimiser.zero_grad()
+            (predicted - self.torch.tensor(progress)).square().mean().backward()
+            self.optimiser.step()
         with self.torch.no_grad():
             return float(self.head(self.torch.from_numpy(row)))
-
-    def _learn(self) -> None:
-        """Take a gradient step on the observations that wait."""
-        rows, progress = zip(*self._waiting, strict=True)
-        self._waiting = []
-        predicted = self.head(self.torch.from_numpy(np.stack(rows)))[:, 0]
-        self.optimiser.zero_grad()
-        (predicted - self.torch.tensor(progress)).square().mean().backward()
-        self.optimiser.step()
 
     def shared(self) -> dict[str, Any]:
         assert self.features is not None
