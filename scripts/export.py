@@ -49,11 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def export(
-    run: Path,
-    out: Path,
-    merge: bool = False,
-    checkpoint: str = "newest",
-    chat_options: Mapping[str, Any] | None = None,
+    run: Path, out: Path, merge: bool = False, checkpoint: str = "newest", chat_options: Mapping[str, Any] | None = None
 ) -> Path:
     """Write the policy of a run to ``out`` and return that path; nothing is left there if writing fails.
 

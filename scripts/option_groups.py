@@ -23,14 +23,7 @@ FIRST = (
 )
 """The options that most runs set, of any learner, in the order of need."""
 GROUPS: dict[str, tuple[str, ...]] = {
-    "sampling": (
-        "temperature",
-        "max_episode_tokens",
-        "context",
-        "history",
-        "shots",
-        "max_overlong",
-    ),
+    "sampling": ("temperature", "max_episode_tokens", "context", "history", "shots", "max_overlong"),
     "practice": ("pool",),
     "update": ("kl", "minibatches", "epochs"),
     "optimiser": ("lr_warmup", "lr_schedule", "lr_end", "weight_decay", "beta2", "max_grad_norm"),

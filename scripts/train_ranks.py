@@ -211,11 +211,7 @@ def _follow(processes: RunProcesses, cuda: bool) -> None:
 
 
 def launch(
-    command: Callable[[Sequence[str]], int],
-    arguments: Sequence[str],
-    processes: RunProcesses,
-    cuda: bool,
-    folder: Path,
+    command: Callable[[Sequence[str]], int], arguments: Sequence[str], processes: RunProcesses, cuda: bool, folder: Path
 ) -> int:
     """Start a run in several processes on this machine and wait for them.
 

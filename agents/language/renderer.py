@@ -269,10 +269,7 @@ class PlainRenderer(_TokenizerRenderer):
 
 
 def renderer_for(
-    tokenizer: Any,
-    stop_ids: Sequence[int] = (),
-    system: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Renderer:
     """Choose the renderer that suits a tokenizer.
 

@@ -33,10 +33,7 @@ def design_factors(
         attempts: programs at most.
     """
     opening = _FACTORS.format(
-        env=task.env_id,
-        description=task.description,
-        keys=describe_step_data(task.example),
-        modules=", ".join(MODULES),
+        env=task.env_id, description=task.description, keys=describe_step_data(task.example), modules=", ".join(MODULES)
     )
     made: list[FactorAttempt] = []
     prompt = opening
