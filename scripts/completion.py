@@ -15,7 +15,6 @@ import contextlib
 import importlib
 import io
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -125,9 +124,3 @@ _POSITIONALS = {
     "completion": "shells",
 }
 """Command -> the kind of names that its positional words are."""
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

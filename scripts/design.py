@@ -318,9 +318,3 @@ class Design:
 def _newest_success(run: Path) -> float:
     """Share of successes in a run's newest evaluation."""
     return float(json.loads((run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()[-1])["success"])
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

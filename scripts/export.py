@@ -8,7 +8,6 @@ examples:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,9 +89,3 @@ def export(
     with write_folder(out) as place:
         language.save(place, merge=merge)
     return out
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -28,16 +28,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "update": ("kl", "minibatches", "epochs"),
     "optimiser": ("lr_warmup", "lr_schedule", "lr_end", "weight_decay", "beta2", "max_grad_norm"),
     "run": (
-        "eval_every",
-        "eval_episodes",
-        "final_episodes",
-        "checkpoint_every",
-        "keep_trajectories",
-        "track",
-        "device",
-        "threads",
-        "packer",
-        "token_budget",
+        *("eval_every", "eval_episodes", "final_episodes", "checkpoint_every", "keep_trajectories", "track"),
+        *("device", "threads", "packer", "token_budget"),
     ),
     "weights": (
         *("teacher_model", "vocabulary", "lora", "dtype", "fp32_head", "gradient_checkpointing", "tf32"),
