@@ -327,9 +327,11 @@ def make_samples(
         for row in make_rows(env_id, n, split, seed, kwargs):
             prompt = episode.begin(row)
             result = episode.result()
+            env: Any = episode.env.unwrapped
             yield {
                 "prompt": prompt,
-                "answer": _first_action(episode),
+                # The first action of a game is no use by itself.
+                "answer": str(env.oracle()) if has_one_answer(episode.env) else "",
                 **row.plain(),
                 "task_id": result.task_id,
                 "params": json.dumps(result.params, sort_keys=True),
@@ -337,13 +339,6 @@ def make_samples(
             }
     finally:
         episode.close()
-
-
-def _first_action(episode: TextEpisode) -> str:
-    """Return the reference solver's answer to a question; "" for games, whose first action is no use by itself."""
-    if not has_one_answer(episode.env):
-        return ""
-    return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]
 
 
 def read_object(name: str, text: Any) -> dict[str, Any]:

@@ -35,16 +35,13 @@ def judge(
             yield None
             continue
         episode.begin(EpisodeRow.read({"kwargs": kwargs, **row, "env": env_id}))
-        episode.act(completion if isinstance(completion, str) else _text_of(completion))
+        text = completion
+        if not isinstance(completion, str):  # messages, of which the last one counts
+            text = (completion[-1].get("content") if completion else None) or ""
+        if isinstance(text, list):
+            text = "".join(part.get("text", "") for part in text)
+        episode.act(text)
         yield episode.result()
-
-
-def _text_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The text of the last message of a completion."""
-    content = messages[-1].get("content") if messages else None
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content)
-    return content or ""
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 import tyro
 
+from ..registry import Registry
 from .bench import find_benchmarks
 from .completion_scripts import CompletionWords, render_bash, render_fish, render_zsh
 
@@ -53,7 +54,7 @@ def collect_words() -> CompletionWords:
     for kind, place in _NAMES.items():
         module, _, attribute = place.partition(":")
         listed: Any = getattr(importlib.import_module(f"...{module}", __name__), attribute)
-        names[kind] = listed() if callable(listed) else listed
+        names[kind] = listed if isinstance(listed, Registry) else listed()
     # A suite may be called by its last part.
     names["suites"] = [spelling for name in names["suites"] for spelling in (name.rpartition("/")[2], name)]
     # Only names that no shell takes for anything else.

@@ -118,18 +118,12 @@ def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, lis
     for word in words:
         if not any(_holds(row, [word]) for row in every):
             names = [str(row[column]) for row in every for column in ("id", "name", "stage") if column in row]
-            near = find_near(word, names) or find_near(
-                word, {part for row in every for part in _split(row["summary"])}, like=0.75
-            )
+            parts = {part for row in every for part in re.findall(r"[\w-]{4,}", row["summary"])}
+            near = find_near(word, names) or find_near(word, parts, like=0.75)
             listed = f"palaestra list {' '.join(tables)} shows all {len(every)}"
             rest = f"near are {', '.join(map(repr, near))}" if near else listed
             raise InputError(f"no {kind} has {shorten(word)!r} in its name or summary; {rest}.")
     raise InputError(f"no {kind} has all of {', '.join(map(repr, words))} in its name and summary; leave a word out.")
-
-
-def _split(text: str) -> list[str]:
-    """The words of a summary that are worth a search."""
-    return [word for word in re.findall(r"[\w-]+", text) if len(word) > 3]
 
 
 _SINGULAR = {"envs": "environment", "histories": "history", "bonuses": "bonus"}

@@ -155,7 +155,18 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
     try:
         if run is not None and os.environ["RANK"] == "0":
             return _lead(processes, cuda, run)
-        _follow(processes, cuda)
+        # The models that will come are made of it, and the leader needs as long to read its command line.
+        import transformers.modeling_utils  # noqa: F401
+
+        from ..agents.grpo.ranks.channel import RankChannel
+        from ..agents.grpo.ranks.follower import Follower
+        from ..agents.grpo.ranks.sharded import ShardedFollower
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
+        note_signals()
+        channel = RankChannel(processes.rank_timeout, cuda)
+        (ShardedFollower if processes.shard else Follower)(channel).serve()
+        channel.leave()
         return 0
     except LostRank as lost:
         code = _LOST
@@ -193,21 +204,6 @@ def _lead(processes: RunProcesses, cuda: bool, run: Callable[[Any], int]) -> int
     ranks.stop()
     channel.leave()
     return code
-
-
-def _follow(processes: RunProcesses, cuda: bool) -> None:
-    # The models that will come are made of it, and the leader needs as long to read its command line.
-    import transformers.modeling_utils  # noqa: F401
-
-    from ..agents.grpo.ranks.channel import RankChannel
-    from ..agents.grpo.ranks.follower import Follower
-    from ..agents.grpo.ranks.sharded import ShardedFollower
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
-    note_signals()
-    channel = RankChannel(processes.rank_timeout, cuda)
-    (ShardedFollower if processes.shard else Follower)(channel).serve()
-    channel.leave()
 
 
 def launch(

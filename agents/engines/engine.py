@@ -55,6 +55,7 @@ class Engine:
     alone: ClassVar[bool] = False
     interruptible: ClassVar[bool] = False
     truncation: Truncation | None = None
+    _seed = 0
 
     @classmethod
     def check(cls, **options: Any) -> None:
@@ -100,7 +101,9 @@ class Engine:
         raise NotImplementedError
 
     def seed(self, seed: int) -> None:
-        raise NotImplementedError
+        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
+        session had before."""
+        self._seed = seed
 
     def follow(self, language: Any) -> None:
         """Sample from another model of the same shape from the next `load_weights` on."""

@@ -132,7 +132,10 @@ class NoveltySearch:
         if not len(everyone):
             return
         if config.behaviour == "learned" and (self.code is None or self._generations % config.relearn == 0):
-            self._learn_code(everyone)
+            states = self.archive.join(everyone.ends()).states
+            if self.code is None:
+                self.code = BehaviourCode(states.shape[1], config.code_size, self._rngs[_CODE])
+            self.code.learn(states)
         order = self._rank(everyone)
         self.population = everyone.take(np.sort(order[: config.population]))
         chosen = rng.permutation(len(new))[: config.added]
@@ -157,12 +160,6 @@ class NoveltySearch:
 
     def _behaviours(self, policies: Policies) -> np.ndarray:
         return policies.places if self.code is None else self.code.encode(policies.states)
-
-    def _learn_code(self, policies: Policies) -> None:
-        states = self.archive.join(policies.ends()).states
-        if self.code is None:
-            self.code = BehaviourCode(states.shape[1], self.config.code_size, self._rngs[_CODE])
-        self.code.learn(states)
 
     # Emitters ---------------------------------------------------------------------------------------------------------
 

@@ -84,7 +84,14 @@ class OpenEnvClient(gym.Env[str, str]):
             self._leave()
             raise ServerFailure(f"the server at {self.url} fails in the reset: {_message(found)}")
         self._running = True
-        return self._show(found.get("observation") or {}), self._task()
+        state = self._state()
+        difficulty = state.get("difficulty")
+        self._about = {
+            "task_id": str(state.get("task_id") or state.get("episode_id") or ""),
+            "params": state.get("params") or {},
+            "difficulty": difficulty if isinstance(difficulty, int | float) else None,
+        }
+        return self._show(found.get("observation") or {}), copy.deepcopy(self._about)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         if not self._running:
@@ -144,16 +151,6 @@ class OpenEnvClient(gym.Env[str, str]):
             "reward_valid": True,
             "action_error": error,
         }
-
-    def _task(self) -> dict[str, Any]:
-        state = self._state()
-        difficulty = state.get("difficulty")
-        self._about = {
-            "task_id": str(state.get("task_id") or state.get("episode_id") or ""),
-            "params": state.get("params") or {},
-            "difficulty": difficulty if isinstance(difficulty, int | float) else None,
-        }
-        return copy.deepcopy(self._about)
 
     def _state(self) -> dict[str, Any]:
         try:
