@@ -72,8 +72,8 @@ class JsonProcess:
             raise
         except (OSError, ValueError):  # a broken pipe, or one that is closed here
             raise ProcessLost from None
-        line, _, self._rest = b"".join(parts).partition(b"\n")
-        return json.loads(line)
+        parts[-1], _, self._rest = parts[-1].partition(b"\n")
+        return json.loads(b"".join(parts))
 
     def end(self) -> None:
         """Kill and reap the process, close the pipes."""

@@ -100,16 +100,18 @@ def _limit_cpu(deadline: float) -> None:
 
 def _read(jobs: queue.SimpleQueue[Any]) -> None:
     try:
-        while (line := sys.stdin.buffer.readline(MAX_LINE)).endswith(b"\n"):
+        lines = open(0, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 - it stays open
+        while (line := lines.readline(MAX_LINE)).endswith(b"\n"):
             jobs.put(json.loads(line))
     finally:
         os._exit(1)
 
 
 def _write(out: int, data: bytes) -> None:
+    left = memoryview(data)
     try:
-        while data:
-            data = data[os.write(out, data) :]
+        while left:
+            left = left[os.write(out, left) :]
     except OSError:
         os._exit(1)
 
