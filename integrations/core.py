@@ -229,7 +229,7 @@ class TextEpisode:
             terminated=recording.terminated,
             truncated=recording.truncated,
             task_id=recording.task_id,
-            params=_as_plain(recording.params),
+            params=as_plain(recording.params),
             difficulty=recording.difficulty,
         )
 
@@ -355,17 +355,17 @@ def read_object(name: str, text: Any) -> dict[str, Any]:
 def write_object(name: str, value: Mapping[str, Any]) -> str:
     """Write a mapping as JSON, with sorted keys. Raises InputError for what JSON does not have."""
     try:
-        return json.dumps(_as_plain(value), sort_keys=True, allow_nan=False, ensure_ascii=False)
+        return json.dumps(as_plain(value), sort_keys=True, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be plain data, not {shorten(repr(value))}: {error}.") from None
 
 
-def _as_plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Numpy's numbers and arrays as Python's."""
     if isinstance(value, Mapping):
-        return {str(key): _as_plain(item) for key, item in value.items()}
+        return {str(key): as_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_plain(item) for item in value]
+        return [as_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

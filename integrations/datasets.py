@@ -42,7 +42,7 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
     Raises:
         InputError: there is no such id, or an argument does not fit.
     """
-    with _needs_datasets():
+    with needs_datasets():
         from datasets import Dataset, Features, Value
     check_count("n", n, low=1)
     rows = list(make_samples(env_id, n, split, seed, kwargs))
@@ -120,7 +120,7 @@ def push(repo: str, env_id: str, n: int, *, private: bool = False, **options: An
         InputError: see `save`.
         huggingface_hub.errors.HfHubHTTPError: the Hub refuses; log in with ``hf auth login``.
     """
-    with _needs_datasets():
+    with needs_datasets():
         from huggingface_hub import HfApi
     hub = HfApi()
     with tempfile.TemporaryDirectory() as parent:
@@ -184,7 +184,7 @@ print(episode.result().score)
 
 
 @contextmanager
-def _needs_datasets() -> Iterator[None]:
+def needs_datasets() -> Iterator[None]:
     try:
         yield
     except ImportError as error:

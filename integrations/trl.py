@@ -29,8 +29,9 @@ from ..envs.tools.tool_function import ToolFunction
 from ..errors import InputError
 from .action_tools import action_tools, write_action
 from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_rows, make_text_env, write_object
+from .datasets import needs_datasets
 from .trl_curriculum import Curriculum
-from .trl_rows import INSTRUCTION, judge, needs_datasets, prompt_of
+from .trl_rows import INSTRUCTION, judge, prompt_of
 
 __all__ = [
     "INSTRUCTION",

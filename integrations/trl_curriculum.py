@@ -15,7 +15,8 @@ from ..errors import InputError
 from ..teachers.messages import Outcome, Proposal
 from ..teachers.protocol import Teacher
 from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_text_env, write_object
-from .trl_rows import judge, needs_datasets, prompt_of
+from .datasets import needs_datasets
+from .trl_rows import judge, prompt_of
 
 STATE = "teacher.json"
 """The file of a checkpoint with the teacher's state."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, MissingExtra
+from ..errors import InputError
 from .core import EpisodeResult, EpisodeRow, TextEpisode
 
 INSTRUCTION = (
@@ -42,13 +41,3 @@ def judge(
             text = "".join(part.get("text", "") for part in text)
         episode.act(text)
         yield episode.result()
-
-
-@contextmanager
-def needs_datasets() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        if error.name != "datasets":
-            raise
-        raise MissingExtra("a data set", "datasets") from None

@@ -36,7 +36,6 @@ from ..agents.lookup import find_agent
 from ..agents.reward_design import (
     Attempt,
     DesignTask,
-    FactorAttempt,
     ScriptedAuthor,
     analyse,
     design_factors,
@@ -298,7 +297,7 @@ class Design:
             return LanguageAgent.load(text, max_new_tokens=self.config.max_new_tokens, context=self.config.context)
         return find_agent(text)
 
-    def _note(self, name: str, attempt: Attempt | FactorAttempt) -> None:
+    def _note(self, name: str, attempt: Attempt) -> None:
         self._log.append(
             {
                 "round": name,

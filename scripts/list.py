@@ -32,6 +32,7 @@ from ..agents.agent import AGENTS
 from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
+from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
@@ -43,7 +44,6 @@ from ..teachers.requests import REQUESTS
 from .axes import format_axis
 from .docstrings import paper, summary
 from .list_measures import measure_rows, measures
-from .list_models import models
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 from .list_terminal import print_tables
 
@@ -270,6 +270,23 @@ def designers() -> list[Row]:
     return [
         {"name": name, "summary": text, "optimal policies": value.effect, "paper": paper(value)}
         for name, value, text in _entries(DESIGNERS)
+    ]
+
+
+def models() -> list[Row]:
+    """List every registered model: name, summary, size, precision, licence, origin, install command."""
+    return [
+        {
+            "name": name,
+            "summary": model.summary,
+            "parameters": f"{model.parameters:,}",
+            "size": f"{model.megabytes} MB",
+            "precision": model.precision,
+            "licence": model.licence,
+            "origin": model.origin,
+            "install": "installed" if model.installed else model.install,
+        }
+        for name, model in MODELS.items()
     ]
 
 
