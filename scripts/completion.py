@@ -23,7 +23,7 @@ import tyro
 
 from ..registry import Registry
 from .bench import find_benchmarks
-from .completion_scripts import CompletionWords, render_bash, render_fish, render_zsh
+from .completion_scripts import CompletionWords, render_script
 
 Shell = Literal["bash", "zsh", "fish"]
 
@@ -37,8 +37,7 @@ class CompletionOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = tyro.cli(CompletionOptions, args=argv, prog="palaestra completion", description=__doc__)
-    render = {"bash": render_bash, "zsh": render_zsh, "fish": render_fish}[options.shell]
-    print(render(collect_words()), end="")
+    print(render_script(options.shell, collect_words()), end="")
     return 0
 
 
