@@ -26,10 +26,9 @@ from typing import Any, Literal
 
 from ..agents.language.model_cache import find_model
 from ..envs.tools.tool_function import ToolFunction
-from ..errors import InputError
+from ..errors import InputError, needs_extra
 from .action_tools import action_tools, write_action
 from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_rows, make_text_env, write_object
-from .datasets import needs_datasets
 from .trl_curriculum import Curriculum
 from .trl_rows import INSTRUCTION, judge, prompt_of
 
@@ -139,7 +138,7 @@ def dataset(
     Raises:
         InputError: see `environment`; or the episodes have several turns and ``tools`` is False.
     """
-    with needs_datasets():
+    with needs_extra("a data set", "datasets"):
         from datasets import Dataset
     rows = make_rows(env_id, n, split, seed, kwargs)
     env = make_text_env(env_id, {**kwargs, "split": split})

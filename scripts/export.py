@@ -17,7 +17,7 @@ import tyro
 
 from ..agents.atomic import check_output
 from ..agents.language.model_cache import is_model_name
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from .options import parse_options
 
 
@@ -67,15 +67,11 @@ def export(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{str(out)!r} exists and is not empty; choose another --out, or remove it.")
     check_output(out, "--out", folder=True)
-    try:
+    with needs_extra("a language model", "train"):
         from ..agents.grpo.run.folder import RunFolder, find_checkpoint, write_folder
         from ..agents.grpo.run.models import load_policy
         from ..agents.language.chat_options import with_defaults
         from ..agents.language.language_agent import load_model
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("a language model", "train") from None
-        raise
     if (run / "checkpoints").is_dir():
         config = replace(RunFolder.reopen(run)[1], device="cpu")
         config = replace(config, chat_options={**config.chat_options, **(chat_options or {})})

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import MissingExtra, unknown_name
+from ..errors import needs_extra, unknown_name
 from ..registry import Registry
 from .docstrings import find_citation, summary
 
@@ -147,12 +147,8 @@ def stages() -> dict[str, Registry[Any]]:
     Raises:
         MissingExtra: torch is absent.
     """
-    try:
+    with needs_extra("listing components", "train"):
         found = importlib.import_module("..agents.grpo.recipes.stages", __package__).STAGES
         for stage in found.values():
             len(stage)  # asking a stage imports its components
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("listing components", "train") from None
-        raise
     return found

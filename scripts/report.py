@@ -18,7 +18,7 @@ import tyro
 
 from ..agents.atomic import write_atomically
 from ..agents.pages import render
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 
 Row = dict[str, Any]
 
@@ -56,12 +56,8 @@ def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     """
     run = Path(run)
     config = read_config(run)
-    try:
+    with needs_extra("the report", "train"):
         from . import report_plots as plots
-    except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] == "matplotlib":
-            raise MissingExtra("the report", "train") from error
-        raise
     metrics = by_step(read_rows(run / "metrics.jsonl"))
     evaluations = by_step(read_rows(run / "evaluations.jsonl"))
     proposals = read_rows(run / "proposals.jsonl")

@@ -39,7 +39,7 @@ import tyro
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.folder import DEFAULT_LEARNER, RunFolder, read_learner
 from ..agents.learners import LEARNERS
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from . import train_ranks
 from .axes import parse_axes
 from .option_groups import list_options, make_form, read_form, refuse_other_names
@@ -215,12 +215,8 @@ def _choose_defaults(arguments: Sequence[str], options: TrainOptions) -> TrainOp
     config = options.config
     if not isinstance(config, TrainConfig) or config.model == "tiny":
         return options
-    try:
+    with needs_extra("training", "train"):
         from ..agents.grpo.run.defaults import choose_defaults
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("training", "train") from None
-        raise
     chosen = choose_defaults(config.model, config.lora, config.device)
     given = {word[2:].partition("=")[0].replace("-", "_") for word in arguments if word.startswith("--")}
     values = {name: value for name, value in chosen.values.items() if name not in given}

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ...errors import InputError, MissingExtra, unknown_name
+from ...errors import InputError, needs_extra, unknown_name
 from ...registry import Registry
 from .sampler import Completion, Request
 
@@ -136,12 +136,8 @@ def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Coll
         InputError: the engine or an option is unknown, or the engine lacks an ability.
         MissingExtra: torch is absent.
     """
-    try:
+    with needs_extra("an engine", "train"):
         engine = ENGINES[name]
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("an engine", "train") from None
     known = inspect.signature(engine.serve).parameters
     own = [option for option in known if option not in ("language", "slots", "max_length", "fp32_head", "spare")]
     for option in options:

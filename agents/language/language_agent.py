@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, needs_extra
 from ..agent import EndEpisode, SlotAgent, register
 from ..engines.engine import check_engine
 from ..engines.sampler import Request
@@ -296,10 +296,6 @@ def load_model(
 ) -> LanguageModel:
     """Load a checkpoint of a run folder, or what `LanguageModel.load` takes; see `find_weights`."""
     source = find_weights(source, checkpoint)
-    try:
+    with needs_extra("a language model", "train"):
         from .model import LanguageModel
-    except ImportError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("a language model", "train") from None
     return LanguageModel.load(source, dtype, system, chat_options)

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit, urlunsplit
 import gymnasium as gym
 
 from ...envs.unicode import Unicode
-from ...errors import InputError, MissingExtra, shorten
+from ...errors import InputError, needs_extra, shorten
 
 _MOST = 10**6
 _MOST_BYTES = 100 * 2**20
@@ -222,10 +222,8 @@ def connect(
         MissingExtra: websockets is absent.
         InputError: no OpenEnv server answers at the address.
     """
-    try:
+    with needs_extra("palaestra.integrations.openenv", "serve"):
         import websockets.sync.client  # noqa: F401
-    except ImportError:
-        raise MissingExtra("palaestra.integrations.openenv", "serve") from None
     if urlsplit(url).scheme not in ("http", "https", "ws", "wss"):
         raise InputError(f"the address of a server begins with http://, https://, ws:// or wss://, unlike {url!r}.")
     return OpenEnvClient(url, token, seconds, show or show_observation, write)

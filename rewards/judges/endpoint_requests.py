@@ -10,7 +10,7 @@ import time
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from ...errors import InputError, MissingExtra, shorten
+from ...errors import InputError, needs_extra, shorten
 
 LONGEST_PAUSE = 60.0
 """Seconds to wait before a repetition, at most."""
@@ -63,10 +63,8 @@ def import_sdk(what: str) -> Any:
     Raises:
         MissingExtra: ``what`` needs it, and it is not installed.
     """
-    try:
+    with needs_extra(what, "judge"):
         import openai
-    except ImportError:
-        raise MissingExtra(what, "judge") from None
     return openai
 
 
