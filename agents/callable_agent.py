@@ -29,10 +29,16 @@ class CallableAgent(SlotAgent):
     def __init__(self, function: Callable[..., Any], threads: int = 1):
         self.function, self.threads = function, threads
         self.name = getattr(function, "__qualname__", type(function).__name__)
-        names = _parameters(function)
+        try:
+            names = list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):  # some built-in functions have none
+            names = []
         self._wants_messages = names[:1] == ["messages"]
         self._wants_info = "info" in names[1:]
-        plain = _unwrapped(function)
+        plain: Any = function
+        while isinstance(plain, functools.partial):
+            plain = plain.func
+        plain = plain if inspect.isroutine(plain) else type(plain).__call__
         self._is_generator = inspect.isgeneratorfunction(plain)
         self._is_async_generator = inspect.isasyncgenfunction(plain)
         self._messages: dict[int, list[dict[str, Any]]] = {}
@@ -46,7 +52,13 @@ class CallableAgent(SlotAgent):
             self._generators.pop(slot, None)
 
     def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
-        seen = self._conversation(slot, observation, info) if self._wants_messages else observation
+        seen = observation
+        if self._wants_messages:
+            if info.get("fresh"):
+                self._messages.pop(slot, None)
+            messages = self._messages.setdefault(slot, [])
+            messages.append({"role": "user", "content": observation})
+            seen = [dict(message) for message in messages]
         if self._is_generator:
             return self._checked(slot, self._next(slot, seen, info))
         if self._is_async_generator:
@@ -56,13 +68,6 @@ class CallableAgent(SlotAgent):
 
     def _call(self, seen: Any, info: Mapping[str, Any]) -> Any:
         return self.function(seen, info=dict(info)) if self._wants_info else self.function(seen)
-
-    def _conversation(self, slot: int, observation: Any, info: Mapping[str, Any]) -> list[dict[str, Any]]:
-        if info.get("fresh"):
-            self._messages.pop(slot, None)
-        messages = self._messages.setdefault(slot, [])
-        messages.append({"role": "user", "content": observation})
-        return [dict(message) for message in messages]
 
     def _next(self, slot: int, seen: Any, info: Mapping[str, Any]) -> Any:
         try:
@@ -92,17 +97,3 @@ class CallableAgent(SlotAgent):
         if self._wants_messages and not isinstance(action, EndEpisode):
             self._messages[slot].append({"role": "assistant", "content": action})
         return action
-
-
-def _unwrapped(function: Callable[..., Any]) -> Any:
-    """Return the function behind partial applications and the ``__call__`` of an object."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return function if inspect.isroutine(function) else type(function).__call__
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some built-in functions have none
-        return []

@@ -140,12 +140,7 @@ class Notes(LastPages):
     )
 
     def __init__(
-        self,
-        keep: int = 1,
-        until: int | None = None,
-        opening: int = 2_000,
-        replies: int = 40,
-        characters: int = 2_000,
+        self, keep: int = 1, until: int | None = None, opening: int = 2_000, replies: int = 40, characters: int = 2_000
     ):
         super().__init__(keep, until, opening, replies)
         self.characters = check_count("characters", characters, 1)

@@ -91,7 +91,13 @@ class HumanAgent(Agent):
 
         if self._stdin is None and self._stdout is None and sys.stdin.isatty() and sys.stdout.isatty():
             with contextlib.suppress(ImportError):
-                _bind_arrows(keys)
+                import readline
+
+                for key, (letter, default) in _ARROWS.items():
+                    # A key that is sent at once replaces the typed line.
+                    text = f"\\C-a\\C-k{keys[key][:-1]}\\C-m" if keys.get(key, "").endswith("\n") else keys.get(key, "")
+                    for start in ("[", "O"):
+                        readline.parse_and_bind(f'"\\e{start}{letter}": ' + (f'"{text}"' if text else default))
             with contextlib.suppress(EOFError):
                 return input(prompt)
             line = ""
@@ -152,18 +158,3 @@ _ARROWS = {
     "left": ("D", "backward-char"),
 }
 """Arrow key -> the last letter of its terminal escape sequence, and its default action in readline."""
-
-
-def _bind_arrows(keys: Mapping[str, str]) -> None:
-    """Let the arrow keys type these texts in the lines that ``input`` reads.
-
-    Raises:
-        ImportError: this Python cannot edit lines.
-    """
-    import readline
-
-    for key, (letter, default) in _ARROWS.items():
-        # A key that is sent at once replaces the typed line.
-        text = f"\\C-a\\C-k{keys[key][:-1]}\\C-m" if keys.get(key, "").endswith("\n") else keys.get(key, "")
-        for start in ("[", "O"):
-            readline.parse_and_bind(f'"\\e{start}{letter}": ' + (f'"{text}"' if text else default))

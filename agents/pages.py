@@ -12,7 +12,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from ..errors import MissingExtra
+from ..errors import needs_extra
 
 
 def read_style() -> str:
@@ -35,10 +35,8 @@ def render(template: Traversable, what: str, **values: Any) -> str:
     Raises:
         MissingExtra: jinja2 is not installed.
     """
-    try:
+    with needs_extra(what, "render"):
         from jinja2 import Environment
-    except ModuleNotFoundError:
-        raise MissingExtra(what, "render") from None
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= values.pop("filters", {})
     page = environment.from_string(template.read_text(encoding="utf-8")).render(style=read_style(), **values)

@@ -19,7 +19,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..errors import MissingExtra, shorten
+from ..errors import needs_extra, shorten
 from .atomic import write_atomically
 from .pages import hash_source, render
 
@@ -47,7 +47,11 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         self, env: gym.Env[Any, Any], folder: str | Path, title: str = "", numbers: Iterator[int] | None = None
     ):
         super().__init__(env)
-        _find_libraries(env.render_mode == "rgb_array")
+        with needs_extra("a replay", "render"):
+            import jinja2  # noqa: F401
+        if env.render_mode == "rgb_array":
+            with needs_extra("pictures in a replay", "render"):
+                import PIL  # noqa: F401
         self.folder, self.title = Path(folder), title
         self._numbers = itertools.count() if numbers is None else numbers
         self._number, self._seed = -1, None
@@ -172,15 +176,3 @@ def draw_png(picture: Any) -> str:
     buffer = io.BytesIO()
     Image.fromarray(np.asarray(picture, dtype=np.uint8)).save(buffer, format="PNG", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()
-
-
-def _find_libraries(pictures: bool) -> None:
-    try:
-        import jinja2  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtra("a replay", "render") from None
-    if pictures:
-        try:
-            import PIL  # noqa: F401
-        except ModuleNotFoundError:
-            raise MissingExtra("pictures in a replay", "render") from None

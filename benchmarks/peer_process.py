@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..rewards.verifiers.json_process import JsonProcess, ProcessLost
+from ..rewards.verifiers.worker import encode
 
 
 class PeerProcess:
@@ -30,34 +30,23 @@ class PeerProcess:
         # Peers write files into their working directory.
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
         # -P: modules in the file's folder have the same names as libraries and would shadow them.
-        self._process = subprocess.Popen(
-            [str(python.absolute()), "-P", file, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=self._folder.name,
-        )
+        self._process = JsonProcess([str(python.absolute()), "-P", file, *arguments], cwd=self._folder.name)
         try:
-            self.versions: Any = self._read()
+            self.versions: Any = self._exchange(b"")
         except InputError:
             self.close()
             raise
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        return self._read()
+        return self._exchange(encode(request))
 
     def close(self) -> None:
-        self._process.kill()
-        # Also waits, and closes both pipes.
-        self._process.communicate()
+        self._process.end()
         self._folder.cleanup()
 
-    def _read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            python = self._process.args[0]  # type: ignore[index]
-            raise InputError(f"the peers' process under {python!r} ended; run it by hand to see why.")
-        return json.loads(line)
+    def _exchange(self, request: bytes) -> Any:
+        try:
+            return self._process.call(request, None)
+        except ProcessLost:
+            python = self._process.process.args[0]  # type: ignore[index]
+            raise InputError(f"the peers' process under {python!r} ended; run it by hand to see why.") from None

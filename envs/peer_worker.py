@@ -7,9 +7,7 @@ request from its input and writes a line with the answer, ``{"failure": SENTENCE
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +16,9 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from ..rewards.verifiers.json_process import JsonProcess, ProcessLost
+from ..rewards.verifiers.worker import encode
 
 _SECONDS = 180.0
 
@@ -51,18 +52,16 @@ class PeerWorker:
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-peer-")
         # The packages of this interpreter are not those of the other one.
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-        self._process = subprocess.Popen(
+        self._worker = JsonProcess(
             [python, "-P", str(file), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=self._folder.name,
             env={**kept, **(variables or {})},
         )
+        self._process = self._worker.process
         self._owner = os.getpid()
         self._closing = weakref.finalize(self, _end, self._process, self._folder, self._owner)
         self._turn = threading.Lock()
-        self._rest = b""
 
     @property
     def is_alive(self) -> bool:
@@ -79,33 +78,18 @@ class PeerWorker:
         if os.getpid() != self._owner:
             raise PeerLost("it is another process's")
         with self._turn:
-            answer = json.loads(self._exchange(json.dumps(request).encode() + b"\n", seconds))
+            try:
+                answer = self._worker.call(encode(request), seconds)
+            except ProcessLost:
+                raise PeerLost("its process has ended") from None
+            except BaseException as error:
+                self._process.kill()  # a late answer must not be taken for that to another request
+                if isinstance(error, TimeoutError):
+                    raise PeerLost(f"it did not answer in {seconds:g} seconds") from None
+                raise
         if "failure" in answer:
             raise PeerFailure(answer["failure"])
         return answer
-
-    def _exchange(self, line: bytes, seconds: float) -> bytes:
-        pipe, answers = self._process.stdin, self._process.stdout
-        assert pipe is not None
-        assert answers is not None
-        try:
-            pipe.write(line)
-            pipe.flush()
-        except (OSError, ValueError):
-            raise PeerLost("its process has ended") from None
-        try:
-            while b"\n" not in self._rest:
-                if not select.select([answers], [], [], seconds)[0]:
-                    raise PeerLost(f"it did not answer in {seconds:g} seconds")
-                part = os.read(answers.fileno(), 1 << 16)
-                if not part:
-                    raise PeerLost("its process has ended")
-                self._rest += part
-        except BaseException:
-            self._process.kill()  # a late answer must not be taken for that to another request
-            raise
-        found, _, self._rest = self._rest.partition(b"\n")
-        return found
 
     def close(self) -> None:
         """End the process; it also ends when nothing refers to this object any more."""

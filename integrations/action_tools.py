@@ -67,7 +67,12 @@ def action_tools(env: gym.Env[Any, Any]) -> tuple[ToolFunction, ...]:
     if own:
         return own if any(function.answers for function in own) else (*own, _ANSWER)
     name, parameter, values = _signature(env)
-    described: dict[str, Any] = {"type": "integer" if values is int else "string", "description": _describe(env)}
+    found = _ACTION.search(inspect.getdoc(type(env.unwrapped)) or "")
+    text = " ".join(found[1].split()).replace("``", "`") if found else "Text, as the task asks for."
+    described: dict[str, Any] = {
+        "type": "integer" if values is int else "string",
+        "description": re.sub(r"[,;.]? ?(It is |are )?[Rr]ead in `answer_format`", "", text).strip(),
+    }
     if isinstance(values, tuple):
         described["enum"] = list(values)
     if name == _ANSWER.name:
@@ -98,10 +103,3 @@ def _signature(env: gym.Env[Any, Any]) -> tuple[str, str, Any]:
     if name.endswith("Text") and form == "move" and actions is None:
         return "move", "action", GRID_ACTIONS
     return (*FORMS.get(form, ("answer", "text")), str)
-
-
-def _describe(env: gym.Env[Any, Any]) -> str:
-    """Describe an action by the docstring's paragraph "Action"."""
-    found = _ACTION.search(inspect.getdoc(type(env.unwrapped)) or "")
-    text = " ".join(found[1].split()).replace("``", "`") if found else "Text, as the task asks for."
-    return re.sub(r"[,;.]? ?(It is |are )?[Rr]ead in `answer_format`", "", text).strip()

@@ -229,7 +229,7 @@ class TextEpisode:
             terminated=recording.terminated,
             truncated=recording.truncated,
             task_id=recording.task_id,
-            params=_as_plain(recording.params),
+            params=as_plain(recording.params),
             difficulty=recording.difficulty,
         )
 
@@ -327,9 +327,11 @@ def make_samples(
         for row in make_rows(env_id, n, split, seed, kwargs):
             prompt = episode.begin(row)
             result = episode.result()
+            env: Any = episode.env.unwrapped
             yield {
                 "prompt": prompt,
-                "answer": _first_action(episode),
+                # The first action of a game is no use by itself.
+                "answer": str(env.oracle()) if has_one_answer(episode.env) else "",
                 **row.plain(),
                 "task_id": result.task_id,
                 "params": json.dumps(result.params, sort_keys=True),
@@ -337,13 +339,6 @@ def make_samples(
             }
     finally:
         episode.close()
-
-
-def _first_action(episode: TextEpisode) -> str:
-    """Return the reference solver's answer to a question; "" for games, whose first action is no use by itself."""
-    if not has_one_answer(episode.env):
-        return ""
-    return str(episode.env.unwrapped.oracle())  # type: ignore[attr-defined]
 
 
 def read_object(name: str, text: Any) -> dict[str, Any]:
@@ -360,17 +355,17 @@ def read_object(name: str, text: Any) -> dict[str, Any]:
 def write_object(name: str, value: Mapping[str, Any]) -> str:
     """Write a mapping as JSON, with sorted keys. Raises InputError for what JSON does not have."""
     try:
-        return json.dumps(_as_plain(value), sort_keys=True, allow_nan=False, ensure_ascii=False)
+        return json.dumps(as_plain(value), sort_keys=True, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be plain data, not {shorten(repr(value))}: {error}.") from None
 
 
-def _as_plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Numpy's numbers and arrays as Python's."""
     if isinstance(value, Mapping):
-        return {str(key): _as_plain(item) for key, item in value.items()}
+        return {str(key): as_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_plain(item) for item in value]
+        return [as_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

@@ -17,14 +17,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..agents.atomic import check_output
 from ..checks import check_count
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from .core import COLUMNS, make_samples, write_object
 from .lm_eval_tasks import check_question, write_task
 
@@ -42,7 +41,7 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
     Raises:
         InputError: there is no such id, or an argument does not fit.
     """
-    with _needs_datasets():
+    with needs_extra("a data set", "datasets"):
         from datasets import Dataset, Features, Value
     check_count("n", n, low=1)
     rows = list(make_samples(env_id, n, split, seed, kwargs))
@@ -120,7 +119,7 @@ def push(repo: str, env_id: str, n: int, *, private: bool = False, **options: An
         InputError: see `save`.
         huggingface_hub.errors.HfHubHTTPError: the Hub refuses; log in with ``hf auth login``.
     """
-    with _needs_datasets():
+    with needs_extra("a data set", "datasets"):
         from huggingface_hub import HfApi
     hub = HfApi()
     with tempfile.TemporaryDirectory() as parent:
@@ -181,13 +180,3 @@ episode.act(reply)
 print(episode.result().score)
 ```
 """
-
-
-@contextmanager
-def _needs_datasets() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        if error.name not in ("datasets", "huggingface_hub"):
-            raise
-        raise MissingExtra("a data set", "datasets") from None

@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_count
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from .core import EpisodeRow, TextEpisode, make_text_env
 
-try:
+with needs_extra("palaestra.integrations.gem_env", "gem"):
     import gem  # pyright: ignore[reportMissingImports]
-except ModuleNotFoundError as error:
-    raise MissingExtra("palaestra.integrations.gem_env", "gem") from error
 
 _SEEDS = 1 << 31
 

@@ -25,11 +25,11 @@ from typing import Any
 from .. import __version__
 from ..checks import check_count
 from ..envs import ids
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from .core import EpisodeRow, has_one_answer, make_samples, make_text_env
 from .episode_thread import ThreadedEpisode
 
-try:
+with needs_extra("palaestra.integrations.inspect_tasks", "inspect"):
     from anyio import to_thread
     from inspect_ai import Task  # pyright: ignore[reportMissingImports]
     from inspect_ai import task as register_task  # pyright: ignore[reportMissingImports]
@@ -37,10 +37,6 @@ try:
     from inspect_ai.model import ChatMessageUser  # pyright: ignore[reportMissingImports]
     from inspect_ai.scorer import Score, mean, scorer, stderr  # pyright: ignore[reportMissingImports]
     from inspect_ai.solver import generate, solver  # pyright: ignore[reportMissingImports]
-except ModuleNotFoundError as error:
-    if error.name not in ("anyio", "inspect_ai"):
-        raise
-    raise MissingExtra("palaestra.integrations.inspect_tasks", "inspect") from None
 
 RESULT = "palaestra_result"
 """Key in a sample's store of the episode's outcome so far, an `EpisodeResult` as a mapping."""

@@ -26,7 +26,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper, make, serve
 from ..teachers.registration import choose_space, range_options
 from ..teachers.students.ppo import Numbers
@@ -92,11 +92,9 @@ def environment(
         Numbers(env if teacher is None else TeacherWrapper(env, teacher))
     finally:
         env.close()
-    try:
+    with needs_extra("palaestra.integrations.rllib", "rllib"):
         import ray.rllib  # noqa: F401
         from ray.tune.registry import register_env
-    except ModuleNotFoundError as error:
-        raise MissingExtra("palaestra.integrations.rllib", "rllib") from error
     if isinstance(teacher, Teacher):
         teacher = serve(teacher, host=host)
     if teacher is not None:

@@ -20,13 +20,11 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_count
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from .core import EpisodeRow, TextEpisode, make_text_env
 
-try:
+with needs_extra("palaestra.integrations.textarena_env", "textarena"):
     import textarena  # pyright: ignore[reportMissingImports]
-except ModuleNotFoundError as error:
-    raise MissingExtra("palaestra.integrations.textarena_env", "textarena") from error
 
 _SEEDS = 1 << 31
 

@@ -21,16 +21,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ..agents.language.model_cache import find_model
 from ..envs.tools.tool_function import ToolFunction
-from ..errors import InputError
+from ..errors import InputError, needs_extra
 from .action_tools import action_tools, write_action
 from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_rows, make_text_env, write_object
 from .trl_curriculum import Curriculum
-from .trl_rows import INSTRUCTION, judge, needs_datasets, prompt_of
+from .trl_rows import INSTRUCTION, judge, prompt_of
 
 __all__ = [
     "INSTRUCTION",
@@ -82,11 +82,6 @@ class ToolEnvironment:
 
     def _result(self) -> EpisodeResult:
         return self._episode.result()
-
-    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Take a turn. Errors are raised; TRL shows them to the model."""
-        episode = self._episode
-        return episode.act("" if episode.over else write_action(episode.env, name, arguments))
 
 
 class EnvironmentFactory:
@@ -143,7 +138,7 @@ def dataset(
     Raises:
         InputError: see `environment`; or the episodes have several turns and ``tools`` is False.
     """
-    with needs_datasets():
+    with needs_extra("a data set", "datasets"):
         from datasets import Dataset
     rows = make_rows(env_id, n, split, seed, kwargs)
     env = make_text_env(env_id, {**kwargs, "split": split})
@@ -231,7 +226,9 @@ def _method(function: ToolFunction) -> Callable[..., str]:
         except TypeError as error:
             raise InputError(f"{function.name} was called wrongly: {error}.") from None
         given = {name: value for name, value in bound.items() if name != "self" and value is not None}
-        return self._call(function.name, given)
+        episode = self._episode
+        # Errors are raised; TRL shows them to the model.
+        return episode.act("" if episode.over else write_action(episode.env, function.name, given))
 
     method.__name__ = method.__qualname__ = _free_name(function.name)
     arguments = "\n\nArgs:\n" + "\n".join(lines) if lines else ""

@@ -11,11 +11,11 @@ from typing import Any
 from .. import teachers
 from ..agents.atomic import write_atomically
 from ..checks import check_count
-from ..errors import InputError
+from ..errors import InputError, needs_extra
 from ..teachers.messages import Outcome, Proposal
 from ..teachers.protocol import Teacher
 from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_text_env, write_object
-from .trl_rows import judge, needs_datasets, prompt_of
+from .trl_rows import judge, prompt_of
 
 STATE = "teacher.json"
 """The file of a checkpoint with the teacher's state."""
@@ -80,7 +80,7 @@ class Curriculum:
 
     def dataset(self) -> Any:
         """Make the endless ``datasets.IterableDataset``. GRPOConfig needs max_steps, shuffle_dataset=False."""
-        with needs_datasets():
+        with needs_extra("a data set", "datasets"):
             from datasets import Features, IterableDataset, List, Value
         text = Value("string")
         columns = {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, MissingExtra
+from ..errors import InputError
 from .core import EpisodeResult, EpisodeRow, TextEpisode
 
 INSTRUCTION = (
@@ -35,23 +34,10 @@ def judge(
             yield None
             continue
         episode.begin(EpisodeRow.read({"kwargs": kwargs, **row, "env": env_id}))
-        episode.act(completion if isinstance(completion, str) else _text_of(completion))
+        text = completion
+        if not isinstance(completion, str):  # messages, of which the last one counts
+            text = (completion[-1].get("content") if completion else None) or ""
+        if isinstance(text, list):
+            text = "".join(part.get("text", "") for part in text)
+        episode.act(text)
         yield episode.result()
-
-
-def _text_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The text of the last message of a completion."""
-    content = messages[-1].get("content") if messages else None
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content)
-    return content or ""
-
-
-@contextmanager
-def needs_datasets() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        if error.name != "datasets":
-            raise
-        raise MissingExtra("a data set", "datasets") from None

@@ -68,7 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if value is not None and value < 2:
             raise InputError(f"--{name} must be at least 2, not {value}.")
     of_student = read_learner(config.run) != DEFAULT_LEARNER
-    _check_options(config, of_student)
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+    for name in ("tasks", "samples") if of_student else ("cells", "episodes", "tries", "play", "prefer"):
+        if getattr(config, name) != defaults[name]:
+            kinds = ("a student", "language models") if of_student else ("a language model", "students")
+            raise InputError(f"{str(config.run)!r} is a run of {kinds[0]}; --{name} is for {kinds[1]}, leave it out.")
     if of_student:
         return _attack(config)
     student = LearnerStudent(config.run, config.tasks, config.samples, config.seed)
@@ -79,16 +83,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = {"difficulty": student.difficulties, "before": found.before.tolist(), "changes": found.changes.tolist()}
         write_atomically(config.json, json.dumps({**figures, **rows}, allow_nan=False) + "\n")
     return 0
-
-
-def _check_options(config: AuditOptions, of_student: bool) -> None:
-    """Raise InputError if an option is given that belongs to runs of the other kind."""
-    others = ("tasks", "samples") if of_student else ("cells", "episodes", "tries", "play", "prefer")
-    defaults = {field.name: field.default for field in dataclasses.fields(config)}
-    for name in others:
-        if getattr(config, name) != defaults[name]:
-            kinds = ("a student", "language models") if of_student else ("a language model", "students")
-            raise InputError(f"{str(config.run)!r} is a run of {kinds[0]}; --{name} is for {kinds[1]}, leave it out.")
 
 
 def _attack(config: AuditOptions) -> int:

@@ -57,13 +57,7 @@ def attack_student(
         InputError: the folder is no run, or its student cannot be attacked.
     """
     from ..agents.evaluation import evaluate
-    from ..agents.students.observation_attack import (
-        AttackedAgent,
-        CellAdversary,
-        Intention,
-        check_victim,
-        collect_play,
-    )
+    from ..agents.students.observation_attack import AttackedAgent, CellAdversary, Intention, check_victim, collect_play
     from ..agents.students.places import environment_of_run, make_environment
     from ..agents.students.student_run import open_student
 

@@ -67,7 +67,11 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
     # As with `python -m`, modules of the current folder can be imported ("my_module:mine/Env-v0").
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    _let_threads_sleep()
+    # While torch's threads wait for each other, GNU's OpenMP has them spin 300,000 times, up to 20 ms, and hold a core
+    # that another thread of the same product may wait for: beside one busy process, products of two threads took 4 to
+    # 14 times as long.
+    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+        os.environ["GOMP_SPINCOUNT"] = "1000"
     formatter, warnings.formatwarning = warnings.formatwarning, _format_warning
     try:
         with interrupt_on_signals():
@@ -99,17 +103,6 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
         return 1
     finally:
         warnings.formatwarning = formatter
-
-
-def _let_threads_sleep() -> None:
-    """Let torch's threads, before it is loaded, spin for microseconds only while they wait for each other, unless the
-    user has set how they wait.
-
-    GNU's OpenMP has them spin 300,000 times, up to 20 ms, for which they hold a core that another thread of the same
-    product may wait for: beside one busy process, products of two threads took 4 to 14 times as long.
-    """
-    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
-        os.environ["GOMP_SPINCOUNT"] = "1000"
 
 
 def _format_warning(message: Warning | str, category: type[Warning], *place: object) -> str:

@@ -11,7 +11,6 @@ examples:
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,9 +53,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.figure is not None:
         draw_figure(found.rows(), options.figure)
     return 0
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -6,7 +6,7 @@ there are none, the shell completes names of files. Bash and zsh share the part 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _FIND = """\
@@ -167,43 +167,21 @@ class CompletionWords:
     values: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
 
-def render_bash(words: CompletionWords) -> str:
-    """The script for bash."""
-    return _BASH.replace("@FIND@", _render_find(words))
-
-
-def render_zsh(words: CompletionWords) -> str:
-    """The script for zsh, to be sourced or to lie in a folder of ``fpath``."""
-    return _ZSH.replace("@FIND@", _render_find(words))
-
-
-def render_fish(words: CompletionWords) -> str:
-    """The script for fish."""
+def render_script(shell: str, words: CompletionWords) -> str:
+    """Write the script of "bash", "zsh" or "fish"; that of zsh is to be sourced or to lie in a folder of ``fpath``."""
+    if shell == "fish":
+        template, quoted, between = _FISH, "'{}'", " "
+        case, indents = "{0}case {1}\n{0}    string split ' ' -- '{2}'", (20, 12, 8)
+    else:
+        template, quoted, between = {"bash": _BASH, "zsh": _ZSH}[shell].replace("@FIND@", _FIND), '"{}"', "|"
+        case, indents = '{0}{1}) found="{2}" ;;', (10, 8, 4)
 
     def either(keys: Iterable[str]) -> str:
-        return " ".join(f"'{key}'" for key in keys)
+        return between.join(map(quoted.format, keys))
 
-    def cases(pairs: Iterable[tuple[Sequence[str], Sequence[str]]], indent: int) -> str:
-        lines = [
-            f"{' ' * indent}case {either(keys)}\n{' ' * (indent + 4)}string split ' ' -- '{' '.join(of)}'"
-            for keys, of in pairs
-        ]
-        return "\n".join(lines)
+    def cases(pairs: Iterable[tuple[Iterable[str], Iterable[str]]], indent: int) -> str:
+        return "\n".join(case.format(" " * indent, either(keys), " ".join(of)) for keys, of in pairs)
 
-    return _fill(_FISH, words, either, cases, (20, 12, 8))
-
-
-def _render_find(words: CompletionWords) -> str:
-    def either(keys: Iterable[str]) -> str:
-        return "|".join(f'"{key}"' for key in keys)
-
-    def cases(pairs: Iterable[tuple[Sequence[str], Sequence[str]]], indent: int) -> str:
-        return "\n".join(f'{" " * indent}{either(keys)}) found="{" ".join(of)}" ;;' for keys, of in pairs)
-
-    return _fill(_FIND, words, either, cases, (10, 8, 4))
-
-
-def _fill(template: str, words: CompletionWords, either, cases, indents: tuple[int, int, int]) -> str:
     groups = {name: members for name, members in words.commands.items() if name}
     members, options, values = indents
     parts = {

@@ -10,7 +10,6 @@ examples:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,9 +76,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(push(options.push, options.env, options.n, private=options.private, **more))
     return 0
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

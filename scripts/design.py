@@ -36,7 +36,6 @@ from ..agents.lookup import find_agent
 from ..agents.reward_design import (
     Attempt,
     DesignTask,
-    FactorAttempt,
     ScriptedAuthor,
     analyse,
     design_factors,
@@ -155,7 +154,14 @@ class Design:
         self.task, self.recorded = self._record()
         self.previous, self.analysis = "", ""
         if config.run is not None:
-            self.previous, self.analysis = _program_of(config.run), analyse(read_rows(config.run), self.analyser)
+            from ..agents.grpo.recipes.recipe import Component
+            from ..agents.language.language_agent import read_run_settings
+
+            shaping = (read_run_settings(config.run).get("stages") or {}).get("shaping") or "none"
+            files = [Path(part.params["file"]) for part in Component.parse_all(shaping) if part.name == "program"]
+            if files and files[0].is_file():
+                self.previous = files[0].read_text(encoding="utf-8").rstrip()
+            self.analysis = analyse(read_rows(config.run), self.analyser)
         self.console = Console()
         self._log: list[dict[str, Any]] = []
 
@@ -291,7 +297,7 @@ class Design:
             return LanguageAgent.load(text, max_new_tokens=self.config.max_new_tokens, context=self.config.context)
         return find_agent(text)
 
-    def _note(self, name: str, attempt: Attempt | FactorAttempt) -> None:
+    def _note(self, name: str, attempt: Attempt) -> None:
         self._log.append(
             {
                 "round": name,
@@ -308,22 +314,6 @@ class Design:
         self.console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
-def _program_of(run: Path) -> str:
-    """The text of the program that a run was rewarded with; "" where it had none, or the file is gone."""
-    from ..agents.grpo.recipes.recipe import Component
-    from ..agents.language.language_agent import read_run_settings
-
-    shaping = (read_run_settings(run).get("stages") or {}).get("shaping") or "none"
-    files = [Path(part.params["file"]) for part in Component.parse_all(shaping) if part.name == "program"]
-    return files[0].read_text(encoding="utf-8").rstrip() if files and files[0].is_file() else ""
-
-
 def _newest_success(run: Path) -> float:
     """Share of successes in a run's newest evaluation."""
     return float(json.loads((run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()[-1])["success"])
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -122,9 +122,3 @@ def _print(findings: Sequence[CheckOutcome]) -> None:
         if finding.state != "ok":
             rest = Text(f"needed for {finding.needed_for}\nadd it with: ") + Text(finding.add, style="bold")
             console.print(Padding(rest, (0, 0, 0, 10)))
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

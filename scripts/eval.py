@@ -194,11 +194,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = options | given
     axes = _parse_axes(env_id, options, texts) if texts else axes
     if config.tools is not None:
-        _check_tools(env_id, options)
+        env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
+        functions = functions_of(env)
+        env.close()
+        if not functions:
+            raise InputError(f"{env_id!r} offers no tools; leave --tools out.")
     shared = _shared(config)
     shared["history"] = config.history or history
     shared["shots"] = shots if config.shots is None else config.shots
-    report = _stoppable(
+    return _report(
+        config,
         lambda: evaluate(
             _find_agent(agent or "random", config),
             env_id,
@@ -212,9 +217,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             out=config.out,
             bins=config.bins,
             **shared,
-        )
+        ),
     )
-    return _show(report, config)
 
 
 def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"] | int | list[str] | None:
@@ -273,7 +277,7 @@ def _evaluate_several(config: EvalOptions) -> int:
         settings |= {"difficulties": config.difficulty or None, "bins": config.bins}
     envs = config.suite if config.suite is not None else config.env
     agent = _find_agent(config.agent or "random", config)
-    return _show(_stoppable(lambda: evaluate_all(agent, envs, out=config.out, **settings)), config)
+    return _report(config, lambda: evaluate_all(agent, envs, out=config.out, **settings))
 
 
 def _sweep(config: EvalOptions) -> int:
@@ -296,12 +300,12 @@ def _sweep(config: EvalOptions) -> int:
     return 0
 
 
-def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport | int:
-    """Return the report. After Ctrl-C or a signal, print the report of the episodes so far and return the exit code."""
+def _report(config: EvalOptions, play: Callable[[], Report | SuiteReport]) -> int:
+    """Show the report and return the exit code; after Ctrl-C or a signal the report of the episodes so far."""
     from rich.console import Console
 
     try:
-        return play()
+        report = play()
     except EvaluationStopped as stopped:
         if stopped.report is not None:
             Console().print(stopped.report.table())
@@ -312,6 +316,10 @@ def _stoppable(play: Callable[[], Report | SuiteReport]) -> Report | SuiteReport
         if error.__cause__ is not None:  # a defect of the agent, whose place the traceback shows
             raise
         raise InputError(str(error)) from error
+    if config.json is not None:
+        write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
+    _print(report.rows(), report.table(), config)
+    return 0
 
 
 def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -> None:
@@ -323,15 +331,6 @@ def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -
         print(format_rows(rows, config.format), end="")
     if config.figure is not None:
         draw_figure(rows, config.figure)
-
-
-def _show(report: Report | SuiteReport | int, config: EvalOptions) -> int:
-    if isinstance(report, int):
-        return report
-    if config.json is not None:
-        write_atomically(config.json, json.dumps(report.to_json(results=True), indent=2) + "\n")
-    _print(report.rows(), report.table(), config)
-    return 0
 
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
@@ -392,14 +391,6 @@ def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], opt
         settings["base_url"] = text
     settings |= {"seed": config.seed, "tools": config.tools, "cache": config.cache}
     return AGENTS.make("chat", **(settings | options))
-
-
-def _check_tools(env_id: str, options: Mapping[str, Any]) -> None:
-    env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
-    functions = functions_of(env)
-    env.close()
-    if not functions:
-        raise InputError(f"{env_id!r} offers no tools; leave --tools out.")
 
 
 def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:

@@ -29,16 +29,7 @@ if TYPE_CHECKING:
 
 # Arguments of `evaluate` that a sweep may set; other names of an environment are arguments of it.
 SETTINGS = (
-    "episodes",
-    "seed",
-    "split",
-    "difficulties",
-    "axes",
-    "rows",
-    "samples",
-    "history",
-    "shots",
-    "retries",
+    *("episodes", "seed", "split", "difficulties", "axes", "rows", "samples", "history", "shots", "retries"),
     "bins",
 )
 

@@ -8,7 +8,6 @@ examples:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import tyro
 
 from ..agents.atomic import check_output
 from ..agents.language.model_cache import is_model_name
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from .options import parse_options
 
 
@@ -49,11 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def export(
-    run: Path,
-    out: Path,
-    merge: bool = False,
-    checkpoint: str = "newest",
-    chat_options: Mapping[str, Any] | None = None,
+    run: Path, out: Path, merge: bool = False, checkpoint: str = "newest", chat_options: Mapping[str, Any] | None = None
 ) -> Path:
     """Write the policy of a run to ``out`` and return that path; nothing is left there if writing fails.
 
@@ -72,15 +67,11 @@ def export(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{str(out)!r} exists and is not empty; choose another --out, or remove it.")
     check_output(out, "--out", folder=True)
-    try:
+    with needs_extra("a language model", "train"):
         from ..agents.grpo.run.folder import RunFolder, find_checkpoint, write_folder
         from ..agents.grpo.run.models import load_policy
         from ..agents.language.chat_options import with_defaults
         from ..agents.language.language_agent import load_model
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("a language model", "train") from None
-        raise
     if (run / "checkpoints").is_dir():
         config = replace(RunFolder.reopen(run)[1], device="cpu")
         config = replace(config, chat_options={**config.chat_options, **(chat_options or {})})
@@ -94,9 +85,3 @@ def export(
     with write_folder(out) as place:
         language.save(place, merge=merge)
     return out
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

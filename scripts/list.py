@@ -21,7 +21,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -33,6 +32,7 @@ from ..agents.agent import AGENTS
 from ..agents.engines.engine import ENGINES
 from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
+from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
 from ..envs.registration import ids
 from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
@@ -44,7 +44,6 @@ from ..teachers.requests import REQUESTS
 from .axes import format_axis
 from .docstrings import paper, summary
 from .list_measures import measure_rows, measures
-from .list_models import models
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 from .list_terminal import print_tables
 
@@ -119,18 +118,12 @@ def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, lis
     for word in words:
         if not any(_holds(row, [word]) for row in every):
             names = [str(row[column]) for row in every for column in ("id", "name", "stage") if column in row]
-            near = find_near(word, names) or find_near(
-                word, {part for row in every for part in _split(row["summary"])}, like=0.75
-            )
+            parts = {part for row in every for part in re.findall(r"[\w-]{4,}", row["summary"])}
+            near = find_near(word, names) or find_near(word, parts, like=0.75)
             listed = f"palaestra list {' '.join(tables)} shows all {len(every)}"
             rest = f"near are {', '.join(map(repr, near))}" if near else listed
             raise InputError(f"no {kind} has {shorten(word)!r} in its name or summary; {rest}.")
     raise InputError(f"no {kind} has all of {', '.join(map(repr, words))} in its name and summary; leave a word out.")
-
-
-def _split(text: str) -> list[str]:
-    """The words of a summary that are worth a search."""
-    return [word for word in re.findall(r"[\w-]+", text) if len(word) > 3]
 
 
 _SINGULAR = {"envs": "environment", "histories": "history", "bonuses": "bonus"}
@@ -280,6 +273,23 @@ def designers() -> list[Row]:
     ]
 
 
+def models() -> list[Row]:
+    """List every registered model: name, summary, size, precision, licence, origin, install command."""
+    return [
+        {
+            "name": name,
+            "summary": model.summary,
+            "parameters": f"{model.parameters:,}",
+            "size": f"{model.megabytes} MB",
+            "precision": model.precision,
+            "licence": model.licence,
+            "origin": model.origin,
+            "install": "installed" if model.installed else model.install,
+        }
+        for name, model in MODELS.items()
+    ]
+
+
 def suites() -> list[Row]:
     """List every evaluation suite: name, version, environments, episodes, summary, and the hash of its tasks."""
     found = [find_suite(name) for name in suite_names()]
@@ -353,9 +363,3 @@ def _cell(column: str, text: str) -> str:
     if column == "axes":
         return ", ".join(f"`{part}`" for part in text.split(", ")) if text else ""
     return re.sub(r"arXiv (\d{4}\.\d{4,5})", r"[arXiv \1](https://arxiv.org/abs/\1)", text)
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

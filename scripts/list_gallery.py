@@ -92,7 +92,9 @@ def headings(family: type) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _example(env_id: str, title: str, difficulty: float) -> Example:
-    env: Any = gym.make(env_id, disable_env_checker=True, split="test", render_mode=_picture_mode(env_id))
+    modes = gym.make(env_id, disable_env_checker=True).metadata.get("render_modes", [])
+    mode = "rgb_array" if "rgb_array" in modes else None
+    env: Any = gym.make(env_id, disable_env_checker=True, split="test", render_mode=mode)
     observation, info = env.reset(seed=0, options={"difficulty": difficulty})
     inner: Any = env.unwrapped
     params = ", ".join(f"{name}={value}" for name, value in info["params"].items())
@@ -110,8 +112,3 @@ def _example(env_id: str, title: str, difficulty: float) -> Example:
     more = f"… {ending} after {played} turns." if played > TURNS else ""
     env.close()
     return Example(title, params, turns, more, steps, picture)
-
-
-def _picture_mode(env_id: str) -> str | None:
-    modes = gym.make(env_id, disable_env_checker=True).metadata.get("render_modes", [])
-    return "rgb_array" if "rgb_array" in modes else None

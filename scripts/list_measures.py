@@ -60,18 +60,12 @@ def _list_all() -> list[Row]:
             "shape": measure.shape,
             "unit": measure.unit,
             "summary": measure.summary,
-            "supplied by": suppliers.get(name) or [_find_other_source(name)],
+            "supplied by": suppliers.get(name)
+            or [f"to be brought: {measure.brought}" if measure.brought else _OTHERS.get(name, "the caller")],
             "needed by": consumers.get(name, []),
         }
         for name, measure in MEASURES.items()
     ]
-
-
-def _find_other_source(name: str) -> str:
-    """Describe the source of a measure without a registered supplier, or the input that the caller must bring."""
-    if brought := MEASURES[name].brought:
-        return f"to be brought: {brought}"
-    return _OTHERS.get(name, "the caller")
 
 
 _OTHERS = {

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import MissingExtra, unknown_name
+from ..errors import needs_extra, unknown_name
 from ..registry import Registry
 from .docstrings import find_citation, summary
 
@@ -97,7 +97,8 @@ def components() -> list[Row]:
         {
             "stage": stage,
             "name": name,
-            "summary": _without_papers(summary(value)),
+            # Papers have a separate column.
+            "summary": re.sub(r"\s*\([^()]*arXiv[^()]*\)", "", summary(value)),
             "parameters": parameters(value),
             "paper": find_citation(value.__doc__),
         }
@@ -140,23 +141,14 @@ def parameters(component: Any) -> str:
     return ", ".join(shown)
 
 
-def _without_papers(text: str) -> str:
-    """Remove citations in brackets from a summary, as papers have a separate column."""
-    return re.sub(r"\s*\([^()]*arXiv[^()]*\)", "", text)
-
-
 def stages() -> dict[str, Registry[Any]]:
     """The stages of the learner with their components loaded.
 
     Raises:
         MissingExtra: torch is absent.
     """
-    try:
+    with needs_extra("listing components", "train"):
         found = importlib.import_module("..agents.grpo.recipes.stages", __package__).STAGES
         for stage in found.values():
             len(stage)  # asking a stage imports its components
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("listing components", "train") from None
-        raise
     return found

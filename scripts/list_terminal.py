@@ -18,14 +18,22 @@ READABLE = 24
 
 def print_tables(tables: dict[str, list[Row]]) -> None:
     """Print tables as wide as the terminal."""
+    from rich import box
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     console = Console()
     for title, rows in tables.items():
         console.print(Text(title, style="bold"))
         if measure_width(rows) <= console.width:
-            _print_table(console, rows)
+            table = Table(box=box.SIMPLE_HEAD)
+            for column in rows[0] if rows else ("nothing is registered",):
+                # Names are what people copy: they are never broken.
+                table.add_column(column, no_wrap=bool(rows) and column in _heads(rows), overflow="fold")
+            for row in rows:
+                table.add_row(*(Text(cell) for cell in row.values()))
+            console.print(table)
         else:
             _print_paragraphs(console, rows)
 
@@ -45,20 +53,6 @@ def _heads(rows: list[Row]) -> list[str]:
     """Return the columns that name a row: up to the column "name", or the first column alone."""
     columns = list(rows[0])
     return columns[: columns.index("name") + 1 if "name" in columns else 1]
-
-
-def _print_table(console: Console, rows: list[Row]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in rows[0] if rows else ("nothing is registered",):
-        # Names are what people copy: they are never broken.
-        table.add_column(column, no_wrap=bool(rows) and column in _heads(rows), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row.values()))
-    console.print(table)
 
 
 def _print_paragraphs(console: Console, rows: list[Row]) -> None:

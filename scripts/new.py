@@ -17,7 +17,6 @@ import keyword
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,9 +94,3 @@ def write_package(place: Path, files: dict[str, str]) -> None:
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise InputError(f"{str(place)!r} cannot be written: {error.strerror}; take another --path.") from error
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

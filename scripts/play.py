@@ -105,7 +105,11 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
 def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any]:
     """Play one episode and return its last ``info``."""
     observation, info = env.reset(seed=seed)
-    solution = _answer(env, info)
+    inner, solution = env.unwrapped, ""
+    if isinstance(inner, Question):
+        solution = inner.oracle(inner.here())
+    elif isinstance(inner, ToolQuestion):
+        solution = str(info["extras"]["reference"])
     total, hints, done = 0.0, 0, False
     while not done:
         action = player.act([observation], [info])[0]
@@ -131,14 +135,6 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
     return info
 
 
-def _answer(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
-    """Return the solver's answer to a question, asked at once or at the end of several turns; "" for other games."""
-    inner = env.unwrapped
-    if isinstance(inner, Question):
-        return inner.oracle(inner.here())
-    return str(info["extras"]["reference"]) if isinstance(inner, ToolQuestion) else ""
-
-
 def _hint(env: gym.Env[Any, Any], given: int) -> str:
     """Return the solver's next step: for a question the step after the ``given`` ones, for a game its move."""
     inner: Any = env.unwrapped
@@ -149,9 +145,3 @@ def _hint(env: gym.Env[Any, Any], given: int) -> str:
         return strip_block_marks(str(inner.oracle()))
     except (AttributeError, NotImplementedError):
         return f"{type(inner).__name__} has no solver to ask."
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

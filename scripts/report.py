@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import tyro
 
 from ..agents.atomic import write_atomically
 from ..agents.pages import render
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 
 Row = dict[str, Any]
 
@@ -57,12 +56,8 @@ def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     """
     run = Path(run)
     config = read_config(run)
-    try:
+    with needs_extra("the report", "train"):
         from . import report_plots as plots
-    except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] == "matplotlib":
-            raise MissingExtra("the report", "train") from error
-        raise
     metrics = by_step(read_rows(run / "metrics.jsonl"))
     evaluations = by_step(read_rows(run / "evaluations.jsonl"))
     proposals = read_rows(run / "proposals.jsonl")
@@ -266,9 +261,3 @@ def format_duration(seconds: float) -> str:
     if not minutes:
         return f"{rest} s"
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

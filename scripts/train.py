@@ -24,8 +24,8 @@ examples:
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
-import importlib
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ import tyro
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.folder import DEFAULT_LEARNER, RunFolder, read_learner
 from ..agents.learners import LEARNERS
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, needs_extra
 from . import train_ranks
 from .axes import parse_axes
 from .option_groups import list_options, make_form, read_form, refuse_other_names
@@ -179,23 +179,16 @@ def read_config(arguments: Sequence[str]) -> TrainConfig:
 
 def _find_learner(arguments: Sequence[str]) -> str:
     """The learner that a command line names, or whose run it resumes."""
-    named, resumed = (_find_value(arguments, f"--{option}") for option in ("learner", "resume"))
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--learner", "--resume"):
+        parser.add_argument(option, nargs="?")
+    given = parser.parse_known_args(arguments)[0]
+    named, resumed = given.learner, given.resume
     if resumed is None:
         return named or DEFAULT_LEARNER
     found = read_learner(Path(resumed))
     if named not in (None, found):
         raise InputError(f"{resumed!r} is a run of the learner {found!r}; resume it without --learner {named}.")
-    return found
-
-
-def _find_value(arguments: Sequence[str], option: str) -> str | None:
-    """The value of an option, given behind it or after "="; the last one counts, and None stands for none."""
-    found = None
-    for position, word in enumerate(arguments):
-        if word == option and position + 1 < len(arguments):
-            found = arguments[position + 1]
-        elif word.startswith(f"{option}="):
-            found = word.partition("=")[2]
     return found
 
 
@@ -222,7 +215,9 @@ def _choose_defaults(arguments: Sequence[str], options: TrainOptions) -> TrainOp
     config = options.config
     if not isinstance(config, TrainConfig) or config.model == "tiny":
         return options
-    chosen = _learner_module("run.defaults").choose_defaults(config.model, config.lora, config.device)
+    with needs_extra("training", "train"):
+        from ..agents.grpo.run.defaults import choose_defaults
+    chosen = choose_defaults(config.model, config.lora, config.device)
     given = {word[2:].partition("=")[0].replace("-", "_") for word in arguments if word.startswith("--")}
     values = {name: value for name, value in chosen.values.items() if name not in given}
     return dataclasses.replace(options, config=dataclasses.replace(config, **values))
@@ -238,7 +233,10 @@ def train(learner: Any) -> int:
 
     console = Console(stderr=True)
     folder = learner.folder.path
-    console.print(f"{_describe(learner.config)} · {folder}")
+    config = learner.config
+    parts = [" + ".join(config.envs), *([f"teacher {config.teacher}"] if config.teacher else ())]
+    parts.append(f"recipe {config.recipe}" if isinstance(config, TrainConfig) else f"learner {config.learner}")
+    console.print(" · ".join([*parts, str(folder)]))
     from ..agents.grpo.run.health import DeadRun
     from .report import write_report
 
@@ -264,13 +262,6 @@ def train(learner: Any) -> int:
     what = "model" if isinstance(learner.config, TrainConfig) else "policy"
     console.print(f"{what} and logs in {folder}, report in {report}", soft_wrap=True)
     return 0
-
-
-def _describe(config: Any) -> str:
-    envs = " + ".join(config.envs)
-    if isinstance(config, TrainConfig):
-        return f"{envs} · teacher {config.teacher} · recipe {config.recipe}"
-    return " · ".join([envs, *([f"teacher {config.teacher}"] if config.teacher else ()), f"learner {config.learner}"])
 
 
 class _Watcher:
@@ -313,25 +304,10 @@ class _Watcher:
 def _bars(console: Any) -> Iterator[Bars]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
+    note = TextColumn("{task.fields[note]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), note, TimeRemainingColumn())
     with Progress(*columns, console=console, refresh_per_second=4) as bars:
         yield bars
-
-
-def _learner_module(name: str) -> Any:
-    """Import a module of the learner; raises MissingExtra where torch or transformers is absent."""
-    try:
-        return importlib.import_module(f"..agents.grpo.{name}", __package__)
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("training", "train") from None
-        raise
 
 
 def _parse(arguments: Sequence[str], config: Any) -> TrainOptions:

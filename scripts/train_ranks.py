@@ -155,7 +155,18 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
     try:
         if run is not None and os.environ["RANK"] == "0":
             return _lead(processes, cuda, run)
-        _follow(processes, cuda)
+        # The models that will come are made of it, and the leader needs as long to read its command line.
+        import transformers.modeling_utils  # noqa: F401
+
+        from ..agents.grpo.ranks.channel import RankChannel
+        from ..agents.grpo.ranks.follower import Follower
+        from ..agents.grpo.ranks.sharded import ShardedFollower
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
+        note_signals()
+        channel = RankChannel(processes.rank_timeout, cuda)
+        (ShardedFollower if processes.shard else Follower)(channel).serve()
+        channel.leave()
         return 0
     except LostRank as lost:
         code = _LOST
@@ -195,27 +206,8 @@ def _lead(processes: RunProcesses, cuda: bool, run: Callable[[Any], int]) -> int
     return code
 
 
-def _follow(processes: RunProcesses, cuda: bool) -> None:
-    # The models that will come are made of it, and the leader needs as long to read its command line.
-    import transformers.modeling_utils  # noqa: F401
-
-    from ..agents.grpo.ranks.channel import RankChannel
-    from ..agents.grpo.ranks.follower import Follower
-    from ..agents.grpo.ranks.sharded import ShardedFollower
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when the run ends
-    note_signals()
-    channel = RankChannel(processes.rank_timeout, cuda)
-    (ShardedFollower if processes.shard else Follower)(channel).serve()
-    channel.leave()
-
-
 def launch(
-    command: Callable[[Sequence[str]], int],
-    arguments: Sequence[str],
-    processes: RunProcesses,
-    cuda: bool,
-    folder: Path,
+    command: Callable[[Sequence[str]], int], arguments: Sequence[str], processes: RunProcesses, cuda: bool, folder: Path
 ) -> int:
     """Start a run in several processes on this machine and wait for them.
 
@@ -292,7 +284,9 @@ def run_in_processes(
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         local_addr="localhost",
-        start_method=_start_method(cuda),
+        # GPUs cannot be used in a fork of a process that has looked for them. The path of the fork server's socket, 32
+        # characters longer than its folder's path, must be shorter than 108 characters.
+        start_method="spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver",
         max_restarts=most_restarts,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
         signals_to_handle="SIGQUIT",
@@ -309,14 +303,6 @@ def run_in_processes(
             log.setLevel(level)
         if threads is None:
             del os.environ["OMP_NUM_THREADS"]
-
-
-def _start_method(cuda: bool) -> str:
-    """Choose the start method of `multiprocessing`: "forkserver", which forks a process with the libraries loaded, or
-    "spawn", which starts each process afresh."""
-    # GPUs cannot be used in a fork of a process that has looked for them. The path of the fork server's socket, 32
-    # characters longer than its folder's path, must be shorter than 108 characters.
-    return "spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver"
 
 
 def _call(work: Callable[[Any], Any], argument: Any) -> Any:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import html
 import os
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,9 +118,3 @@ def make_page(files: Sequence[EpisodeFile], link: Callable[[Path], str], options
     page = re.sub(r"{{ (\w+) }}", lambda place: values[place[1]], TEMPLATE.read_text(encoding="utf-8"))
     page = page.encode("utf-8", "backslashreplace").decode("utf-8")
     return page, "; ".join([f"{len(made.entries):,} episodes", *made.notes])
-
-
-if __name__ == "__main__":
-    from .cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -1,14 +1,16 @@
-"""Messages about names that are not known: near ones, at most five, or where to see all."""
+"""Messages about names that are not known (near ones, at most five, or where to see all), and about absent packages."""
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from palaestra.agents.grpo.recipes.stages import STAGES
 from palaestra.envs.registration import ids, unknown_environment
-from palaestra.errors import find_extra, find_near, unknown_name
+from palaestra.errors import MissingExtra, find_extra, find_near, needs_extra, unknown_name
 from palaestra.registry import Registry
 from palaestra.teachers import TEACHERS
 
@@ -60,6 +62,14 @@ def test_every_package_of_an_extra_leads_to_an_extra_that_has_it():
     for name, module in modules.items():
         assert name in extras.get(find_extra(module), ()), name
     assert find_extra("numpy") is None
+
+
+def test_only_an_absent_package_of_an_extra_is_a_missing_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(MissingExtra, match=r"a query needs the extra \[sql\]"), needs_extra("a query", "sql"):
+        import duckdb  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"), needs_extra("a query", "sql"):
+        importlib.import_module("no_such_module")
 
 
 def test_a_long_name_is_cut_in_the_message():

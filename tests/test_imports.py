@@ -59,7 +59,7 @@ OUTSIDE = {
             "werkzeug",
         ),  # pytest: testing
     },
-    "teachers": {"gymnasium", "numpy"},
+    "teachers": {"gymnasium", "numpy", "scipy"},  # scipy: intervals of benchmarks
     "agents": {
         *("PIL", "filelock", "gguf", "gymnasium", "jinja2", "numpy", "openai", "peft", "ray", "rich", "safetensors"),
         # matplotlib and pandas: figures and data frames for whoever asks

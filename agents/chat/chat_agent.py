@@ -109,7 +109,11 @@ class ChatAgent(SlotAgent):
             self._settings["temperature"] = check_number("temperature", temperature, 0.0, 2.0)
         if max_tokens is not None:
             self._settings["max_tokens"] = check_count("max_tokens", max_tokens, 1, "tokens")
-        self._prices = None if prices is None else _check_prices(prices)
+        self._prices: tuple[float, float] | None = None
+        if prices is not None:
+            if not isinstance(prices, list | tuple) or len(prices) != 2:
+                raise InputError(f"prices must be two numbers, of a million tokens read and written, not {prices!r}.")
+            self._prices = check_number("prices", prices[0], 0.0), check_number("prices", prices[1], 0.0)
         self._resend = bool(resend_reasoning)
         self._form = ToolForm()
         self._conversations: dict[int, _Conversation] = {}
@@ -208,12 +212,6 @@ class ChatAgent(SlotAgent):
                 notes["cached"] = True
         self._traces[slot] = ActionTrace(None, notes)
         return step.action
-
-
-def _check_prices(prices: Sequence[float]) -> tuple[float, float]:
-    if not isinstance(prices, list | tuple) or len(prices) != 2:
-        raise InputError(f"prices must be two numbers, of a million tokens read and written, not {prices!r}.")
-    return check_number("prices", prices[0], 0.0), check_number("prices", prices[1], 0.0)
 
 
 def _plain(value: Any) -> Any:

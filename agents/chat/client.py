@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ...checks import check_choice, check_count, check_number
-from ...errors import InputError, MissingExtra, shorten
+from ...errors import InputError, shorten
 from ...rewards.judges.cache import ReplyCache
-from ...rewards.judges.endpoint import AGAIN, LONGEST_PAUSE, check_address, read_retry_after
+from ...rewards.judges.endpoint_requests import RequestFailed, check_address, connection_options, import_sdk
 from .pace import RequestPace
 from .reply import ChatReply, MalformedReply, read_reply
 
@@ -38,14 +38,6 @@ class NoReply(RuntimeError):
 
 class ContextFull(RuntimeError):
     """The conversation is longer than the model's context."""
-
-
-class _Failure(Exception):
-    """A failed attempt; ``after`` is the pause that the endpoint asks for, in seconds."""
-
-    def __init__(self, message: str, again: bool = True, after: float | None = None):
-        super().__init__(message)
-        self.again, self.after = again, after
 
 
 @dataclass(frozen=True)
@@ -105,10 +97,7 @@ class ChatClient:
     """
 
     def __init__(self, connection: Connection):
-        try:
-            import openai  # noqa: F401
-        except ImportError:
-            raise MissingExtra("a chat endpoint", "judge") from None
+        import_sdk("a chat endpoint")
         self._to = connection
         self._cache = None if connection.cache is None else ReplyCache(Path(connection.cache) / "replies.sqlite")
         self._pace = RequestPace(connection.requests_per_minute)
@@ -129,7 +118,8 @@ class ChatClient:
         """
         key = ""
         if self._cache is not None:
-            place = {"base_url": self._base_url(), "api": self._to.api, "extra": self._to.extra or {}, "draw": draw}
+            address = str(self._to.base_url or os.environ.get("OPENAI_BASE_URL") or "")
+            place = {"base_url": address, "api": self._to.api, "extra": self._to.extra or {}, "draw": draw}
             key = ReplyCache.key(self._to.model, messages, {**place, "settings": settings})
             if (kept := await asyncio.to_thread(self._cache.get, key)) is not None:
                 return ChatReply.from_cache(kept)
@@ -153,17 +143,17 @@ class ChatClient:
                 async with asyncio.timeout(self._to.timeout):
                     return read_reply(await self._attempt(messages, settings))
             except TimeoutError:
-                failure = _Failure(f"the endpoint took longer than {self._to.timeout:g} s")
+                failure = RequestFailed(f"the endpoint took longer than {self._to.timeout:g} s")
             except MalformedReply as error:
-                failure = _Failure(str(error))
-            except _Failure as error:
+                failure = RequestFailed(str(error))
+            except RequestFailed as error:
                 failure = error
             if not failure.again or attempt == self._to.retries:
                 raise NoReply(f"{failure}.")
+            pause = failure.pause(attempt, self._to.backoff)
             if failure.after is not None:
-                self._pace.postpone(min(failure.after, LONGEST_PAUSE))
+                self._pace.postpone(pause)
             else:
-                pause = min(self._to.backoff * 2.0**attempt, LONGEST_PAUSE)
                 await asyncio.sleep(pause * self._jitter.uniform(0.5, 1.0))
             attempt += 1
 
@@ -171,7 +161,9 @@ class ChatClient:
         """The body of the answer to one request. It is read as a stream, as the SDK would give up on malformed JSON."""
         import openai
 
-        sdk = self._connect()
+        if self._sdk is None:
+            self._sdk = openai.AsyncOpenAI(**connection_options(self._to.base_url))
+        sdk = self._sdk
         fields = {self._limit_name if name == "max_tokens" else name: value for name, value in settings.items()}
         fields |= {"model": self._to.model, "timeout": self._to.timeout}
         if self._to.extra:
@@ -190,7 +182,9 @@ class ChatClient:
                 return await self._attempt(messages, settings)
             raise self._explain(error) from error
         except openai.APIError as error:  # no connection, a time-out
-            raise _Failure(f"the endpoint at {self._sdk.base_url} did not answer: {str(error).rstrip('.')}") from error
+            raise RequestFailed(
+                f"the endpoint at {self._sdk.base_url} did not answer: {str(error).rstrip('.')}"
+            ) from error
 
     async def _read(self, response: Any) -> bytes:
         body = bytearray()
@@ -198,11 +192,11 @@ class ChatClient:
             async for part in response.iter_bytes():
                 body += part
                 if len(body) > MAX_BODY:
-                    raise _Failure(f"the endpoint's answer exceeds {MAX_BODY} bytes", again=False)
-        except (_Failure, TimeoutError):
+                    raise RequestFailed(f"the endpoint's answer exceeds {MAX_BODY} bytes", again=False)
+        except (RequestFailed, TimeoutError):
             raise
         except Exception as error:  # whatever the HTTP library of the SDK raises when a transfer breaks off
-            raise _Failure(f"the endpoint's answer broke off: {error!r}") from error
+            raise RequestFailed(f"the endpoint's answer broke off: {error!r}") from error
         return bytes(body)
 
     def _explain(self, error: Any) -> Exception:
@@ -216,23 +210,7 @@ class ChatClient:
         words = said.lower()
         if status in (400, 413, 422) and (error.code in _FULL or any(word in words for word in (*_FULL, *_FULL_WORDS))):
             return ContextFull(said)
-        headers = error.response.headers
-        return _Failure(
-            f"the endpoint answered {status}: {said}",
-            status in AGAIN or status >= 500,
-            read_retry_after(headers.get("retry-after")),
-        )
-
-    def _base_url(self) -> str:
-        return str(self._to.base_url or os.environ.get("OPENAI_BASE_URL") or "")
-
-    def _connect(self) -> Any:
-        if self._sdk is None:
-            import openai
-
-            key = os.environ.get("OPENAI_API_KEY") or "none"
-            self._sdk = openai.AsyncOpenAI(api_key=key, base_url=self._to.base_url, max_retries=0)
-        return self._sdk
+        return RequestFailed.from_status(error, f"the endpoint answered {status}: {said}")
 
 
 def render_text(messages: Sequence[Mapping[str, Any]]) -> str:

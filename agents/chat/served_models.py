@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ...errors import FEW, InputError, MissingExtra, shorten
-from ...rewards.judges.endpoint import check_address
+from ...errors import FEW, InputError, shorten
+from ...rewards.judges.endpoint_requests import check_address, connection_options, import_sdk
 
 _SECONDS = 20.0
 
@@ -26,13 +26,9 @@ def find_served_model(base_url: str | None) -> str:
             "a chat agent needs a model, openai:MODEL or model=NAME, or the address of an endpoint that serves just "
             "one, such as http://localhost:8000/v1."
         )
+    openai = import_sdk("a chat endpoint")
     try:
-        import openai
-    except ImportError:
-        raise MissingExtra("a chat endpoint", "judge") from None
-    key = os.environ.get("OPENAI_API_KEY") or "none"
-    try:
-        with openai.OpenAI(api_key=key, base_url=address, max_retries=1, timeout=_SECONDS) as client:
+        with openai.OpenAI(**connection_options(address, retries=1), timeout=_SECONDS) as client:
             names = sorted({str(model.id) for model in client.models.list().data})
     except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
         said = shorten(" ".join(str(error).split()), 200).rstrip(".")

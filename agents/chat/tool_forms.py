@@ -56,9 +56,7 @@ class ToolForm:
     stop: tuple[str, ...] = ()
 
     def __init__(
-        self,
-        functions: Sequence[ToolFunction] = (),
-        write_call: Callable[[str, Mapping[str, Any]], Any] | None = None,
+        self, functions: Sequence[ToolFunction] = (), write_call: Callable[[str, Mapping[str, Any]], Any] | None = None
     ):
         self.functions, self.write_call = tuple(functions), write_call
         self.settings: dict[str, Any] = {}

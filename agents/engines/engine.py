@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ...errors import InputError, MissingExtra, unknown_name
+from ...errors import InputError, needs_extra, unknown_name
 from ...registry import Registry
 from .sampler import Completion, Request
 
@@ -55,6 +55,7 @@ class Engine:
     alone: ClassVar[bool] = False
     interruptible: ClassVar[bool] = False
     truncation: Truncation | None = None
+    _seed = 0
 
     @classmethod
     def check(cls, **options: Any) -> None:
@@ -100,7 +101,9 @@ class Engine:
         raise NotImplementedError
 
     def seed(self, seed: int) -> None:
-        raise NotImplementedError
+        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
+        session had before."""
+        self._seed = seed
 
     def follow(self, language: Any) -> None:
         """Sample from another model of the same shape from the next `load_weights` on."""
@@ -133,12 +136,8 @@ def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Coll
         InputError: the engine or an option is unknown, or the engine lacks an ability.
         MissingExtra: torch is absent.
     """
-    try:
+    with needs_extra("an engine", "train"):
         engine = ENGINES[name]
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("an engine", "train") from None
     known = inspect.signature(engine.serve).parameters
     own = [option for option in known if option not in ("language", "slots", "max_length", "fp32_head", "spare")]
     for option in options:

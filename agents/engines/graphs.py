@@ -39,11 +39,7 @@ class StepGraphs:
         self._capture = None
 
     def prepare(
-        self,
-        shape: Hashable,
-        addresses: tuple[int, ...],
-        step: Step,
-        idle: Callable[[], AbstractContextManager[None]],
+        self, shape: Hashable, addresses: tuple[int, ...], step: Step, idle: Callable[[], AbstractContextManager[None]]
     ) -> Step:
         """Return a function with the effect of ``step``, captured once per shape.
 

@@ -18,7 +18,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, needs_extra
 
 LOCAL = "local"
 """Address that stands for a cluster of our own on this machine."""
@@ -60,10 +60,8 @@ def import_ray() -> Any:
     """Return the package `ray`; raises MissingExtra if it is not installed."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    try:
+    with needs_extra("a run on several machines", "ray"):
         import ray
-    except ImportError:
-        raise MissingExtra("a run on several machines", "ray") from None
     return ray
 
 

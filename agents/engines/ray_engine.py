@@ -183,12 +183,6 @@ class RayEngine(Engine):
         self._conversations: dict[int, _Conversation] = {}
         self._model: Any = None  # in the cluster's memory, as the weights are
         self._weights: Any = None
-        self._seed = 0
-
-    def seed(self, seed: int) -> None:
-        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
-        session had before."""
-        self._seed = seed
 
     def follow(self, language: Any) -> None:
         if language is not self._language:
@@ -213,23 +207,15 @@ class RayEngine(Engine):
             conversation.known = False
 
     def submit(self, request: Request) -> None:
-        """Queue a request.
-
-        Raises:
-            ValueError: its session is busy or would outgrow ``max_length``, or it forces an id that cannot be sampled.
-        """
-        session, most, vocabulary = request.session, self._sizes.max_length, self._sizes.vocabulary
-        if request.forced and not 0 <= min(request.forced) <= max(request.forced) < vocabulary:
-            raise ValueError(f"forced ids must lie in [0, {vocabulary}), got {list(request.forced)}.")
+        """Queue a request. Raises ValueError, see `Request.check`."""
+        session, sizes = request.session, (self._sizes.vocabulary, self._sizes.max_length)
         conversation = self._conversations.get(session)
-        if conversation is not None and conversation.request is not None:
-            raise ValueError(f"session {session} already has a request in flight.")
-        before = len(conversation.ids) if conversation is not None else 0
-        total = before + len(request.ids) + len(request.forced) + request.max_new_tokens
-        if total > most:
-            raise ValueError(f"session {session} would reach {total} tokens; the limit is {most}.")
-        if conversation is None:
-            conversation = self._conversations[session] = _Conversation(self._choose())
+        if conversation is not None:
+            request.check(*sizes, len(conversation.ids), conversation.request is not None)
+        else:
+            request.check(*sizes)
+            worker = min(self._workers, key=lambda worker: len(worker.sessions))
+            conversation = self._conversations[session] = _Conversation(worker)
         worker = conversation.worker
         if not worker.sessions:
             worker.empty()
@@ -279,10 +265,6 @@ class RayEngine(Engine):
     def places(self) -> list[Any]:
         """Places of the workers' processes, a `ray_worker.Place` each."""
         return [worker.place for worker in self._workers if worker.place is not None]
-
-    def _choose(self) -> _Worker:
-        """Return the worker with the fewest open sessions."""
-        return min(self._workers, key=lambda worker: len(worker.sessions))
 
     def _finish(self, completion: Completion) -> Completion:
         conversation = self._conversations[completion.session]
@@ -402,19 +384,17 @@ class RayEngine(Engine):
                     "install the same on all."
                 )
         for worker in [asked[answer] for answer in late]:
-            self._give_up(worker)
-
-    def _give_up(self, worker: _Worker) -> None:
-        """Go on without a worker that no node has room for."""
-        others = [each for each in self._workers if each is not worker and each.actor is not None]
-        cpus, gpus = self._needs["num_cpus"], self._needs["num_gpus"]
-        needs = f"{cpus:g} CPUs" + (f" and {gpus:g} GPUs" if gpus else "")
-        where = f"{self._cluster.describe()} had no room for a rollout worker ({needs}) for {self._patience:g} seconds"
-        if not others:
-            raise InputError(
-                f"{where}; start nodes with: ray start --address=HOST:PORT, or take --ray local, and go on with "
-                "--resume."
+            others = [each for each in self._workers if each is not worker and each.actor is not None]
+            cpus, gpus = self._needs["num_cpus"], self._needs["num_gpus"]
+            needs = f"{cpus:g} CPUs" + (f" and {gpus:g} GPUs" if gpus else "")
+            where = (
+                f"{self._cluster.describe()} had no room for a rollout worker ({needs}) for {self._patience:g} seconds"
             )
-        _logger.warning("%s; the run goes on with %d workers", where, len(self._workers) - 1)
-        self._workers.remove(worker)
-        self._resend(worker, min(others, key=lambda each: len(each.sessions)))
+            if not others:
+                raise InputError(
+                    f"{where}; start nodes with: ray start --address=HOST:PORT, or take --ray local, and go on with "
+                    "--resume."
+                )
+            _logger.warning("%s; the run goes on with %d workers", where, len(self._workers) - 1)
+            self._workers.remove(worker)
+            self._resend(worker, min(others, key=lambda each: len(each.sessions)))

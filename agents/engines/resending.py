@@ -74,7 +74,6 @@ class ResendingEngine(Engine):
         self._conversations: dict[int, _Conversation] = {}
         self._sessions: dict[int, int] = {}  # number of a task in progress -> session
         self._tasks = 0
-        self._seed = 0
 
     def _start(self, task: GenerationTask) -> None:
         """Begin a task."""
@@ -88,26 +87,23 @@ class ResendingEngine(Engine):
         """Give up a task in progress."""
         raise NotImplementedError
 
-    def seed(self, seed: int) -> None:
-        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
-        session had before."""
-        self._seed = seed
-
     def submit(self, request: Request) -> None:
         """Queue a request.
 
         Raises:
             InputError: the request needs an ability that the engine lacks.
-            ValueError: the session is busy or would outgrow ``max_length``, or the request forces an id that cannot be
-                sampled.
+            ValueError: see `Request.check`.
         """
-        self._refuse(request)
+        if request.entropies:
+            raise InputError(f"here an engine is needed that {ABILITIES['entropies']}; take --engine torch.")
+        if request.forced and request.temperature not in (0.0, 1.0):
+            raise InputError(
+                f"this engine scores given tokens at temperature 1 alone, not {request.temperature}; take --engine "
+                "torch."
+            )
         conversation = self._conversations.setdefault(request.session, _Conversation())
-        if conversation.task is not None:
-            raise ValueError(f"session {request.session} already has a request in flight.")
+        request.check(self._vocabulary, self._max_length, len(conversation.ids), conversation.task is not None)
         ids = (*conversation.ids, *request.ids, *request.forced)
-        if (total := len(ids) + request.max_new_tokens) > self._max_length:
-            raise ValueError(f"session {request.session} would reach {total} tokens; the limit is {self._max_length}.")
         samples = request.max_new_tokens
         if self._ends_with_forced(request):  # engines sample at least one token, which is dropped
             samples = 1
@@ -166,14 +162,3 @@ class ResendingEngine(Engine):
     def _ends_with_forced(self, request: Request) -> bool:
         """Return True if nothing is sampled after the forced tokens."""
         return bool(request.forced) and (request.max_new_tokens == 0 or request.forced[-1] in self._stop_ids)
-
-    def _refuse(self, request: Request) -> None:
-        if request.entropies:
-            raise InputError(f"here an engine is needed that {ABILITIES['entropies']}; take --engine torch.")
-        if request.forced and request.temperature not in (0.0, 1.0):
-            raise InputError(
-                f"this engine scores given tokens at temperature 1 alone, not {request.temperature}; take --engine "
-                "torch."
-            )
-        if request.forced and not 0 <= min(request.forced) <= max(request.forced) < self._vocabulary:
-            raise ValueError(f"forced ids must lie in [0, {self._vocabulary}), got {list(request.forced)}.")

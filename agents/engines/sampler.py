@@ -55,6 +55,25 @@ class Request:
         if self.seed is not None and self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}.")
 
+    def check(self, vocabulary: int, most: int, known: int = 0, busy: bool = False) -> None:
+        """Check a request against the sizes of an engine and its session.
+
+        Args:
+            vocabulary: number of ids that can be sampled.
+            most: longest conversation in tokens.
+            known: tokens of the session so far.
+            busy: True if the session has a request in flight.
+
+        Raises:
+            ValueError: the session is busy or would outgrow ``most``, or an id is forced that cannot be sampled.
+        """
+        if self.forced and not 0 <= min(self.forced) <= max(self.forced) < vocabulary:
+            raise ValueError(f"forced ids must lie in [0, {vocabulary}), got {list(self.forced)}.")
+        if busy:
+            raise ValueError(f"session {self.session} already has a request in flight.")
+        if (total := known + len(self.ids) + len(self.forced) + self.max_new_tokens) > most:
+            raise ValueError(f"session {self.session} would reach {total} tokens; the limit is {most}.")
+
 
 @dataclass(frozen=True)
 class Completion:

@@ -149,31 +149,14 @@ class TorchEngine(Engine):
         self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
         self._scheduler = Scheduler(slots, self._decoding)
         self._sequences: dict[int, TokenSequence] = {}
-        self._seed = 0
         self.block = 1 if capture is None else BLOCK
         """Tokens between two questions to ``interrupt``."""
 
-    def seed(self, seed: int) -> None:
-        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
-        session had before."""
-        self._seed = seed
-
     def submit(self, request: Request) -> None:
-        """Queue a request.
-
-        Raises:
-            ValueError: its session is busy or would outgrow ``max_length``, or it forces an id that cannot be sampled.
-        """
-        if request.forced and not 0 <= min(request.forced) <= max(request.forced) < self._vocabulary:
-            raise ValueError(f"forced ids must lie in [0, {self._vocabulary}), got {list(request.forced)}.")
-        sequence = self._sequences.get(request.session)
-        if sequence is None:
-            sequence = self._sequences[request.session] = TokenSequence(request.session)
-        if sequence.request is not None:
-            raise ValueError(f"session {request.session} already has a request in flight.")
-        total = len(sequence.tokens) + len(request.ids) + len(request.forced) + request.max_new_tokens
-        if total > self._max_length:
-            raise ValueError(f"session {request.session} would reach {total} tokens; the limit is {self._max_length}.")
+        """Queue a request. Raises ValueError, see `Request.check`."""
+        sequence = self._sequences.get(request.session) or TokenSequence(request.session)
+        request.check(self._vocabulary, self._max_length, len(sequence.tokens), sequence.request is not None)
+        self._sequences[request.session] = sequence
         if self._scheduler.idle:
             self._prompts.forget()  # the weights may have changed
         sequence.start(request, self._seed)

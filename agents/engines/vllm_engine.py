@@ -24,11 +24,7 @@ from .gap import check_gap
 from .resending import Answer, GenerationTask, ResendingEngine
 from .truncation import Truncation
 
-SETTINGS = {
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "VLLM_LOGGING_LEVEL": "ERROR",
-    "VLLM_NO_USAGE_STATS": "1",
-}
+SETTINGS = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
 """Environment variables that vLLM reads when it is imported; variables that are already set are kept."""
 
 

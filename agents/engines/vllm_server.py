@@ -87,13 +87,7 @@ class VllmServerEngine(ResendingEngine):
 
     @classmethod
     def measure_held(
-        cls,
-        weights: int,
-        free: int,
-        ahead: bool,
-        url: str | None = None,
-        cache_gb: float | None = None,
-        **others: Any,
+        cls, weights: int, free: int, ahead: bool, url: str | None = None, cache_gb: float | None = None, **others: Any
     ) -> int:
         return weights + cache_bytes(cache_gb, on_gpu=True) if url is None else 0
 

@@ -163,12 +163,7 @@ def compare(first: Report | str | Path, second: Report | str | Path) -> PairedCo
 
 
 def _paired(
-    names: tuple[str, str],
-    env: str | None,
-    tasks: Sequence[tuple[str, str]],
-    a: Results,
-    b: Results,
-    left_out: int,
+    names: tuple[str, str], env: str | None, tasks: Sequence[tuple[str, str]], a: Results, b: Results, left_out: int
 ) -> PairedComparison:
     wins = [(_mean(a[task][0]), _mean(b[task][0])) for task in tasks]
     rewards = [_mean(b[task][1]) - _mean(a[task][1]) for task in tasks]

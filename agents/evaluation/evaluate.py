@@ -352,7 +352,19 @@ def make_report(
         first_error=next((record.error for record in records if record.error), None),
         solved_to=curve,
         usage=sum_usage(record.usage for record in records),
-        results=tuple(_result(record) for record in records),
+        results=tuple(
+            {
+                "episode": record.index,
+                "sample": record.sample,
+                **({} if record.row is None else {"row": record.row}),
+                "task_id": record.task_id,
+                "difficulty": record.difficulty,
+                "success": record.success,
+                "reward": record.reward,
+                "valid": record.valid,
+            }
+            for record in records
+        ),
     )
 
 
@@ -394,16 +406,3 @@ def _pass_at_k(plays: Plays, samples: int) -> tuple[PassAtK, ...]:
     known = [group for group in known if group]
     counts = [(len(group), sum(bool(record.success) for record in group)) for group in known]
     return pass_at_ks(counts, sorted({*powers_of_two(samples), samples}), [group[0].task for group in known])
-
-
-def _result(record: EpisodeRecord) -> dict[str, Any]:
-    return {
-        "episode": record.index,
-        "sample": record.sample,
-        **({} if record.row is None else {"row": record.row}),
-        "task_id": record.task_id,
-        "difficulty": record.difficulty,
-        "success": record.success,
-        "reward": record.reward,
-        "valid": record.valid,
-    }

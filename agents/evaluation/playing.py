@@ -282,7 +282,12 @@ def _ask_together(play: _Play, playing: Sequence[_Slot]) -> Sequence[Any]:
         failed = [slot for slot in playing if named is None or slot.number == named]
         for slot in failed or playing:
             play.fail_agent(slot, error)
-        return [None] * len(play.slots) if not play.playing else _ask_again(play)
+        if not play.playing:
+            return [None] * len(play.slots)
+        for slot in play.slots:
+            if slot.record is None:
+                slot.info = {**slot.info, "idle": True}
+        return _ask_together(play, play.playing)
     if not hasattr(actions, "__len__") or isinstance(actions, str) or len(actions) != len(play.slots):
         count = len(actions) if hasattr(actions, "__len__") and not isinstance(actions, str) else repr(actions)
         raise AgentError(
@@ -290,14 +295,6 @@ def _ask_together(play: _Play, playing: Sequence[_Slot]) -> Sequence[Any]:
             "one action for each observation."
         )
     return actions
-
-
-def _ask_again(play: _Play) -> Sequence[Any]:
-    """Ask for the slots that are left after one failed."""
-    for slot in play.slots:
-        if slot.record is None:
-            slot.info = {**slot.info, "idle": True}
-    return _ask_together(play, play.playing)
 
 
 def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:

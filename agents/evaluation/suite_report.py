@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from ...teachers.benchmarks.statistics import interquartile_mean
 from ..usage import TokenUsage, sum_usage
 from .formats import to_frame
 from .intervals import Estimate
-from .report import Report
+from .report import Report, render_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -153,11 +152,7 @@ class SuiteReport:
         return table
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        stream = io.StringIO()
-        Console(file=stream, width=110, no_color=True).print(self.table())
-        return "\n".join(line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n"))
+        return render_table(self.table())
 
 
 def _share(value: float | None) -> str:

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...errors import BaseModelError, InputError, MissingExtra
+from ...errors import BaseModelError, InputError, needs_extra
 
 ADAPTER_CONFIG = "adapter_config.json"
 """The file that marks a folder of adapters."""
@@ -173,8 +173,6 @@ def _ignore_peft_warnings() -> Iterator[None]:
 
 
 def _peft() -> Any:
-    try:
+    with needs_extra("training adapters", "lora"):
         import peft
-    except ImportError:
-        raise MissingExtra("training adapters", "lora") from None
     return peft

@@ -75,20 +75,17 @@ def complete_options(tokenizer: Any, options: Mapping[str, Any]) -> dict[str, An
             raise InputError(f"the chat template reads no option {name!r} ({known}); leave it out.")
     if _NOW not in names:
         return dict(options)
-    return {**options, DATE: _read_date(options[DATE]) if DATE in options else datetime.now().date().isoformat()}
+    date = options.get(DATE, datetime.now().date().isoformat())
+    try:
+        datetime.fromisoformat(date)
+    except (TypeError, ValueError):
+        raise InputError(f"the date of a chat template is written as 2026-01-05, not {date!r}.") from None
+    return {**options, DATE: date}
 
 
 def keep_date(options: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with the date of earlier ones, unless they have another."""
     return {**({DATE: earlier[DATE]} if DATE in earlier else {}), **options}
-
-
-def _read_date(given: Any) -> str:
-    try:
-        datetime.fromisoformat(given)
-    except (TypeError, ValueError):
-        raise InputError(f"the date of a chat template is written as 2026-01-05, not {given!r}.") from None
-    return given
 
 
 def with_date(template: str, date: str) -> str:

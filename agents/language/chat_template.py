@@ -127,11 +127,7 @@ class _TemplateRenderer:
             messages.append({"role": "assistant" if index % 2 else "user", "content": text})
         try:
             return self._tokenizer.apply_chat_template(
-                messages,
-                chat_template=self._template,
-                tokenize=False,
-                add_generation_prompt=prompt,
-                **self._options,
+                messages, chat_template=self._template, tokenize=False, add_generation_prompt=prompt, **self._options
             )
         except TemplateError as error:
             remedy = "leave the system prompt out" if system else "set another chat_template"

@@ -38,7 +38,11 @@ def measure_weights(path: Path) -> int:
     except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
         raise InputError(f"{str(path)!r} is no GGUF file, or a damaged one ({error}); fetch it again.") from error
     architecture = _text(reader, "general.architecture")
-    if architecture not in _architectures():
+    from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
+    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
+    from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
+
+    if architecture not in {*GGUF_SUPPORTED_ARCHITECTURES, *GGUF_CONFIG_ARCHS}:
         raise InputError(
             f"{str(path)!r} has the architecture {architecture!r}, which transformers cannot read from a GGUF file; "
             "give the model's folder or hub id."
@@ -57,8 +61,8 @@ def measure_weights(path: Path) -> int:
                 f"{str(path)!r} has weights of type {GGMLQuantizationType(kind).name}, which cannot be dequantised; "
                 "take a file of Q4_K_M, Q8_0, F16 or F32."
             ) from error
-    split = _text(reader, "tokenizer.ggml.pre")
-    if _text(reader, "tokenizer.ggml.model") == "gpt2" and split not in (*_known_splits(), *_SINGLE_DIGITS):
+    split, known = _text(reader, "tokenizer.ggml.pre"), (*_BYTE_LEVEL, *GGUF_PRE_TOKENIZER_SPLITS, *_SINGLE_DIGITS)
+    if _text(reader, "tokenizer.ggml.model") == "gpt2" and split not in known:
         raise InputError(
             f"the tokenizer of {str(path)!r} splits text by the rules {split!r}, which are not known here; give the "
             "model's folder or hub id."
@@ -116,29 +120,12 @@ def _read(path: Path) -> tuple[Any, Any]:
             "model's folder or hub id."
         )
     if _text(_QuickReader(path), "tokenizer.ggml.pre") in _SINGLE_DIGITS:
-        _split_digits(tokenizer)
+        from tokenizers import pre_tokenizers
+
+        tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        )
     return model, tokenizer
-
-
-def _split_digits(tokenizer: Any) -> None:
-    from tokenizers import pre_tokenizers
-
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
-
-
-def _architectures() -> set[str]:
-    from transformers.integrations.gguf.gguf_config_mapping import GGUF_CONFIG_ARCHS
-    from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
-
-    return {*GGUF_SUPPORTED_ARCHITECTURES, *GGUF_CONFIG_ARCHS}
-
-
-def _known_splits() -> tuple[str, ...]:
-    from transformers.integrations.gguf.gguf_tokenizer_mapping import GGUF_PRE_TOKENIZER_SPLITS
-
-    return (*_BYTE_LEVEL, *GGUF_PRE_TOKENIZER_SPLITS)
 
 
 def _text(reader: GGUFReader, key: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, needs_extra
 from ..agent import EndEpisode, SlotAgent, register
 from ..engines.engine import check_engine
 from ..engines.policy_engine import PolicyEngine
@@ -180,7 +180,9 @@ class LanguageAgent(SlotAgent):
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
         """Request an action; `advance` samples it. An episode without room for one ends at once."""
-        session = self._submit(slot, _as_text(observation), bool(info.get("fresh")), info.get("episode_seed"))
+        # A subclass of str, such as `FewShotPrompt`, must not be converted to a plain str.
+        text = observation if isinstance(observation, str) else str(observation)
+        session = self._submit(slot, text, bool(info.get("fresh")), info.get("episode_seed"))
         if isinstance(session, EndEpisode):
             return session
         action: Future[str] = Future()
@@ -235,11 +237,6 @@ class LanguageAgent(SlotAgent):
         if conversation is not None:
             self._asked.pop(conversation.session, None)
             self._engine.close(conversation.session)
-
-
-def _as_text(observation: Any) -> str:
-    # A subclass of str, such as `FewShotPrompt`, must not be converted to a plain str.
-    return observation if isinstance(observation, str) else str(observation)
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:
@@ -299,10 +296,6 @@ def load_model(
 ) -> LanguageModel:
     """Load a checkpoint of a run folder, or what `LanguageModel.load` takes; see `find_weights`."""
     source = find_weights(source, checkpoint)
-    try:
+    with needs_extra("a language model", "train"):
         from .model import LanguageModel
-    except ImportError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("a language model", "train") from None
     return LanguageModel.load(source, dtype, system, chat_options)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 
 from ...envs.datasets.hub_access import find_model_files
-from ...errors import BaseModelError, InputError, MissingExtra
+from ...errors import BaseModelError, InputError, needs_extra
 from ..engines.torch_engine import TorchEngine
 from .adapters import (
     ADAPTER_CONFIG,
@@ -142,10 +142,8 @@ class LanguageModel:
             if adapted.base is not None:
                 check_fingerprint(Path(source), place, adapted.base)
             return adapted
-        try:
+        with needs_extra("a language model", "train"):
             from transformers import AutoModelForCausalLM, AutoTokenizer
-        except ImportError:
-            raise MissingExtra("a language model", "train") from None
         place = find_model(source)
         _, local = _read_config(place)
         try:
@@ -278,10 +276,8 @@ class LanguageModel:
 def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
     """Read a model's configuration, and the loading options from `find_model_files`. Raise InputError if it is missing
     or rules the model out."""
-    try:
+    with needs_extra("a language model", "train"):
         from transformers import AutoConfig
-    except ImportError:
-        raise MissingExtra("a language model", "train") from None
     local = find_model_files(source)
     try:
         config = AutoConfig.from_pretrained(source, **local)

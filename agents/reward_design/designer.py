@@ -16,7 +16,7 @@ from ...rewards.answers.blocks import fenced
 from ...rewards.design import Critique, RewardProgram, criticise, describe_episode
 from ...rewards.design.program import MODULES
 from ..agent import Agent
-from .asking import ask, shorten
+from .asking import Attempt, ask, ask_until_accepted, shorten
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,6 @@ class DesignTask:
         inner = env.unwrapped
         supplies = frozenset(getattr(inner, "supplies", ()))
         return cls(env_id, inspect.cleandoc(type(inner).__doc__ or ""), supplies, example)
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A prompt, the author's reply, and the critic's verdict on the program in it."""
-
-    prompt: str
-    reply: str
-    critique: Critique
 
 
 class ScriptedAuthor(Agent):
@@ -101,21 +92,14 @@ def design_program(
         opening += f"\n\nThe program of the last round:\n{fenced(previous)}"
     if analysis:
         opening += f"\n\nHow the agent fared:\n{analysis}\n\nWrite a better program."
-    made: list[Attempt] = []
-    prompt = opening
-    while len(made) < attempts:
-        reply = ask(author, prompt)
+
+    def judge(reply: str) -> Critique:
         critique = criticise(reply, episodes, task.supplies)
         if critic is not None and critique.program is not None:
             critique = _review(critic, task, critique.program, critique)
-        made.append(Attempt(prompt, reply, critique))
-        if critique.program is not None:
-            break
-        prompt = (
-            f"{opening}\n\nYour last reply was:\n{shorten(reply, 8000)}\n\n"
-            f"It was rejected: {critique.text}\nWrite the whole program again."
-        )
-    return made
+        return critique
+
+    return ask_until_accepted(author, opening, attempts, judge)
 
 
 def _review(critic: Agent, task: DesignTask, program: RewardProgram, critique: Critique) -> Critique:

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...rewards import Episode
-from ...rewards.design import FactorCritique, verify_factors
+from ...rewards.design import verify_factors
 from ...rewards.design.factors import describe_step_data
 from ...rewards.design.program import MODULES
 from ..agent import Agent
-from .asking import ask, shorten
+from .asking import Attempt, ask_until_accepted
 from .designer import DesignTask
 
 
-@dataclass(frozen=True)
-class FactorAttempt:
-    """A prompt, the author's reply, and the verification of the program in it."""
-
-    prompt: str
-    reply: str
-    critique: FactorCritique
-
-
-def design_factors(
-    author: Agent, task: DesignTask, episodes: Sequence[Episode], attempts: int = 3
-) -> list[FactorAttempt]:
+def design_factors(author: Agent, task: DesignTask, episodes: Sequence[Episode], attempts: int = 3) -> list[Attempt]:
     """Let an author write factor programs until one is verified; only the last attempt can have a program.
 
     Args:
@@ -33,24 +21,9 @@ def design_factors(
         attempts: programs at most.
     """
     opening = _FACTORS.format(
-        env=task.env_id,
-        description=task.description,
-        keys=describe_step_data(task.example),
-        modules=", ".join(MODULES),
+        env=task.env_id, description=task.description, keys=describe_step_data(task.example), modules=", ".join(MODULES)
     )
-    made: list[FactorAttempt] = []
-    prompt = opening
-    while len(made) < attempts:
-        reply = ask(author, prompt)
-        critique = verify_factors(reply, episodes)
-        made.append(FactorAttempt(prompt, reply, critique))
-        if critique.program is not None:
-            break
-        prompt = (
-            f"{opening}\n\nYour last reply was:\n{shorten(reply, 8000)}\n\n"
-            f"It was rejected: {critique.text}\nWrite the whole program again."
-        )
-    return made
+    return ask_until_accepted(author, opening, attempts, lambda reply: verify_factors(reply, episodes))
 
 
 _FACTORS = """An agent learns by reinforcement from the return of whole episodes. A small network shall find out how

@@ -61,20 +61,19 @@ class GoExploreStudent:
         if not self.starts.solutions and self._is_explored(done):
             self.starts.begin({one.level: one.solution for one in self.archives if one.solution is not None})
             self.practice.begin()
-        learned = self.ppo.iterate(done) if self.starts.solutions else self._explore()
+        learned: dict[str, float] = {}
+        if self.starts.solutions:
+            learned = self.ppo.iterate(done)
+        else:
+            left, most = self.config.iteration, self.config.explore_actions
+            while left > 0:
+                left -= self._next_archive().explore(min(most, left), self._draw_action(), self._rng)
         solved = sum(one.solution is not None for one in self.archives)
         found = {"levels_solved": solved / len(self.archives), "cells": sum(len(one.cells) for one in self.archives)}
         return {**found, **self.starts.metrics(), **learned}
 
     def _is_explored(self, done: float) -> bool:
         return done >= self.config.explore_share and any(one.solution is not None for one in self.archives)
-
-    def _explore(self) -> dict[str, float]:
-        """Explore the levels in turns."""
-        left = self.config.iteration
-        while left > 0:
-            left -= self._next_archive().explore(min(self.config.explore_actions, left), self._draw_action(), self._rng)
-        return {}
 
     def _next_archive(self) -> StateArchive:
         """Return the archive to explore next: levels take turns; while some are unsolved, every second turn goes to

@@ -132,12 +132,17 @@ class NoveltySearch:
         if not len(everyone):
             return
         if config.behaviour == "learned" and (self.code is None or self._generations % config.relearn == 0):
-            self._learn_code(everyone)
+            states = self.archive.join(everyone.ends()).states
+            if self.code is None:
+                self.code = BehaviourCode(states.shape[1], config.code_size, self._rngs[_CODE])
+            self.code.learn(states)
         order = self._rank(everyone)
         self.population = everyone.take(np.sort(order[: config.population]))
         chosen = rng.permutation(len(new))[: config.added]
         self.archive = self.archive.join(new.take(chosen).ends())
-        self._wait(new.take(new.rewards > config.rewarded_above))
+        rewarded = new.take(new.rewards > config.rewarded_above)
+        if self.config.emitters and len(rewarded):
+            self.candidates = self.candidates.join(rewarded).take(slice(-MOST_CANDIDATES, None))
 
     def _rank(self, policies: Policies) -> np.ndarray:
         """Return the rows of policies, from the most novel, or surprising."""
@@ -156,18 +161,7 @@ class NoveltySearch:
     def _behaviours(self, policies: Policies) -> np.ndarray:
         return policies.places if self.code is None else self.code.encode(policies.states)
 
-    def _learn_code(self, policies: Policies) -> None:
-        states = self.archive.join(policies.ends()).states
-        if self.code is None:
-            self.code = BehaviourCode(states.shape[1], self.config.code_size, self._rngs[_CODE])
-        self.code.learn(states)
-
     # Emitters ---------------------------------------------------------------------------------------------------------
-
-    def _wait(self, rewarded: Policies) -> None:
-        """Let rewarded policies wait to become emitters."""
-        if self.config.emitters and len(rewarded):
-            self.candidates = self.candidates.join(rewarded).take(slice(-MOST_CANDIDATES, None))
 
     def _emit(self) -> None:
         """Run a generation of the present emitter; without one, start an emitter at the most novel candidate."""

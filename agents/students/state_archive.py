@@ -92,8 +92,9 @@ class StateArchive:
             if not info.get("reward_valid", True):
                 return taken
             if terminated or truncated:
-                if info.get("is_success"):
-                    self._solve(way, earned)
+                found, best = self.solution, self.solution_reward
+                if info.get("is_success") and (found is None or (earned, -len(way)) > (best, -len(found))):
+                    self.solution, self.solution_reward = [*way], earned
                 return taken
             self._meet(cell_of(self.env, observation), way, earned)
         return actions
@@ -133,10 +134,6 @@ class StateArchive:
                 known.way, known.reward, known.state = [*way], earned, inner.get_state()
                 self._counts[number] = 0
         self._counts[number, 1] += 1
-
-    def _solve(self, way: Sequence[Any], earned: float) -> None:
-        if self.solution is None or (earned, -len(way)) > (self.solution_reward, -len(self.solution)):
-            self.solution, self.solution_reward = [*way], earned
 
     def state_dict(self) -> dict[str, Any]:
         """Return ways and counts as JSON-able values; the states are found again by going there."""

@@ -82,7 +82,9 @@ class StudentRun:
         self._trackers: list[Tracker] = []
         with ExitStack() as unless_made:
             unless_made.callback(self.close)
-            self.student = _make_student(config, self.practice)
+            module, _, name = config.student.partition(":")
+            student = getattr(importlib.import_module(f".{module}", __package__), name)
+            self.student: Any = student(config, self.practice)
             unless_made.pop_all()
 
     def _make_teacher(self, env: gym.Env[Any, Any]) -> teachers.Teacher | None:
@@ -136,7 +138,11 @@ class StudentRun:
             if newest is None:
                 run.practice.begin()
             else:
-                run._restore(newest)
+                with checkpoint_errors(newest):
+                    state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
+                    run.student.load(newest, state["student"])
+                    run.practice.load_state_dict(state["practice"])
+                    run.step = int(state["step"])
             if saved.steps + saved.iteration <= run.step:
                 raise InputError(f"{str(path)!r} has taken {run.step} steps already; ask for as many --steps or more.")
             if getattr(saved, "anneal", False):
@@ -257,13 +263,6 @@ class StudentRun:
             state = {"step": self.step, "student": self.student.save(place), "practice": self.practice.state_dict()}
             (place / "state.json").write_text(json.dumps(state, default=_as_plain), encoding="utf-8")
 
-    def _restore(self, checkpoint: Path) -> None:
-        with checkpoint_errors(checkpoint):
-            state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-            self.student.load(checkpoint, state["student"])
-            self.practice.load_state_dict(state["practice"])
-            self.step = int(state["step"])
-
 
 def load_student(folder: str | Path, checkpoint: str = "newest", temperature: float = 1.0) -> StudentAgent:
     """Make an agent of a run's folder.
@@ -291,11 +290,6 @@ def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, S
     with closing(StudentRun(alone)) as run, checkpoint_errors(place):
         run.student.load_policy(place)
     return run.student, config
-
-
-def _make_student(config: StudentConfig, practice: Practice) -> Any:
-    module, _, name = config.student.partition(":")
-    return getattr(importlib.import_module(f".{module}", __package__), name)(config, practice)
 
 
 def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:

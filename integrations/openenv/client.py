@@ -25,7 +25,7 @@ from urllib.parse import urlsplit, urlunsplit
 import gymnasium as gym
 
 from ...envs.unicode import Unicode
-from ...errors import InputError, MissingExtra, shorten
+from ...errors import InputError, needs_extra, shorten
 
 _MOST = 10**6
 _MOST_BYTES = 100 * 2**20
@@ -84,7 +84,14 @@ class OpenEnvClient(gym.Env[str, str]):
             self._leave()
             raise ServerFailure(f"the server at {self.url} fails in the reset: {_message(found)}")
         self._running = True
-        return self._show(found.get("observation") or {}), self._task()
+        state = self._state()
+        difficulty = state.get("difficulty")
+        self._about = {
+            "task_id": str(state.get("task_id") or state.get("episode_id") or ""),
+            "params": state.get("params") or {},
+            "difficulty": difficulty if isinstance(difficulty, int | float) else None,
+        }
+        return self._show(found.get("observation") or {}), copy.deepcopy(self._about)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         if not self._running:
@@ -144,16 +151,6 @@ class OpenEnvClient(gym.Env[str, str]):
             "reward_valid": True,
             "action_error": error,
         }
-
-    def _task(self) -> dict[str, Any]:
-        state = self._state()
-        difficulty = state.get("difficulty")
-        self._about = {
-            "task_id": str(state.get("task_id") or state.get("episode_id") or ""),
-            "params": state.get("params") or {},
-            "difficulty": difficulty if isinstance(difficulty, int | float) else None,
-        }
-        return copy.deepcopy(self._about)
 
     def _state(self) -> dict[str, Any]:
         try:
@@ -225,10 +222,8 @@ def connect(
         MissingExtra: websockets is absent.
         InputError: no OpenEnv server answers at the address.
     """
-    try:
+    with needs_extra("palaestra.integrations.openenv", "serve"):
         import websockets.sync.client  # noqa: F401
-    except ImportError:
-        raise MissingExtra("palaestra.integrations.openenv", "serve") from None
     if urlsplit(url).scheme not in ("http", "https", "ws", "wss"):
         raise InputError(f"the address of a server begins with http://, https://, ws:// or wss://, unlike {url!r}.")
     return OpenEnvClient(url, token, seconds, show or show_observation, write)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, needs_extra
 from ..episode_thread import SessionThread
 from .session import RESET_NAMES, ServedSession
 
@@ -70,10 +70,8 @@ class OpenEnvServer:
         token: str | None = None,
         limits: ServerLimits | None = None,
     ):
-        try:
+        with needs_extra("palaestra serve", "serve"):
             import websockets.asyncio.server  # noqa: F401
-        except ImportError:
-            raise MissingExtra("palaestra serve", "serve") from None
         self.offered, self.kwargs = list(offered), dict(kwargs or {})
         self.host, self.port = host, port
         self.limits = limits or ServerLimits()

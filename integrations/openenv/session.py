@@ -13,11 +13,11 @@ from typing import Any
 from uuid import uuid4
 
 import gymnasium as gym
-import numpy as np
 
 from ...envs.registration import unknown_environment
 from ...errors import InputError, shorten
 from ..action_tools import write_action
+from ..core import as_plain
 
 RESET_NAMES = ("seed", "episode_id", "env", "difficulty", "params", "split", "axes")
 
@@ -77,7 +77,7 @@ class ServedSession:
             "progress": 0.0,
             "terminated": False,
             "truncated": False,
-            **_task_of(info),
+            **{name: as_plain(info[name]) for name in ("task_id", "params", "difficulty") if name in info},
         }
         return {"observation": _observe(observation, None, False, False), "reward": None, "done": False}
 
@@ -114,7 +114,7 @@ class ServedSession:
 
     def state(self) -> dict[str, Any]:
         """Return the state of the episode: the task and the measurements, never the solution."""
-        return _plain(self._state)
+        return as_plain(self._state)
 
     def fail(self) -> None:
         """Give the environment up after an exception in it; a reset makes another."""
@@ -155,18 +155,5 @@ class ServedSession:
 
 
 def _observe(observation: Any, error: str | None, terminated: bool, truncated: bool) -> dict[str, Any]:
-    seen = {"text": observation} if isinstance(observation, str) else {"value": _plain(observation)}
+    seen = {"text": observation} if isinstance(observation, str) else {"value": as_plain(observation)}
     return {**seen, "action_error": error, "terminated": bool(terminated), "truncated": bool(truncated)}
-
-
-def _task_of(info: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(info[name]) for name in ("task_id", "params", "difficulty") if name in info}
-
-
-def _plain(value: Any) -> Any:
-    """Numpy's numbers and arrays as Python's."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -8,9 +8,6 @@ conversations; see `palaestra.integrations.verifiers_taskset`.
 """
 
 from palaestra.integrations.verifiers_harness import ChatHarness  # pyright: ignore[reportMissingImports]
-from palaestra.integrations.verifiers_taskset import (  # pyright: ignore[reportMissingImports]
-    PalaestraEnv,
-    PalaestraTaskset,
-)
+from palaestra.integrations.verifiers_taskset import PalaestraEnv, PalaestraTaskset  # pyright: ignore[reportMissingImports]
 
 __all__ = ["ChatHarness", "PalaestraEnv", "PalaestraTaskset"]

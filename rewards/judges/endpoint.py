@@ -9,39 +9,20 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 from ...checks import check_count, check_number
-from ...errors import InputError, MissingExtra, shorten
+from ...errors import InputError
 from . import prompts
 from .cache import ReplyCache
+from .endpoint_requests import RequestFailed, check_address, connection_options, import_sdk
 from .judge import JUDGES, Judge, Judgement
 
 _log = logging.getLogger(__name__)
 
 MAX_BODY = 4_000_000
 """Bytes of an endpoint's answer that are read."""
-
-LONGEST_PAUSE = 60.0
-"""Seconds to wait before a repetition, at most."""
-AGAIN = (408, 409, 425, 429)
-"""Statuses, besides 5xx, after which a repetition may succeed."""
-
-
-class _Failure(Exception):
-    """A failed attempt.
-
-    Attributes:
-        again: another attempt may succeed.
-        after: the pause that the endpoint asks for, in seconds; None without one.
-    """
-
-    def __init__(self, message: str, again: bool = True, after: float | None = None):
-        super().__init__(message)
-        self.again = again
-        self.after = after
 
 
 class _SharedClient:
@@ -63,22 +44,6 @@ class _SharedClient:
             client, self._client = self._client, None
         if client is not None:
             client.close()
-
-
-def check_address(url: str | None) -> str | None:
-    """Check the address of an endpoint and return it unchanged; None checks ``OPENAI_BASE_URL`` instead.
-
-    Raises:
-        InputError: the address does not begin with http:// or https://.
-    """
-    given = url if url is not None else os.environ.get("OPENAI_BASE_URL")
-    if given and not str(given).startswith(("http://", "https://")):
-        where = "" if url is not None else " in OPENAI_BASE_URL"
-        raise InputError(
-            f"the endpoint's address {shorten(str(given))!r}{where} lacks http:// or https://; write, for example, "
-            f"http://{shorten(str(given))}."
-        )
-    return url
 
 
 @JUDGES.register("endpoint")
@@ -220,7 +185,7 @@ class EndpointJudge(Judge):
         try:
             with self._line.gate:
                 return self._reply(messages, settings)
-        except _Failure as error:
+        except RequestFailed as error:
             _log.warning("no reply of %r: %s", self.model, error)
             return None
 
@@ -240,7 +205,7 @@ class EndpointJudge(Judge):
         try:
             with self._line.gate:
                 reply = self._reply(question.messages, settings)
-        except _Failure as error:
+        except RequestFailed as error:
             return Judgement.failed(str(error))
         judgement = question.read(reply)
         if judgement.valid and self.cache is not None:
@@ -248,16 +213,16 @@ class EndpointJudge(Judge):
         return judgement
 
     def _reply(self, messages: prompts.Messages, settings: dict[str, Any]) -> str:
-        """Request a reply, with repetitions, and return its text. Raises _Failure where every attempt failed."""
+        """Request a reply, with repetitions, and return its text. Raises RequestFailed where every attempt failed."""
         attempt = 0
         while True:
             try:
                 return _content(self._body(messages, settings))
-            except _Failure as failure:
+            except RequestFailed as failure:
                 if not failure.again or attempt == self.retries:
                     raise
-                pause = self.backoff * 2.0**attempt if failure.after is None else failure.after
-            time.sleep(min(pause, LONGEST_PAUSE))
+                pause = failure.pause(attempt, self.backoff)
+            time.sleep(pause)
             attempt += 1
 
     def _body(self, messages: prompts.Messages, settings: dict[str, Any]) -> bytes:
@@ -278,11 +243,9 @@ class EndpointJudge(Judge):
                     f"the judge's endpoint answered {status} for the model {self.model!r}; "
                     "check base_url, model and api_key."
                 ) from error
-            again = status in AGAIN or status >= 500
-            after = read_retry_after(error.response.headers.get("retry-after"))
-            raise _Failure(f"the endpoint answered {status}.", again, after) from error
+            raise RequestFailed.from_status(error, f"the endpoint answered {status}.") from error
         except openai.APIError as error:  # no connection, a time-out
-            raise _Failure(f"the endpoint did not answer: {error}") from error
+            raise RequestFailed(f"the endpoint did not answer: {error}") from error
 
     def _read(self, response: Any, end: float) -> bytes:
         body = bytearray()
@@ -291,45 +254,26 @@ class EndpointJudge(Judge):
             try:
                 part = next(parts, None)
             except Exception as error:  # whatever the HTTP library of the SDK raises when a transfer breaks off
-                raise _Failure(f"the endpoint's answer broke off: {error!r}") from error
+                raise RequestFailed(f"the endpoint's answer broke off: {error!r}") from error
             if part is None:
                 return bytes(body)
             body += part
             if time.monotonic() > end:
-                raise _Failure(f"the endpoint took longer than {self.timeout:g} s.")
+                raise RequestFailed(f"the endpoint took longer than {self.timeout:g} s.")
             if len(body) > MAX_BODY:
-                raise _Failure(f"the endpoint's answer exceeds {MAX_BODY} bytes.")
+                raise RequestFailed(f"the endpoint's answer exceeds {MAX_BODY} bytes.")
 
     def _connect(self) -> Any:
-        try:
-            import openai
-        except ImportError:
-            raise MissingExtra("a model behind an endpoint", "judge") from None
-        key = self._api_key or os.environ.get("OPENAI_API_KEY") or "none"
-        return openai.OpenAI(api_key=key, base_url=self.base_url, max_retries=0, timeout=self.timeout)
+        sdk = import_sdk("a model behind an endpoint")
+        return sdk.OpenAI(**connection_options(self.base_url, self._api_key), timeout=self.timeout)
 
 
 def _content(body: bytes) -> str:
-    """Extract the text of the first choice. Raises _Failure where the body is not a chat completion."""
+    """Extract the text of the first choice. Raises RequestFailed where the body is not a chat completion."""
     try:
         content = json.loads(body)["choices"][0]["message"]["content"]
     except (ValueError, RecursionError, LookupError, TypeError) as error:
-        raise _Failure("the endpoint's answer is not a chat completion.") from error
+        raise RequestFailed("the endpoint's answer is not a chat completion.") from error
     if not isinstance(content, str):
-        raise _Failure("the endpoint's answer has no text.")
+        raise RequestFailed("the endpoint's answer has no text.")
     return content
-
-
-def read_retry_after(value: str | None) -> float | None:
-    """Parse a ``Retry-After`` header, a number of seconds or a date, into seconds; None without a readable header."""
-    if value is None or len(value) > 40:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, OverflowError):
-            return None
-        seconds = max(seconds, 0.0)
-    return seconds if 0.0 <= seconds < float("inf") else None

@@ -16,16 +16,15 @@ import threading
 from types import ModuleType
 from typing import Any
 
-MAX_FRAME = 64 << 20
+MAX_LINE = 64 << 20
 # CPU seconds of a job beyond its deadline before the system kills the process: a last resort where the parent died
 # while the interpreter was inside one long operation.
 SPARE_CPU_SECONDS = 5
 
 
-def frame(message: Any) -> bytes:
-    """Encode ``message`` as JSON after its length, four bytes, most significant first."""
-    data = json.dumps(message).encode("ascii")
-    return len(data).to_bytes(4, "big") + data
+def encode(message: Any) -> bytes:
+    """Encode ``message`` as a line of JSON."""
+    return json.dumps(message).encode("ascii") + b"\n"
 
 
 def serve_jobs() -> None:
@@ -38,21 +37,20 @@ def serve_jobs() -> None:
     try:
         function = _prepare(jobs.get())
     except Exception as error:
-        _write(out, {"error": "start", "message": f"{type(error).__name__}: {error}"})
+        _write(out, encode({"error": "start", "message": f"{type(error).__name__}: {error}"}))
         os._exit(1)
-    _write(out, {"ready": True})
+    _write(out, encode({"ready": True}))
     while True:
         job = jobs.get()
         _limit_cpu(job["deadline"])
         try:
-            reply = {"value": function(job["job"])}
-            data = frame(reply)
+            data = encode({"value": function(job["job"])})
         except MemoryError:
-            _write(out, {"error": "memory", "message": ""})
+            _write(out, encode({"error": "memory", "message": ""}))
             os._exit(1)
         except Exception as error:
-            data = frame({"error": "failed", "message": f"{type(error).__name__}: {str(error)[:200]}"})
-        _write_all(out, data)
+            data = encode({"error": "failed", "message": f"{type(error).__name__}: {str(error)[:200]}"})
+        _write(out, data)
 
 
 def _prepare(setup: dict[str, Any]) -> Any:
@@ -102,34 +100,18 @@ def _limit_cpu(deadline: float) -> None:
 
 def _read(jobs: queue.SimpleQueue[Any]) -> None:
     try:
-        while True:
-            length = int.from_bytes(_read_exactly(4), "big")
-            if length > MAX_FRAME:
-                break
-            jobs.put(json.loads(_read_exactly(length)))
+        lines = open(0, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 - it stays open
+        while (line := lines.readline(MAX_LINE)).endswith(b"\n"):
+            jobs.put(json.loads(line))
     finally:
         os._exit(1)
 
 
-def _read_exactly(count: int) -> bytes:
-    parts = []
-    while count:
-        part = os.read(0, min(count, 1 << 16))
-        if not part:
-            os._exit(0)
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
-
-
-def _write(out: int, message: Any) -> None:
-    _write_all(out, frame(message))
-
-
-def _write_all(out: int, data: bytes) -> None:
+def _write(out: int, data: bytes) -> None:
+    left = memoryview(data)
     try:
-        while data:
-            data = data[os.write(out, data) :]
+        while left:
+            left = left[os.write(out, left) :]
     except OSError:
         os._exit(1)
 

@@ -19,26 +19,15 @@ from collections import deque
 from typing import Any
 
 from ...errors import InputError
-from . import worker_process
-from .worker import frame
-from .worker_process import WorkerDied, WorkerFailure, WorkerProcess
+from .json_process import ProcessLost
+from .worker import encode
+from .worker_process import WorkerFailure, WorkerProcess
 
 
 def available_cores() -> int:
     """Count the cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-class _Turn:
-    """A caller's place in the queue.
-
-    ``come`` is set when its turn has come; ``worker`` is then an idle worker, or None where the caller must start one.
-    """
-
-    def __init__(self) -> None:
-        self.come = threading.Event()
-        self.worker: WorkerProcess | None = None
 
 
 class WorkerPool:
@@ -102,7 +91,7 @@ class WorkerPool:
         Raises:
             WorkerFailure: no answer; see its ``reason``. If a worker died, the job was tried twice.
         """
-        request = frame({"job": job, "deadline": deadline})
+        request = encode({"job": job, "deadline": deadline})
         left, again = deadline, True
         until = time.monotonic() + wait
         while True:
@@ -112,7 +101,7 @@ class WorkerPool:
                 worker.await_ready(self.start_seconds)
                 began = time.monotonic()
                 reply = worker.call(request, left)
-            except WorkerDied:
+            except ProcessLost:
                 self._discard(worker)
                 if worker.process.returncode == -signal.SIGPROF:
                     # The function had set a CPU timer (ITIMER_PROF) around a call that cannot be interrupted.
@@ -148,8 +137,8 @@ class WorkerPool:
             self._closed = True
             idle, busy = self._idle, self._all.difference(self._idle)
             self._all, self._idle = set(), []
-            while self._queue:
-                self._queue.popleft().come.set()
+            for turn in self._queue:
+                turn.set()
         for worker in idle:
             worker.end()
         for worker in busy:
@@ -165,8 +154,7 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._all: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
-        self._queue: deque[_Turn] = deque()
-        self._promised = 0  # workers that are about to be started by callers whose turn has come
+        self._queue: deque[threading.Event] = deque()  # of the waiting callers; the first may be set to take a worker
         self._closed = False
 
     @property
@@ -175,60 +163,33 @@ class WorkerPool:
         return sorted(worker.process.pid for worker in list(self._all))
 
     def _acquire(self, until: float) -> WorkerProcess:
+        """Wait in the queue, and take an idle worker or start one."""
         if self._pid != os.getpid():
             self.forget()
-        most = self.workers
+        turn = threading.Event()
         with self._lock:
             if self._closed:
                 raise WorkerFailure("closed")
-            if not self._queue:
-                if self._idle:
-                    return self._idle.pop()
-                if len(self._all) + self._promised < most:
-                    return self._start()
-            turn = _Turn()
             self._queue.append(turn)
         try:
-            turn.come.wait(max(0.0, until - time.monotonic()))
-        except BaseException:
-            self._give_up(turn)
-            raise
-        with self._lock:
-            if not turn.come.is_set():
+            self._call_next()
+            turn.wait(max(0.0, until - time.monotonic()))
+            with self._lock:
+                if self._closed:
+                    raise WorkerFailure("closed")
+                if not turn.is_set():
+                    raise WorkerFailure("busy", "no worker was free in time")
+                return self._idle.pop() if self._idle else self._start()
+        finally:
+            with self._lock:
                 self._queue.remove(turn)
-                raise WorkerFailure("busy", "no worker was free in time")
-            if turn.worker is not None:
-                return turn.worker
-            if self._closed:
-                raise WorkerFailure("closed")
-            self._promised -= 1
-            try:
-                return self._start()
-            except BaseException:
-                self._serve()
-                raise
+            self._call_next()
 
-    def _give_up(self, turn: _Turn) -> None:
-        """Leave the queue, and pass on a worker that arrived in the meantime."""
+    def _call_next(self) -> None:
+        """Wake the first caller in the queue if it can have a worker."""
         with self._lock:
-            if not turn.come.is_set():
-                self._queue.remove(turn)
-            elif turn.worker is not None:
-                self._idle.append(turn.worker)
-            elif not self._closed:
-                self._promised -= 1
-            self._serve()
-
-    def _serve(self) -> None:
-        """Give free workers to the waiting callers, in their order. The caller holds the lock."""
-        while self._queue:
-            if self._idle:
-                self._queue[0].worker = self._idle.pop()
-            elif len(self._all) + self._promised < self.workers:
-                self._promised += 1
-            else:
-                return
-            self._queue.popleft().come.set()
+            if self._queue and (self._idle or len(self._all) < self.workers):
+                self._queue[0].set()
 
     def _start(self) -> WorkerProcess:
         worker = WorkerProcess(self.target, self.memory_mb << 20)
@@ -243,7 +204,7 @@ class WorkerPool:
         with self._lock:
             if worker in self._all:
                 self._idle.append(worker)
-                self._serve()
+        self._call_next()
 
     def _discard(self, worker: WorkerProcess, replace: bool = False) -> None:
         try:
@@ -253,7 +214,7 @@ class WorkerPool:
                 if mine and replace and not self._closed:
                     # Idle workers are taken from the other end, so this one has time to start.
                     self._idle.insert(0, self._start())
-                self._serve()
+            self._call_next()
         finally:
             worker.end()
 
@@ -261,8 +222,7 @@ class WorkerPool:
 _POOLS: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
-def _after_fork_in_child() -> None:
-    worker_process.replace_lock_after_fork()
+def _forget_all() -> None:
     for pool in list(_POOLS):
         pool.forget()
 
@@ -273,8 +233,4 @@ def _close_all() -> None:
         pool.close()
 
 
-os.register_at_fork(
-    before=lambda: worker_process.SPAWNING.acquire(),
-    after_in_parent=lambda: worker_process.SPAWNING.release(),
-    after_in_child=_after_fork_in_child,
-)
+os.register_at_fork(after_in_child=_forget_all)

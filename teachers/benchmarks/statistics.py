@@ -16,12 +16,6 @@ import numpy as np
 from .table import UNIFORM
 
 RESAMPLES = 2000
-# 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom.
-T = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
 
 
 @dataclass(frozen=True)
@@ -93,22 +87,15 @@ def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
 
 
 def estimate_mean(values: Sequence[float]) -> MeanEstimate:
-    """Estimate the mean of ``values`` (one or more) with its interval; infinite values give no interval."""
+    """Estimate the mean of ``values`` (one or more) with Student's interval; infinite values give no interval."""
     n = len(values)
     mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
     if n < 2 or not all(map(math.isfinite, values)):
         return MeanEstimate(mean, math.nan, math.nan, n)
-    half = t_quantile(n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(n - 1, 0.975)) * float(np.std(values, ddof=1)) / math.sqrt(n)
     return MeanEstimate(mean, mean - half, mean + half, n)
-
-
-def t_quantile(freedom: int) -> float:
-    """Return the 97.5 % quantile of Student's t with ``freedom`` degrees of freedom."""
-    z = 1.959964
-    if freedom <= len(T):
-        return T[freedom - 1]
-    # Beyond the table the first terms of the Cornish-Fisher series are exact to three digits.
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def interquartile_mean(values: Any) -> np.ndarray:

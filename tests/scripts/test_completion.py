@@ -15,10 +15,10 @@ from palaestra.scripts.cli import COMMANDS, main
 _WRITE = """if True:
     import json, sys
     from palaestra.scripts.completion import collect_words
-    from palaestra.scripts.completion_scripts import render_bash, render_fish, render_zsh
+    from palaestra.scripts.completion_scripts import render_script
     words = collect_words()
     assert not {"torch", "transformers"} & set(sys.modules)
-    scripts = [render(words) for render in (render_bash, render_zsh, render_fish)]
+    scripts = [render_script(shell, words) for shell in ("bash", "zsh", "fish")]
     print(json.dumps({"options": words.options, "scripts": scripts}))
 """
 

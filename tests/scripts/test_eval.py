@@ -170,6 +170,6 @@ def test_a_run_on_a_file_is_evaluated_on_tasks_held_out_from_it(tmp_path, monkey
     monkeypatch.setattr(command, "read_run_settings", lambda folder: trained)
     monkeypatch.setattr(command, "evaluate", lambda *args, **settings: seen.update(settings))
     monkeypatch.setattr(command, "_find_agent", lambda text, config: text)
-    monkeypatch.setattr(command, "_show", lambda report, config: 0)
+    monkeypatch.setattr(command, "_report", lambda config, play: play() or 0)
     assert command.main([str(tmp_path), *words]) == 0
     assert (seen["rows"], seen["split"]) == (rows, "test")

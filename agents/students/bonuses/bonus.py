@@ -27,7 +27,7 @@ class Bonus:
 
 
 BONUSES: Registry[Callable[..., tuple[StepReward, str]]] = Registry(
-    "bonus", group="palaestra.bonuses", take=take_callable
+    "bonus", group="palaestra.bonuses", take=take_callable, modules=[str(__package__)]
 )
 """``factory(discount, **options) -> (reward, effect on the optimal policies)``."""
 

@@ -69,17 +69,15 @@ class CaptionBonus(SlotBonus):
         self.memory[slot] = {}
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float:
-        caption, counts = self._describe(slot), self.memory[slot]
+        env: Any = self._envs[slot]
+        state = describe_state(env.here(), _WORDS)
+        caption = f"{env.mission}. {state}" if self.task else state
+        counts = self.memory[slot]
         key = hashlib.blake2b(caption.encode(), digest_size=8).hexdigest()
         counts[key] = counts.get(key, 0) + 1
         score = self.scores.value(caption)
         self.scores.notice(caption)
         return self.weight * score / counts[key] ** self.exponent
-
-    def _describe(self, slot: int) -> str:
-        env: Any = self._envs[slot]
-        state = describe_state(env.here(), _WORDS)
-        return f"{env.mission}. {state}" if self.task else state
 
     def advance(self, step: int, steps: int) -> None:
         self.scores.annotate(self.annotator, self.most)

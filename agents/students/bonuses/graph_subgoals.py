@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....checks import check_count, check_number
-from ....errors import MissingExtra
+from ....errors import needs_extra
 from ....rewards import StepReward
 from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .bonus import BONUSES
@@ -99,10 +99,8 @@ class GraphEncoder:
         self, width: int = 2, size: int = 16, hidden: int = 64, rate: float = 3e-3, steps: int = 40, seed: int = 0
     ):
         self.steps = check_count("steps", steps, 1)
-        try:
+        with needs_extra("the bonus graph-subgoals", "train"):
             import torch
-        except ImportError:
-            raise MissingExtra("the bonus graph-subgoals", "train") from None
         self.torch = torch
         generator = torch.Generator().manual_seed(check_count("seed", seed))
         self.net = layers((width, check_count("hidden", hidden, 1), hidden, check_count("size", size, 1)), generator)

@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from ....checks import check_count, check_number
-from ....errors import InputError, MissingExtra
+from ....errors import InputError, needs_extra
 from ....rewards import Episode, Step, StepReward
 from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .random_features import RandomFeatures
@@ -59,10 +59,8 @@ class LearnedBonus(StepReward):
         for name, (value, low) in counts.items():
             setattr(self, name, check_count(name, value, low))
         self.normalise, self.seed = bool(normalise), check_count("seed", seed)
-        try:
+        with needs_extra(f"the bonus {self.name}", "train"):
             import torch
-        except ImportError:
-            raise MissingExtra(f"the bonus {self.name}", "train") from None
         self.torch = torch
         self.features: RandomFeatures | None = None
         self._waiting: list[np.ndarray] = []

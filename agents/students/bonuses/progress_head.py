@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from ....checks import check_count, check_number
-from ....errors import InputError, MissingExtra
+from ....errors import InputError, needs_extra
 from ....rewards import StepReward
 from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .bonus import BONUSES
@@ -59,10 +59,8 @@ class ProgressHeadBonus(StateBonus):
         self.hidden, self.size = check_count("hidden", hidden, 1), check_count("size", size, 1)
         self.settle, self._batch = check_count("settle", settle, 1), check_count("batch", batch, 1)
         self.seed = check_count("seed", seed)
-        try:
+        with needs_extra(f"the bonus {self.name}", "train"):
             import torch
-        except ImportError:
-            raise MissingExtra(f"the bonus {self.name}", "train") from None
         self.torch = torch
         self.features: RandomFeatures | None = None
         self._waiting: list[tuple[np.ndarray, float]] = []
@@ -84,18 +82,14 @@ class ProgressHeadBonus(StateBonus):
         completion = extras["completion"]
         self._waiting.append((row, float(completion[-1]) if len(completion) else 0.0))
         if len(self._waiting) == self._batch:
-            self._learn()
+            rows, progress = zip(*self._waiting, strict=True)
+            self._waiting = []
+            predicted = self.head(self.torch.from_numpy(np.stack(rows)))[:, 0]
+            self.optimiser.zero_grad()
+            (predicted - self.torch.tensor(progress)).square().mean().backward()
+            self.optimiser.step()
         with self.torch.no_grad():
             return float(self.head(self.torch.from_numpy(row)))
-
-    def _learn(self) -> None:
-        """Take a gradient step on the observations that wait."""
-        rows, progress = zip(*self._waiting, strict=True)
-        self._waiting = []
-        predicted = self.head(self.torch.from_numpy(np.stack(rows)))[:, 0]
-        self.optimiser.zero_grad()
-        (predicted - self.torch.tensor(progress)).square().mean().backward()
-        self.optimiser.step()
 
     def shared(self) -> dict[str, Any]:
         assert self.features is not None
