@@ -139,7 +139,7 @@ def _map(meter: Meter, function: Any, source: Any, /, *sources: Any) -> Iterator
 def _map_rows(meter: Meter, function: Any, rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
     for row in rows:
         meter.charge(len(row))
-        yield call_function(meter, function, [*row])
+        yield call_function(meter, function, *row)
 
 
 def _filter(meter: Meter, function: Any, source: Any, /) -> Iterator[Any]:
@@ -149,7 +149,7 @@ def _filter(meter: Meter, function: Any, source: Any, /) -> Iterator[Any]:
 def _filter_values(meter: Meter, function: Any, values: Iterator[Any]) -> Iterator[Any]:
     for value in values:
         meter.charge(1)
-        if value if function is None else call_function(meter, function, [value]):
+        if value if function is None else call_function(meter, function, value):
             yield value
 
 

@@ -21,7 +21,7 @@ def _accumulate(meter: Meter, iterable: Any, func: Any = None, *, initial: Any =
         if total is _NONE:
             total = item
         else:
-            total = add(meter, total, item) if func is None else call_function(meter, func, [total, item])
+            total = add(meter, total, item) if func is None else call_function(meter, func, total, item)
         yield total
 
 
@@ -93,7 +93,7 @@ def _while(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
 
 def _starmap(meter: Meter, function: Any, rows: Any, /) -> Iterator[Any]:
     for row in iterator(rows):
-        yield call_function(meter, function, list(walk(meter, row)))
+        yield call_function(meter, function, *walk(meter, row))
 
 
 def _compress(meter: Meter, data: Any, selectors: Any) -> Iterator[Any]:

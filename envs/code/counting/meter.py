@@ -27,17 +27,16 @@ class Uncounted(BaseException):
 
 
 class Meter:
-    """The remaining steps, the depth of calls, and the exceptions being handled, the innermost last."""
+    """The remaining steps, and the depth of calls."""
 
-    __slots__ = ("depth", "handled", "left")
+    __slots__ = ("depth", "left")
 
     def __init__(self) -> None:
         self.left = 0
         self.depth = 0
-        self.handled: list[Exception] = []
 
-    def charge(self, steps: int) -> None:
-        """Subtract steps.
+    def charge(self, steps: int) -> bool:
+        """Subtract steps. Return True, so that expressions can charge by ``charge(steps) and ...``.
 
         Raises:
             OutOfWork: fewer are left.
@@ -45,6 +44,7 @@ class Meter:
         self.left -= steps
         if self.left < 0:
             raise OutOfWork
+        return True
 
 
 _VIEWS = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))

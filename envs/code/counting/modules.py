@@ -70,13 +70,13 @@ def _reduce(meter: Meter, function: Any, values: Any, initial: Any = _NONE, /) -
     if total is _NONE:
         raise TypeError("reduce() of empty iterable with no initial value")
     for item in items:
-        total = call_function(meter, function, [total, item])
+        total = call_function(meter, function, total, item)
     return total
 
 
 def _partial(meter: Meter, function: Any, /, *given: Any, **options: Any) -> Builtin:
     return Builtin(
-        "partial", lambda _, /, *more, **others: call_function(meter, function, [*given, *more], {**options, **others})
+        "partial", lambda _, /, *more, **others: call_function(meter, function, *given, *more, **{**options, **others})
     )
 
 
@@ -89,7 +89,7 @@ def _cache_values(meter: Meter, function: Any, most: int | None) -> Builtin:
         meter.charge(1 + weight(meter, key))
         value = cached.pop(key, _NONE)
         if value is _NONE:
-            value = call_function(meter, function, [*given], options)
+            value = call_function(meter, function, *given, **options)
             if most is not None and len(cached) >= max(most, 1):
                 cached.pop(next(iter(cached)))
         if most != 0:

@@ -131,16 +131,19 @@ BINARY: dict[type[ast.operator], Binary] = {
 }
 
 
-def unary(meter: Meter, kind: type[ast.unaryop], value: Any) -> Any:
-    if isinstance(value, int):
-        meter.charge(extra_words(value))
-    return _UNARY[kind](value)
+def _charge_unary(apply: Callable[[Any], Any]) -> Callable[[Meter, Any], Any]:
+    def run(meter: Meter, value: Any) -> Any:
+        if isinstance(value, int):
+            meter.charge(extra_words(value))
+        return apply(value)
+
+    return run
 
 
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
+UNARY: dict[type[ast.unaryop], Callable[[Meter, Any], Any]] = {
+    ast.USub: _charge_unary(operator.neg),
+    ast.UAdd: _charge_unary(operator.pos),
+    ast.Invert: _charge_unary(operator.invert),
 }
 
 

@@ -1,0 +1,185 @@
+"""Guards: the functions that a rewritten program calls in place of Python's operations, bound to its meter."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import MethodType
+from typing import Any
+
+from .comparisons import COMPARISONS
+from .formatting import format_value
+from .functions import BUILTINS
+from .items import delete_item, get_item, set_item
+from .meter import MAPPINGS, SIZED, Meter, OutOfWork, Uncounted, iterator, walk, weight
+from .methods import METHODS, attribute
+from .modules import MODULES
+from .operators import BINARY, IN_PLACE, UNARY
+from .values import Builtin, Function, call_function
+
+# A target of several parts: their number, whether one is starred, and the places and shapes of those with parts.
+Shape = tuple[int, bool, tuple[tuple[int, Any], ...]]
+_NO_METHODS: dict[str, Any] = {}
+
+
+def make_guards(meter: Meter) -> dict[str, Any]:
+    """Return the global names of a program: the guards, with a dot before their names, and Python's functions."""
+    guards = {f".{name}": MethodType(run, meter) for name, run in _METERED.items()}
+    called = {f".builtin.{name}": MethodType(one.run, meter) for name, one in BUILTINS.items() if type(one) is Builtin}
+    return {**guards, **called, **_UNMETERED, ".charge": meter.charge, "__builtins__": BUILTINS}
+
+
+def _get_item(meter: Meter, box: Any, key: Any) -> Any:
+    if type(box) is list and type(key) is int:
+        return box[key]
+    return get_item(meter, box, key)
+
+
+def _set_item(meter: Meter, value: Any, box: Any, key: Any) -> None:
+    set_item(meter, box, key, value)
+
+
+def _method(meter: Meter, box: Any, name: str) -> Callable[..., Any]:
+    """Return ``box.name`` to be called at once."""
+    method = METHODS.get(type(box), _NO_METHODS).get(name)
+    if method is None:
+        return functools.partial(call_function, meter, attribute(meter, box, name))
+    return functools.partial(method, meter, box)
+
+
+def _decorate(meter: Meter, decorator: Any) -> Callable[[Any], Any]:
+    return functools.partial(call_function, meter, decorator)
+
+
+def _make_set(meter: Meter, *values: Any) -> set[Any]:
+    meter.charge(sum([weight(meter, value) for value in values]))
+    return set(values)
+
+
+def _make_tuple(*values: Any) -> tuple[Any, ...]:
+    return values
+
+
+def _weigh(meter: Meter, key: Any) -> Any:
+    """Charge for hashing a key."""
+    meter.charge(weight(meter, key))
+    return key
+
+
+def _check_mapping(meter: Meter, value: Any) -> Any:
+    """Charge for unpacking a mapping in a display."""
+    if type(value) not in MAPPINGS:
+        raise TypeError(f"{type(value).__name__!r} object is not a mapping")
+    meter.charge(len(value))
+    return value
+
+
+def _check_options(meter: Meter, value: Any) -> Any:
+    """Charge for unpacking a mapping in a call."""
+    if type(value) not in MAPPINGS or not all([isinstance(key, str) for key in value]):
+        raise TypeError("argument after ** must be a mapping with text as keys")
+    meter.charge(len(value))
+    return value
+
+
+def _unpack(meter: Meter, value: Any, shape: Shape) -> Iterable[Any]:
+    """Return the values for a target, for Python to assign: it raises ValueError where their number is wrong."""
+    count, starred, inner = shape
+    if type(value) in SIZED and not starred:
+        meter.charge(count)
+        values = value
+    else:
+        values = walk(meter, value)
+    if not inner:
+        return values
+    # At most one value more than expected is read.
+    values = list(values if starred else itertools.islice(values, count + 1))
+    if len(values) == count or (starred and len(values) >= count - 1):
+        for place, shape_there in inner:
+            values[place] = _unpack(meter, values[place], shape_there)
+    return values
+
+
+def _rows(meter: Meter, values: Iterator[Any], shape: Shape) -> Iterator[Iterable[Any]]:
+    for value in values:
+        meter.charge(1)
+        yield _unpack(meter, value, shape)
+
+
+def _join_text(meter: Meter, *parts: str) -> str:
+    meter.charge(sum(map(len, parts)))
+    return "".join(parts)
+
+
+def _compare_next(holds: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a comparison that continues a chain of comparisons."""
+
+    def run(meter: Meter, left: Any, right: Any) -> Any:
+        meter.charge(1)
+        return holds(meter, left, right)
+
+    return run
+
+
+def _compare_chain(meter: Meter, left: Any, right: Any, operations: tuple[str, ...], *rest: Callable[[], Any]) -> Any:
+    result = _COMPARED[operations[0]](meter, left, right)
+    for operation, value in zip(operations[1:], rest):
+        if not result:
+            break
+        left, right = right, value()
+        meter.charge(1)
+        result = _COMPARED[operation](meter, left, right)
+    return result
+
+
+# Exceptions.
+
+
+def _can_catch() -> bool:
+    return isinstance(sys.exception(), Exception)
+
+
+def _catch(kinds: Any) -> Any:
+    """Return the first of these types of which the exception being handled is, or no type."""
+    for kind in kinds if type(kinds) is tuple else (kinds,):
+        if type(kind) is not Builtin or kind.kind is None or not issubclass(kind.kind, Exception):
+            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+        if isinstance(sys.exception(), kind.kind):
+            return kind.kind
+    return ()
+
+
+def _check_final() -> None:
+    """Keep the statements of `finally` from running, and from returning, when the program is ended."""
+    error = sys.exception()
+    if isinstance(error, (OutOfWork, Uncounted)):
+        raise error
+
+
+def _check_raised(meter: Meter, error: Any) -> Exception:
+    if type(error) is Builtin and error.kind is not None:
+        error = call_function(meter, error)
+    if not isinstance(error, Exception):
+        raise TypeError("exceptions must derive from BaseException")
+    return error
+
+
+_COMPARED = {kind.__name__: run for kind, run in COMPARISONS.items()}
+_METERED: dict[str, Callable[..., Any]] = {
+    **{kind.__name__: run for kind, run in (*BINARY.items(), *UNARY.items(), *COMPARISONS.items())},
+    **{f"in place {kind.__name__}": run for kind, run in IN_PLACE.items()},
+    **{f"then {name}": _compare_next(run) for name, run in _COMPARED.items()},
+    **{"call": call_function, "method": _method, "attribute": attribute, "decorate": _decorate},
+    **{"get_item": _get_item, "set_item": _set_item, "delete_item": delete_item, "unpack": _unpack, "rows": _rows},
+    **{"walk": walk, "weigh": _weigh, "make_set": _make_set, "compare_chain": _compare_chain},
+    **{"check_mapping": _check_mapping, "check_options": _check_options, "check_raised": _check_raised},
+    **{"format_value": format_value, "join_text": _join_text},
+}
+_UNMETERED: dict[str, Any] = {
+    **{".function": Function, ".iterate": iterator, ".make_tuple": _make_tuple, ".slice": slice, ".Exception": Exception},
+    **{".AssertionError": AssertionError, ".can_catch": _can_catch, ".catch": _catch, ".check_final": _check_final},
+    **{f".{name}": module for name, module in MODULES.items()},
+    **{f".{name}.{key}": value for name, module in MODULES.items() for key, value in module.names.items()},
+}
