@@ -26,7 +26,7 @@ from .program_synthesis import TESTS
 from .programs.cases import ProgramCase, draw_cases
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call, number_sentences
-from .programs.interpreter import CallOutcome, is_supported
+from .programs.running import CallOutcome, is_supported
 
 GAP = "____"
 # A number or a name, which is only a value.

@@ -16,7 +16,7 @@ from .judging.literals import read_value
 from .programs.cases import draw_arguments, is_small
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call
-from .programs.interpreter import CallOutcome
+from .programs.running import CallOutcome
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
 # Each type with its name in prompts, and an example that is never the answer.

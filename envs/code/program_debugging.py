@@ -20,7 +20,7 @@ from .programs.bugs import draw_buggy
 from .programs.cases import ProgramCase
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, format_call, number_sentences, write_source
-from .programs.interpreter import ENDLESS
+from .programs.running import ENDLESS
 from .programs.steps import INTEGER
 
 TESTS, _LONGEST_PROMPT = 8, 2_000

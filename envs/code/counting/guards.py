@@ -25,10 +25,10 @@ _NO_METHODS: dict[str, Any] = {}
 
 
 def make_guards(meter: Meter) -> dict[str, Any]:
-    """Return the global names of a program: the guards, with a dot before their names, and Python's functions."""
+    """Return the built-in names of a program: the guards, with a dot before their names, and Python's functions."""
     guards = {f".{name}": MethodType(run, meter) for name, run in _METERED.items()}
     called = {f".builtin.{name}": MethodType(one.run, meter) for name, one in BUILTINS.items() if type(one) is Builtin}
-    return {**guards, **called, **_UNMETERED, ".charge": meter.charge, "__builtins__": BUILTINS}
+    return {**guards, **called, **_UNMETERED, **BUILTINS, ".charge": meter.charge}
 
 
 def _get_item(meter: Meter, box: Any, key: Any) -> Any:

@@ -30,7 +30,7 @@ _INSTEAD = {
 _NO_ATTRIBUTES = "attributes of values are not counted here: use a dict or a list"
 _LONG_TEXT = 8
 # Python asks for the place of each node in the text.
-_PLACE: Any = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+PLACE: Any = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 
 
 class Rewriter(ast.NodeVisitor):
@@ -43,7 +43,7 @@ class Rewriter(ast.NodeVisitor):
 
     def __init__(self, tree: ast.AST):
         self.texts: dict[str, str] = {}
-        self._bound = _bound_names(tree)
+        self.bound = _bound_names(tree)
         self._cost = self._temporaries = 0
         self._in_function = self._in_try = False
 
@@ -64,7 +64,7 @@ class Rewriter(ast.NodeVisitor):
                 found += [*_charge(self._cost + turn), *rewritten]
                 turn = 0
         self._cost = before
-        return [*found, *_charge(turn)] or [ast.Pass(**_PLACE) for _ in nodes[:1]]
+        return [*found, *_charge(turn)] or [ast.Pass(**PLACE) for _ in nodes[:1]]
 
     def generic_visit(self, node: ast.AST) -> Any:
         raise Uncounted(_INSTEAD.get(type(node), f"{type(node).__name__} is not counted here"))
@@ -81,8 +81,8 @@ class Rewriter(ast.NodeVisitor):
             value.value = value.value and self.visit(value.value)
             return [node]
         item = self._temporary()
-        body = [*_charge(1), ast.Expr(ast.Yield(_load(item), **_PLACE), **_PLACE)]
-        return [ast.For(_target(item), _guard("iterate", self.visit(value.value)), body, [], **_PLACE)]
+        body = [*_charge(1), ast.Expr(ast.Yield(_load(item), **PLACE), **PLACE)]
+        return [ast.For(_target(item), _guard("iterate", self.visit(value.value)), body, [], **PLACE)]
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self.visit(node.value)
@@ -181,9 +181,9 @@ class Rewriter(ast.NodeVisitor):
         return [node]
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        test = ast.UnaryOp(ast.Not(), self.visit(node.test), **_PLACE)
+        test = ast.UnaryOp(ast.Not(), self.visit(node.test), **PLACE)
         error = _guard("AssertionError", *[self._charged(message) for message in (node.msg,) if message])
-        return [ast.If(test, [ast.Raise(error, **_PLACE)], [], **_PLACE)]
+        return [ast.If(test, [ast.Raise(error, **PLACE)], [], **PLACE)]
 
     def visit_Raise(self, node: ast.Raise) -> list[ast.stmt]:
         node.exc, node.cause = node.exc and _guard("check_raised", self.visit(node.exc)), None
@@ -195,8 +195,8 @@ class Rewriter(ast.NodeVisitor):
         for handler in node.handlers:
             caught: ast.expr = _load(".Exception")
             if handler.type is not None:
-                no_kind = ast.Tuple([], ast.Load(), **_PLACE)
-                caught = ast.IfExp(_guard("can_catch"), _guard("catch", self._charged(handler.type)), no_kind, **_PLACE)
+                no_kind = ast.Tuple([], ast.Load(), **PLACE)
+                caught = ast.IfExp(_guard("can_catch"), _guard("catch", self._charged(handler.type)), no_kind, **PLACE)
             handler.type, handler.body = caught, self.rewrite_block(handler.body)
         if node.finalbody:
             node.finalbody = [*_call("check_final"), *self.rewrite_block(node.finalbody)]
@@ -227,11 +227,11 @@ class Rewriter(ast.NodeVisitor):
                 else:
                     later += self._store(part, _load(name))
                     target.elts[place] = _target(name)
-        return [ast.Assign([target], _guard("unpack", value, _shape(target)), **_PLACE), *later]
+        return [ast.Assign([target], _guard("unpack", value, _shape(target)), **PLACE), *later]
 
     def _delete(self, target: ast.expr) -> list[ast.stmt]:
         if isinstance(target, ast.Name):
-            return [ast.Delete([target], **_PLACE)]
+            return [ast.Delete([target], **PLACE)]
         if isinstance(target, (ast.Tuple, ast.List)):
             return [one for part in target.elts for one in self._delete(part)]
         if isinstance(target, ast.Subscript):
@@ -251,7 +251,7 @@ class Rewriter(ast.NodeVisitor):
         """Rewrite an expression so that it charges for itself, and ``more`` steps, before it is evaluated."""
         before, self._cost = self._cost, more
         value = within(self.visit(node))
-        charged = ast.BoolOp(ast.And(), [_guard("charge", _constant(self._cost)), value], **_PLACE)
+        charged = ast.BoolOp(ast.And(), [_guard("charge", _constant(self._cost)), value], **PLACE)
         self._cost = before
         return charged
 
@@ -321,11 +321,11 @@ class Rewriter(ast.NodeVisitor):
             parts: list[ast.expr] = [_guard(operations[0], left, right)]
             for operation, value, other in zip(operations[1:], middle, rest):
                 parts.append(self._charged(other, within=lambda it, o=operation, v=value: _guard(f"then {o}", v, it)))
-            return ast.BoolOp(ast.And(), parts, **_PLACE)
+            return ast.BoolOp(ast.And(), parts, **PLACE)
         if any([isinstance(part, ast.NamedExpr) for value in rest for part in ast.walk(value)]):
             raise Uncounted(":= in a chain of comparisons is not counted here: use and")
         nothing = ast.arguments([], [], None, [], [], None, [])
-        later = [ast.Lambda(nothing, self._charged(value), **_PLACE) for value in rest]
+        later = [ast.Lambda(nothing, self._charged(value), **PLACE) for value in rest]
         return _guard("compare_chain", left, right, _constant(tuple(operations)), *later)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -359,7 +359,7 @@ class Rewriter(ast.NodeVisitor):
         if isinstance(function, ast.Attribute):
             self._cost += 1
             node.func = _guard("method", self.visit(function.value), _constant(function.attr))
-        elif isinstance(function, ast.Name) and function.id not in self._bound and _is_function(function.id):
+        elif isinstance(function, ast.Name) and function.id not in self.bound and _is_function(function.id):
             self._cost += 1
             node.func = _load(f".builtin.{function.id}")
         else:
@@ -420,23 +420,23 @@ class Rewriter(ast.NodeVisitor):
 
 
 def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load(), **_PLACE)
+    return ast.Name(name, ast.Load(), **PLACE)
 
 
 def _target(name: str) -> ast.Name:
-    return ast.Name(name, ast.Store(), **_PLACE)
+    return ast.Name(name, ast.Store(), **PLACE)
 
 
 def _constant(value: Any) -> ast.Constant:
-    return ast.Constant(value, **_PLACE)
+    return ast.Constant(value, **PLACE)
 
 
 def _guard(name: str, *given: ast.expr) -> ast.Call:
-    return ast.Call(_load(f".{name}"), [*given], [], **_PLACE)
+    return ast.Call(_load(f".{name}"), [*given], [], **PLACE)
 
 
 def _call(name: str, *given: ast.expr) -> list[ast.stmt]:
-    return [ast.Expr(_guard(name, *given), **_PLACE)]
+    return [ast.Expr(_guard(name, *given), **PLACE)]
 
 
 def _charge(steps: int) -> list[ast.stmt]:
@@ -444,7 +444,7 @@ def _charge(steps: int) -> list[ast.stmt]:
 
 
 def _assign(name: str, value: ast.expr) -> list[ast.stmt]:
-    return [ast.Assign([_target(name)], value, **_PLACE)]
+    return [ast.Assign([_target(name)], value, **PLACE)]
 
 
 def _shape(target: Any) -> ast.Constant:
@@ -471,16 +471,22 @@ def _holds_names(target: ast.AST) -> bool:
 
 def _bound_names(tree: ast.AST) -> set[str]:
     """List the names to which a program assigns anything."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, (ast.FunctionDef, ast.ExceptHandler)):
-            found.add(node.name or "")
-        elif isinstance(node, ast.alias):
-            found.add(node.asname or node.name)
+    found: set[str] = set()
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, ast.Name):
+            found.update([node.id] if not isinstance(node.ctx, ast.Load) else [])
+        elif isinstance(node, ast.AST):
+            if isinstance(node, ast.alias):
+                found.add(node.asname or node.name)
+            elif isinstance(node, (ast.FunctionDef, ast.ExceptHandler)):
+                found.add(node.name or "")
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+            waiting += [getattr(node, field) for field in node._fields]
     return found
 
 

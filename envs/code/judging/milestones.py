@@ -12,7 +12,7 @@ from typing import Any
 
 from ...sandbox import Call, CallTest, Limits, submit
 from ..programs.grammar import Program
-from ..programs.interpreter import trace_states
+from ..programs.running import trace_states
 
 # The number of hidden tests on which a program is traced.
 TRACED = 3

@@ -9,7 +9,7 @@ from palaestra.envs.code.output_prediction import ProgramCall
 from palaestra.envs.code.programs.cases import draw_arguments
 from palaestra.envs.code.programs.dice import Dice
 from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
-from palaestra.envs.code.programs.interpreter import CallOutcome
+from palaestra.envs.code.programs.running import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = InputPrediction()
