@@ -9,7 +9,8 @@ each node of its expressions. Expressions that are evaluated on a condition or r
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 from .functions import BUILTINS
@@ -241,16 +242,15 @@ class Rewriter(ast.NodeVisitor):
     # Expressions.
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Slice):
+        kind = type(node)
+        if isinstance(node, ast.expr) and kind is not ast.Slice:
             self._cost += 1
-        return super().visit(node)
+        return getattr(self, f"visit_{kind.__name__}", self.generic_visit)(node)
 
-    def _charged(
-        self, node: ast.expr, more: int = 0, within: Callable[[ast.expr], ast.expr] = lambda value: value
-    ) -> ast.expr:
+    def _charged(self, node: ast.expr, more: int = 0) -> ast.expr:
         """Rewrite an expression so that it charges for itself, and ``more`` steps, before it is evaluated."""
         before, self._cost = self._cost, more
-        value = within(self.visit(node))
+        value = self.visit(node)
         charged = ast.BoolOp(ast.And(), [_guard("charge", _constant(self._cost)), value], **PLACE)
         self._cost = before
         return charged
@@ -278,6 +278,7 @@ class Rewriter(ast.NodeVisitor):
         return _load(name)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        _check_name(node.id)
         return node
 
     def visit_List(self, node: ast.List) -> ast.expr:
@@ -312,21 +313,30 @@ class Rewriter(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left, right = self.visit(node.left), self.visit(node.comparators[0])
-        operations = [type(op).__name__ for op in node.ops]
-        middle, rest = node.comparators[:-1], node.comparators[1:]
-        if not rest:
-            return _guard(operations[0], left, right)
-        if all([isinstance(value, (ast.Name, ast.Constant)) for value in middle]):
-            # Reading a name twice does no harm.
-            parts: list[ast.expr] = [_guard(operations[0], left, right)]
-            for operation, value, other in zip(operations[1:], middle, rest):
-                parts.append(self._charged(other, within=lambda it, o=operation, v=value: _guard(f"then {o}", v, it)))
+        first, *operations = [type(op).__name__ for op in node.ops]
+        *middle, last = node.comparators
+        if not middle:
+            return _guard(first, left, right)
+        if all([isinstance(value, (ast.Name, ast.Constant)) for value in middle]) or _assigns(node.comparators):
+            right, again = self._keep(right)
+            parts: list[ast.expr] = [_guard(first, left, right)]
+            for operation, value in zip(operations, node.comparators[1:]):
+                before, self._cost = self._cost, 0
+                right, following = self._keep(self.visit(value)) if value is not last else (self.visit(value), last)
+                parts += [_guard("charge", _constant(self._cost)), _guard(f"then {operation}", again, right)]
+                self._cost, again = before, following
             return ast.BoolOp(ast.And(), parts, **PLACE)
-        if any([isinstance(part, ast.NamedExpr) for value in rest for part in ast.walk(value)]):
-            raise Uncounted(":= in a chain of comparisons is not counted here: use and")
+        # The loops of a comprehension must not assign, so that the operands cannot be kept in temporary variables.
         nothing = ast.arguments([], [], None, [], [], None, [])
-        later = [ast.Lambda(nothing, self._charged(value), **PLACE) for value in rest]
-        return _guard("compare_chain", left, right, _constant(tuple(operations)), *later)
+        later = [ast.Lambda(nothing, self._charged(value), **PLACE) for value in node.comparators[1:]]
+        return _guard("compare_chain", left, right, _constant((first, *operations)), *later)
+
+    def _keep(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """Return an expression, and one that reads its value again."""
+        if isinstance(value, (ast.Name, ast.Constant)):
+            return value, value
+        name = self._temporary()
+        return ast.NamedExpr(_target(name), value, **PLACE), _load(name)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         node.test, node.body, node.orelse = self.visit(node.test), self._charged(node.body), self._charged(node.orelse)
@@ -419,6 +429,7 @@ class Rewriter(ast.NodeVisitor):
 # Nodes.
 
 
+@functools.lru_cache(1_024)
 def _load(name: str) -> ast.Name:
     return ast.Name(name, ast.Load(), **PLACE)
 
@@ -439,8 +450,9 @@ def _call(name: str, *given: ast.expr) -> list[ast.stmt]:
     return [ast.Expr(_guard(name, *given), **PLACE)]
 
 
-def _charge(steps: int) -> list[ast.stmt]:
-    return _call("charge", _constant(steps)) if steps else []
+@functools.lru_cache(1_024)
+def _charge(steps: int) -> Sequence[ast.stmt]:
+    return _call("charge", _constant(steps)) if steps else ()
 
 
 def _assign(name: str, value: ast.expr) -> list[ast.stmt]:
@@ -469,6 +481,10 @@ def _holds_names(target: ast.AST) -> bool:
     return all([isinstance(part, allowed) for part in ast.walk(target)])
 
 
+def _assigns(nodes: Sequence[ast.expr]) -> bool:
+    return any([isinstance(part, ast.NamedExpr) for node in nodes for part in ast.walk(node)])
+
+
 def _bound_names(tree: ast.AST) -> set[str]:
     """List the names to which a program assigns anything."""
     found: set[str] = set()
@@ -487,7 +503,15 @@ def _bound_names(tree: ast.AST) -> set[str]:
             elif isinstance(node, ast.arg):
                 found.add(node.arg)
             waiting += [getattr(node, field) for field in node._fields]
+    for name in found:
+        _check_name(name)
     return found
+
+
+def _check_name(name: str) -> None:
+    # Python would look up the guards in a dictionary of this name.
+    if name == "__builtins__":
+        raise Uncounted("__builtins__ is not counted here")
 
 
 def _is_function(name: str) -> bool:

@@ -17,7 +17,7 @@ def task_of(value: object, gives: str) -> Task:
         *("solve", "int", gives, (Parameter("n", "a number"),), ("Return it.",), (f"y = {value!r}", "return y")),
         *(("y",), (), ()),
     )
-    return Task("", value, data=ProgramCall(program, (5,), CallOutcome(value, "", 1)))
+    return Task("", value, data=ProgramCall(program, (5,), CallOutcome(value, "")))
 
 
 def tasks(count: int, **params: object) -> list[Task]:
