@@ -33,7 +33,7 @@ class CountedProgram:
         rewriter = Rewriter(tree)
         tree.body = rewriter.rewrite_block(tree.body)
         self._guards = {**make_guards(self._meter), **rewriter.texts}
-        self._code = compile(tree, "answer.py", "exec", dont_inherit=True)
+        self._code = compile(tree, "answer.py", "exec", dont_inherit=True, optimize=0)
 
     def call(self, function: str, arguments: Sequence[Any], most: int) -> tuple[Any, int]:
         """Run the program, then call a function of it. Nothing is kept between calls except changes of the arguments.

@@ -13,7 +13,7 @@ from .comparisons import COMPARISONS
 from .formatting import format_value
 from .functions import BUILTINS
 from .items import delete_item, get_item, set_item
-from .meter import MAPPINGS, SIZED, Meter, OutOfWork, Uncounted, iterator, walk, weight
+from .meter import MAPPINGS, SIZED, Meter, OutOfWork, Uncounted, charge_each, iterator, walk, weight
 from .methods import METHODS, attribute
 from .modules import MODULES
 from .operators import BINARY, IN_PLACE, UNARY
@@ -37,10 +37,6 @@ def _get_item(meter: Meter, box: Any, key: Any) -> Any:
     return get_item(meter, box, key)
 
 
-def _set_item(meter: Meter, value: Any, box: Any, key: Any) -> None:
-    set_item(meter, box, key, value)
-
-
 def _method(meter: Meter, box: Any, name: str) -> Callable[..., Any]:
     """Return ``box.name`` to be called at once."""
     method = METHODS.get(type(box), _NO_METHODS).get(name)
@@ -49,17 +45,9 @@ def _method(meter: Meter, box: Any, name: str) -> Callable[..., Any]:
     return functools.partial(method, meter, box)
 
 
-def _decorate(meter: Meter, decorator: Any) -> Callable[[Any], Any]:
-    return functools.partial(call_function, meter, decorator)
-
-
 def _make_set(meter: Meter, *values: Any) -> set[Any]:
     meter.charge(sum([weight(meter, value) for value in values]))
     return set(values)
-
-
-def _make_tuple(*values: Any) -> tuple[Any, ...]:
-    return values
 
 
 def _weigh(meter: Meter, key: Any) -> Any:
@@ -69,17 +57,9 @@ def _weigh(meter: Meter, key: Any) -> Any:
 
 
 def _check_mapping(meter: Meter, value: Any) -> Any:
-    """Charge for unpacking a mapping in a display."""
+    """Charge for unpacking a mapping."""
     if type(value) not in MAPPINGS:
         raise TypeError(f"{type(value).__name__!r} object is not a mapping")
-    meter.charge(len(value))
-    return value
-
-
-def _check_options(meter: Meter, value: Any) -> Any:
-    """Charge for unpacking a mapping in a call."""
-    if type(value) not in MAPPINGS or not all([isinstance(key, str) for key in value]):
-        raise TypeError("argument after ** must be a mapping with text as keys")
     meter.charge(len(value))
     return value
 
@@ -113,40 +93,40 @@ def _join_text(meter: Meter, *parts: str) -> str:
     return "".join(parts)
 
 
-def _compare_next(holds: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a comparison that continues a chain of comparisons."""
+# Chains of comparisons, which stop at the first that fails. The meter keeps the right operand for the next comparison.
 
+
+def _begin_chain(holds: Callable[..., Any]) -> Callable[..., Any]:
     def run(meter: Meter, left: Any, right: Any) -> Any:
-        meter.charge(1)
-        return holds(meter, left, right)
+        result = holds(meter, left, right)
+        if result:
+            meter.kept.append(right)
+        return result
 
     return run
 
 
-def _compare_chain(meter: Meter, left: Any, right: Any, operations: tuple[str, ...], *rest: Callable[[], Any]) -> Any:
-    result = _COMPARED[operations[0]](meter, left, right)
-    for operation, value in zip(operations[1:], rest):
-        if not result:
-            break
-        left, right = right, value()
+def _continue_chain(compare: Callable[..., Any]) -> Callable[..., Any]:
+    def run(meter: Meter, right: Any) -> Any:
         meter.charge(1)
-        result = _COMPARED[operation](meter, left, right)
-    return result
+        return compare(meter, meter.kept.pop(), right)
+
+    return run
 
 
 # Exceptions.
 
 
-def _can_catch() -> bool:
-    return isinstance(sys.exception(), Exception)
-
-
-def _catch(kinds: Any) -> Any:
+def _catch(kinds: Callable[[], Any]) -> Any:
     """Return the first of these types of which the exception being handled is, or no type."""
-    for kind in kinds if type(kinds) is tuple else (kinds,):
+    error = sys.exception()
+    if not isinstance(error, Exception):
+        return ()
+    given = kinds()
+    for kind in given if type(given) is tuple else (given,):
         if type(kind) is not Builtin or kind.kind is None or not issubclass(kind.kind, Exception):
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")
-        if isinstance(sys.exception(), kind.kind):
+        if isinstance(error, kind.kind):
             return kind.kind
     return ()
 
@@ -170,16 +150,35 @@ _COMPARED = {kind.__name__: run for kind, run in COMPARISONS.items()}
 _METERED: dict[str, Callable[..., Any]] = {
     **{kind.__name__: run for kind, run in (*BINARY.items(), *UNARY.items(), *COMPARISONS.items())},
     **{f"in place {kind.__name__}": run for kind, run in IN_PLACE.items()},
-    **{f"then {name}": _compare_next(run) for name, run in _COMPARED.items()},
-    **{"call": call_function, "method": _method, "attribute": attribute, "decorate": _decorate},
-    **{"get_item": _get_item, "set_item": _set_item, "delete_item": delete_item, "unpack": _unpack, "rows": _rows},
-    **{"walk": walk, "weigh": _weigh, "make_set": _make_set, "compare_chain": _compare_chain},
-    **{"check_mapping": _check_mapping, "check_options": _check_options, "check_raised": _check_raised},
-    **{"format_value": format_value, "join_text": _join_text},
+    **{f"first {name}": _begin_chain(run) for name, run in _COMPARED.items()},
+    **{f"next {name}": _continue_chain(_begin_chain(run)) for name, run in _COMPARED.items()},
+    **{f"last {name}": _continue_chain(run) for name, run in _COMPARED.items()},
+    "attribute": attribute,
+    "call": call_function,
+    "charge_each": charge_each,
+    "check_mapping": _check_mapping,
+    "check_raised": _check_raised,
+    "decorate": lambda meter, decorator: functools.partial(call_function, meter, decorator),
+    "delete_item": delete_item,
+    "format_value": format_value,
+    "get_item": _get_item,
+    "join_text": _join_text,
+    "make_set": _make_set,
+    "method": _method,
+    "rows": _rows,
+    "set_item": lambda meter, value, box, key: set_item(meter, box, key, value),
+    "unpack": _unpack,
+    "walk": walk,
+    "weigh": _weigh,
 }
 _UNMETERED: dict[str, Any] = {
-    **{".function": Function, ".iterate": iterator, ".make_tuple": _make_tuple, ".slice": slice, ".Exception": Exception},
-    **{".AssertionError": AssertionError, ".can_catch": _can_catch, ".catch": _catch, ".check_final": _check_final},
+    ".Exception": BUILTINS["Exception"],
+    ".catch": _catch,
+    ".check_final": _check_final,
+    ".function": Function,
+    ".iterate": iterator,
+    ".make_tuple": lambda *values: values,
+    ".slice": slice,
     **{f".{name}": module for name, module in MODULES.items()},
     **{f".{name}.{key}": value for name, module in MODULES.items() for key, value in module.names.items()},
 }

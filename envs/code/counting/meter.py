@@ -27,13 +27,14 @@ class Uncounted(BaseException):
 
 
 class Meter:
-    """The remaining steps, and the depth of calls."""
+    """The remaining steps, the depth of calls, and the operands of chains of comparisons under way."""
 
-    __slots__ = ("depth", "left")
+    __slots__ = ("depth", "kept", "left")
 
     def __init__(self) -> None:
         self.left = 0
         self.depth = 0
+        self.kept: list[Any] = []
 
     def charge(self, steps: int) -> bool:
         """Subtract steps. Return True, so that expressions can charge by ``charge(steps) and ...``.
@@ -107,7 +108,7 @@ def walk(meter: Meter, values: Any) -> Iterable[Any]:
     if type(values) in SIZED:
         meter.charge(len(values))
         return values
-    return _walk_iterator(meter, iterator(values))
+    return charge_each(meter, iterator(values))
 
 
 def iterator(values: Any) -> Iterator[Any]:
@@ -117,9 +118,9 @@ def iterator(values: Any) -> Iterator[Any]:
     raise TypeError(f"{type(values).__name__!r} object is not iterable")
 
 
-def _walk_iterator(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
+def charge_each(meter: Meter, values: Iterator[Any], each: int = 1) -> Iterator[Any]:
     for value in values:
-        meter.charge(1)
+        meter.charge(each)
         yield value
 
 

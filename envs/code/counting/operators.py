@@ -76,17 +76,17 @@ def modulo(meter: Meter, left: Any, right: Any) -> Any:
     return format_percent(meter, left, right) if type(left) is str else _remainder(meter, left, right)
 
 
-def power(meter: Meter, base: Any, exponent: Any, modulus: Any = None) -> Any:
-    """Return ``pow(base, exponent, modulus)``, and charge for it."""
-    if isinstance(base, int) and isinstance(exponent, int):
-        meter.charge(exponent.bit_length())
-        if isinstance(modulus, int):
-            size_of_one = extra_words(modulus) + 1
-            meter.charge(exponent.bit_length() * (size_of_one * size_of_one - 1) + extra_words(base) * size_of_one)
-        elif exponent > 0 and not -1 <= base <= 1:
-            whole = base.bit_length() * exponent // 64
+def power(meter: Meter, base: Any, exp: Any, mod: Any = None) -> Any:
+    """Return ``pow(base, exp, mod)``, and charge for it."""
+    if isinstance(base, int) and isinstance(exp, int):
+        meter.charge(exp.bit_length())
+        if isinstance(mod, int):
+            size_of_one = extra_words(mod) + 1
+            meter.charge(exp.bit_length() * (size_of_one * size_of_one - 1) + extra_words(base) * size_of_one)
+        elif exp > 0 and not -1 <= base <= 1:
+            whole = base.bit_length() * exp // 64
             meter.charge(whole * whole)
-    return pow(base, exponent, modulus)
+    return pow(base, exp, mod)
 
 
 def _shift_left(meter: Meter, left: Any, right: Any) -> Any:
