@@ -12,7 +12,7 @@ from .meter import UNCOUNTED, WORK, Meter, OutOfWork, Uncounted
 from .rewriting import Rewriter
 from .values import call_function
 
-# The recursion limit of this interpreter: a call of the program nests about a dozen calls of Python.
+# The recursion limit of Python: a call of the program nests several calls of guards.
 _OWN_DEPTH = 60_000
 
 

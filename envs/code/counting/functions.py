@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .formatting import format_value, write_repr, write_str
+from .mathematics import charge_words
 from .meter import MAPPINGS, SIZED, Meter, charge_each, extra_words, iterator, size, walk, walk_keys, weight
 from .methods import key_value_pairs
 from .operators import add, floor_divide, modulo, power
@@ -22,22 +23,12 @@ _DIGITS = 16
 # Numbers.
 
 
-def _abs(meter: Meter, number: Any, /) -> Any:
-    meter.charge(extra_words(number) if isinstance(number, int) else 0)
-    return abs(number)
-
-
 def _int(meter: Meter, value: Any = 0, /, *base: Any, **named: Any) -> int:
     if isinstance(value, str):
         meter.charge(len(value) + (len(value) // _DIGITS) ** 2)
     elif isinstance(value, int):
         meter.charge(extra_words(value))
     return int(value, *base, **named)
-
-
-def _float(meter: Meter, value: Any = 0.0, /) -> float:
-    meter.charge(size(value))
-    return float(value)
 
 
 def _round(meter: Meter, number: Any, ndigits: Any = None) -> Any:
@@ -81,10 +72,6 @@ def _reversed(_: Meter, values: Any, /) -> Iterator[Any]:
     if type(values) not in _REVERSIBLE:
         raise TypeError(f"{type(values).__name__!r} object is not reversible")
     return reversed(values)
-
-
-def _iter(_: Meter, values: Any, /, *sentinel: Any) -> Iterator[Any]:
-    return refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
 
 
 def _next(meter: Meter, values: Any, /, *default: Any) -> Any:
@@ -135,7 +122,7 @@ def _exception(kind: type[Exception]) -> Builtin:
 
 
 _NAMED: dict[str, Callable[..., Any]] = {
-    "abs": _abs,
+    "abs": charge_words(abs),
     "all": lambda meter, values, /: all(charge_each(meter, iterator(values))),
     "any": lambda meter, values, /: any(charge_each(meter, iterator(values))),
     "callable": lambda _, value, /: type(value) in (Function, Builtin),
@@ -144,7 +131,10 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "filter": _filter,
     "format": lambda meter, value, form="", /: format_value(meter, value, form),
     "isinstance": lambda _, value, kinds, /: _is_of(value, kinds),
-    **{"iter": _iter, "len": _len, "map": _map, "max": greatest, "min": least, "next": _next, "pow": power},
+    "iter": lambda _, values, /, *sentinel: (
+        refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
+    ),
+    **{"len": _len, "map": _map, "max": greatest, "min": least, "next": _next, "pow": power},
     **{"print": _print, "repr": lambda meter, value, /: write_repr(meter, value), "reversed": _reversed},
     **{"round": _round, "sorted": sorted_list, "sum": _sum, "zip": _zip},
     **{f.__name__: _digits(f) for f in (bin, hex, oct)},
@@ -153,7 +143,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
 _TYPES: dict[type, Callable[..., Any]] = {
     bool: lambda _, value=False, /: bool(value),
     dict: _dict,
-    float: _float,
+    float: lambda meter, value=0.0, /: meter.charge(size(value)) and float(value),
     frozenset: lambda meter, values=(), /: values if type(values) is frozenset else frozenset(walk_keys(meter, values)),
     int: _int,
     list: lambda meter, values=(), /: list(walk(meter, values)),

@@ -55,7 +55,7 @@ def chain_all(meter: Meter, sources: Any, /) -> Iterator[Any]:
 
 
 def _groupby(meter: Meter, iterable: Any, key: Any = None) -> Iterator[Any]:
-    by = None if key is None else as_python_function(meter, key)
+    by = as_python_function(meter, key)
     return ((one, iter([*group])) for one, group in itertools.groupby(walk(meter, iterator(iterable)), by))
 
 

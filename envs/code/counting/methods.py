@@ -16,6 +16,7 @@ from .meter import (
     Meter,
     Uncounted,
     ceil_log2,
+    charge_each,
     size,
     walk,
     walk_keys,
@@ -71,10 +72,6 @@ def missing_method(kind: type, name: str) -> BaseException:
 # Lists, tuples, deques.
 
 
-def _extend(meter: Meter, items: Any, more: Any, /) -> None:
-    items.extend(list(walk(meter, more)) if more is items else walk(meter, more))
-
-
 def _insert(meter: Meter, items: Any, place: int, item: Any, /) -> None:
     meter.charge(count_moved(items, place) if type(items) is list and isinstance(place, int) else len(items))
     items.insert(place, item)
@@ -86,11 +83,6 @@ def _pop(meter: Meter, items: list[Any], place: int = -1, /) -> Any:
     return items.pop(place)
 
 
-def _remove(meter: Meter, items: Any, item: Any, /) -> None:
-    meter.charge(len(items) * (1 + weight(meter, item)))
-    items.remove(item)
-
-
 def _index(meter: Meter, items: Any, item: Any, /, *ends: int) -> int:
     place = find_position(meter, item, items, *ends)
     if place is None:
@@ -98,25 +90,25 @@ def _index(meter: Meter, items: Any, item: Any, /, *ends: int) -> int:
     return place
 
 
-def _count(meter: Meter, items: Any, item: Any, /) -> int:
-    meter.charge(len(items) * (1 + weight(meter, item)))
-    return items.count(item)
-
-
-def _sort(meter: Meter, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
-    sort_in_place(meter, items, key, reverse)
-
-
-_ITEMS: dict[str, Method] = {"index": _index, "count": _count}
+_ITEMS: dict[str, Method] = {
+    "index": _index,
+    "count": lambda meter, items, item, /: meter.charge(len(items) * (1 + weight(meter, item))) and items.count(item),
+}
 _ROW: dict[str, Method] = {
     **_ITEMS,
     "append": charge_by(no_cost, list.append),
-    "extend": _extend,
+    "extend": lambda meter, items, more, /: items.extend(
+        list(walk(meter, more)) if more is items else walk(meter, more)
+    ),
     "insert": _insert,
-    "remove": _remove,
+    "remove": lambda meter, items, item, /: meter.charge(len(items) * (1 + weight(meter, item))) and items.remove(item),
     **{name: charge_by(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
 }
-_LIST = {**_ROW, "pop": _pop, "sort": _sort}
+_LIST = {
+    **_ROW,
+    "pop": _pop,
+    "sort": lambda meter, items, /, *, key=None, reverse=False: sort_in_place(meter, items, key, reverse),
+}
 _DEQUE = {
     **_ROW,
     **{
@@ -202,26 +194,15 @@ def add_counts(meter: Meter, owner: Any, source: Any, sign: int, options: dict[s
         owner[key] = owner[key] + sign * count
 
 
-def _copy(meter: Meter, owner: Any, /) -> Any:
-    meter.charge(len(owner))
-    return owner.copy()
-
-
 def _most_common(meter: Meter, owner: Any, count: int | None = None, /) -> list[tuple[Any, int]]:
     meter.charge(len(owner) * (1 + ceil_log2(len(owner) if count is None else max(min(count, len(owner)), 1))))
     return owner.most_common(count)
 
 
-def _elements(meter: Meter, owner: Any, /) -> Iterable[Any]:
-    for key in owner.elements():
-        meter.charge(1)
-        yield key
-
-
 _DICT = {
     **{name: _charge_key(getattr(dict, name)) for name in ("get", "pop", "setdefault")},
     **{name: charge_by(no_cost, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
-    "copy": _copy,
+    "copy": lambda meter, owner, /: meter.charge(len(owner)) and owner.copy(),
     "clear": charge_by(len, dict.clear),
     "update": _update,
 }
@@ -230,7 +211,7 @@ _COUNTER = {
     "update": lambda meter, owner, source=(), /, **options: add_counts(meter, owner, source, 1, options),
     "subtract": lambda meter, owner, source=(), /, **options: add_counts(meter, owner, source, -1, options),
     "most_common": _most_common,
-    "elements": _elements,
+    "elements": lambda meter, owner, /: charge_each(meter, owner.elements()),
     "total": charge_by(len, collections.Counter.total),
 }
 
@@ -262,16 +243,7 @@ METHODS: dict[type, dict[str, Method]] = {
 }
 
 
-def _from_keys(meter: Meter, source: Any, value: Any = None, /) -> dict[Any, Any]:
-    return dict.fromkeys(walk_keys(meter, source), value)
-
-
-def _make_translation(meter: Meter, /, *given: Any) -> Any:
-    meter.charge(sum(map(size, given)))
-    return str.maketrans(*given)
-
-
 STATIC: dict[tuple[type, str], Method] = {
-    (dict, "fromkeys"): _from_keys,
-    (str, "maketrans"): _make_translation,
+    (dict, "fromkeys"): lambda meter, source, value=None, /: dict.fromkeys(walk_keys(meter, source), value),
+    (str, "maketrans"): lambda meter, /, *given: meter.charge(sum(map(size, given))) and str.maketrans(*given),
 }

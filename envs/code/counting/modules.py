@@ -50,7 +50,7 @@ def _counter(meter: Meter, source: Any = (), /, **options: int) -> Any:
 
 def _defaultdict(meter: Meter, factory: Any = None, source: Any = (), /) -> Any:
     found = BUILTINS["dict"].run(meter, source)
-    return collections.defaultdict(None if factory is None else as_python_function(meter, factory), found)
+    return collections.defaultdict(as_python_function(meter, factory), found)
 
 
 _COLLECTIONS = {

@@ -9,15 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .formatting import format_percent
-from .meter import (
-    MAPPINGS,
-    SMALL,
-    Meter,
-    Uncounted,
-    extra_words,
-    size,
-    walk,
-)
+from .meter import MAPPINGS, SMALL, Meter, extra_words, size, walk
+from .values import refuse
 
 Binary = Callable[[Meter, Any, Any], Any]
 _SEQUENCES = frozenset({str, list, tuple, collections.deque})
@@ -110,10 +103,6 @@ def _charge_bits(apply: Callable[[Any, Any], Any]) -> Binary:
     return run
 
 
-def _refuse_matrices(meter: Meter, left: Any, right: Any) -> Any:
-    raise Uncounted("the operator @ is not counted here: use loops")
-
-
 BINARY: dict[type[ast.operator], Binary] = {
     ast.Add: add,
     ast.Sub: _subtract,
@@ -127,7 +116,7 @@ BINARY: dict[type[ast.operator], Binary] = {
     ast.BitAnd: _charge_bits(operator.and_),
     ast.BitOr: _charge_bits(operator.or_),
     ast.BitXor: _charge_bits(operator.xor),
-    ast.MatMult: _refuse_matrices,
+    ast.MatMult: refuse("the operator @", "loops"),
 }
 
 

@@ -63,8 +63,10 @@ class Rewriter(ExpressionRewriter):
         if self._in_try:
             raise Uncounted("yield within try is not counted here: use yield outside")
         self.cost += 1
-        given = value.value and self.visit(value.value)
-        value.value = guard("charge_each", guard("iterate", given)) if isinstance(value, ast.YieldFrom) else given
+        if isinstance(value, ast.YieldFrom):
+            value.value = guard("charge_each", guard("iterate", self.visit(value.value)))
+        elif value.value is not None:
+            value.value = self.visit(value.value)
         return node
 
     def visit_Pass(self, node: ast.stmt) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .meter import Meter, Uncounted
 
@@ -36,7 +37,8 @@ def builtins_by_name(**functions: Callable[..., Any]) -> dict[str, Builtin]:
     return {name: Builtin(name, run) for name, run in functions.items()}
 
 
-class Module(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Module:
     """A module, with the names that are supported."""
 
     name: str
@@ -87,9 +89,9 @@ def _drive(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
         yield value
 
 
-def as_python_function(meter: Meter, function: Any) -> Callable[..., Any]:
-    """Wrap a function of the program as one that Python's own functions can call."""
-    return lambda *arguments: call_function(meter, function, *arguments)
+def as_python_function(meter: Meter, function: Any) -> Any:
+    """Wrap a function of the program as one that Python's own functions can call. None stays None."""
+    return None if function is None else lambda *arguments: call_function(meter, function, *arguments)
 
 
 def refuse(name: str, instead: str = "") -> Callable[..., Any]:
