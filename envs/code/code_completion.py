@@ -24,10 +24,10 @@ from ..sandbox.judge import Failure
 from .counting.meter import UNCOUNTED
 from .judging.program_question import ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
+from .programs.block_runs import ENDLESS, CallOutcome, is_supported
 from .programs.cases import ProgramCase, draw_cases
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call, number_sentences
-from .programs.running import ENDLESS, CallOutcome, is_supported
 
 GAP = "____"
 # A number or a name, which is only a value.

@@ -9,7 +9,7 @@ from typing import Any
 
 from .guards import make_guards
 from .meter import UNCOUNTED, WORK, Meter, OutOfWork, Uncounted
-from .rewriting import Rewriter
+from .rewriting import ProgramRewriter
 from .values import call_function
 
 # The recursion limit of Python: a call of the program nests several calls of guards.
@@ -30,7 +30,7 @@ class CountedProgram:
     def __init__(self, text: str):
         self._meter = Meter()
         tree = ast.parse(text, "answer.py")
-        rewriter = Rewriter(tree)
+        rewriter = ProgramRewriter(tree)
         tree.body = rewriter.rewrite_block(tree.body)
         self._guards = {**make_guards(self._meter), **rewriter.texts}
         self._code = compile(tree, "answer.py", "exec", dont_inherit=True, optimize=0)

@@ -30,7 +30,7 @@ from .rewriting_expressions import (
 _NO_ATTRIBUTES = "attributes of values are not counted here: use a dict or a list"
 
 
-class Rewriter(ExpressionRewriter):
+class ProgramRewriter(ExpressionRewriter):
     """Rewrites statements, in place where it can. The method for a statement returns one or several statements."""
 
     def __init__(self, tree: ast.AST):

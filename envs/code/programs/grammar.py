@@ -1,6 +1,6 @@
 """The grammar of random small functions: chains of steps from the tables, each with a sentence and its code.
 
-A `Program` is text and plain data. `interpreter` computes the values that it returns, and `cases` draws arguments.
+A `Program` is text and plain data. `block_runs` computes the values that it returns, and `cases` draws arguments.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
+from .block_runs import MOST_WORK, CallOutcome, run_blocks, trace_states
 from .dice import Dice
-from .running import MOST_WORK, CallOutcome, run_blocks, trace_states
 from .steps import INTEGER, LIST, TEXT, WORDS, Condition, StepKind, fill_words
 from .steps_on_lists import LIST_CONDITIONS, LIST_STEPS
 from .steps_on_numbers import NUMBER_CONDITIONS, NUMBER_STEPS
@@ -80,7 +80,7 @@ class Program(NamedTuple):
     def run(
         self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None, most: int = MOST_WORK
     ) -> CallOutcome:
-        """Run it, or a function with other ``blocks``, with at most so much work; see `running.run_blocks`."""
+        """Run it, or a function with other ``blocks``, with at most so much work; see `block_runs.run_blocks`."""
         names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
         return run_blocks(self.blocks if blocks is None else blocks, names, most)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from palaestra.envs.code.input_prediction import InputPrediction
 from palaestra.envs.code.output_prediction import ProgramCall
+from palaestra.envs.code.programs.block_runs import CallOutcome
 from palaestra.envs.code.programs.cases import draw_arguments
 from palaestra.envs.code.programs.dice import Dice
 from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
-from palaestra.envs.code.programs.running import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = InputPrediction()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.output_prediction import FORMS, OutputPrediction, ProgramCall
+from palaestra.envs.code.programs.block_runs import CallOutcome
 from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
-from palaestra.envs.code.programs.running import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = OutputPrediction()

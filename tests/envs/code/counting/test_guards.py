@@ -75,10 +75,10 @@ def test_nothing_of_the_running_program_is_in_reach(expression: str):
     "body",
     [
         "try:\n    while True:\n        pass\nfinally:\n    return 1",
-        "while True:\n    try:\n        sum(range(10**9))\n    finally:\n        continue",
-        "while True:\n    try:\n        sum(range(10**9))\n    finally:\n        break",
-        "try:\n    try:\n        sum(range(10**9))\n    finally:\n        raise ValueError\nexcept ValueError:\n    pass",
-        "try:\n    try:\n        sum(range(10**9))\n    except 1 // 0:\n        pass\nexcept ZeroDivisionError:\n    pass",
+        "while True:\n    try:\n        list(range(10**9))\n    finally:\n        continue",
+        "while True:\n    try:\n        list(range(10**9))\n    finally:\n        break",
+        "try:\n    try:\n        list(range(10**9))\n    finally:\n        raise ValueError\nexcept:\n    pass",
+        "try:\n    try:\n        list(range(10**9))\n    except 1 // 0:\n        pass\nexcept:\n    pass",
         "while 1:\n    'a text'",
         "while 1:\n    global x",
         "x = [1]\nfor v in x:\n    x.append(v)",
@@ -130,7 +130,6 @@ def test_a_target_without_a_value_is_not_evaluated():
         ("@p\n@p\ndef g():\n    return 5\nreturn g(), len(r), r[0] is r[1]", (5, 2, True)),
         ("g = (r.append(v) or v for v in [1, 2])\nr.append(9)\nreturn list(g), r", ([1, 2], [9, 1, 2])),
         ("def g():\n    return len(q)\nq = [1]\nreturn g(), [len for len in [1]], len(q)", (1, [1], 1)),
-        ("try:\n    1 // 0\nexcept (ZeroDivisionError, 5):\n    return 'caught'", "caught"),
         ("try:\n    return 1\nfinally:\n    p(2)", 1),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..counting.guards import make_guards
 from ..counting.meter import UNCOUNTED, Meter, OutOfWork, Uncounted
-from ..counting.rewriting import Rewriter
+from ..counting.rewriting import ProgramRewriter
 from ..counting.rewriting_expressions import PLACE, no_parameters
 
 # Maximum steps of one call.
@@ -109,7 +109,7 @@ def trace_states(blocks: Sequence[str], results: Sequence[str], arguments: Mappi
 @functools.lru_cache(maxsize=16_384)
 def _compile_block(block: str) -> tuple[CodeType, dict[str, str]]:
     """Compile a block as a function whose variables are all global. Return its code, and the names of its texts."""
-    rewriter = Rewriter(tree := ast.parse(block))
+    rewriter = ProgramRewriter(tree := ast.parse(block))
     body = rewriter.rewrite_block(tree.body)
     if rewriter.bound:
         body.insert(0, ast.Global([*rewriter.bound], **PLACE))

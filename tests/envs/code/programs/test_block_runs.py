@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.envs.code.programs.running import is_supported, run_blocks, trace_states
+from palaestra.envs.code.programs.block_runs import is_supported, run_blocks, trace_states
 
 
 @pytest.mark.parametrize(
