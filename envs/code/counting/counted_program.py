@@ -52,7 +52,7 @@ class CountedProgram:
             Exception: an exception of the program.
         """
         meter, names = self._meter, {"__builtins__": self._guards}
-        meter.left, meter.depth = most, 0
+        meter.begin(most)
         exec(self._code, names)
         if function not in names:
             raise NameError(f"name {function!r} is not defined")

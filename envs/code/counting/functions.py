@@ -125,6 +125,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "abs": charge_words(abs),
     "all": lambda meter, values, /: all(charge_each(meter, iterator(values))),
     "any": lambda meter, values, /: any(charge_each(meter, iterator(values))),
+    "chr": lambda _, value, /: chr(value),
     "callable": lambda _, value, /: type(value) in (Function, Builtin),
     "divmod": lambda meter, left, right, /: (floor_divide(meter, left, right), modulo(meter, left, right)),
     "enumerate": lambda meter, iterable, start=0: charge_each(meter, enumerate(iterator(iterable), start)),
@@ -135,10 +136,10 @@ _NAMED: dict[str, Callable[..., Any]] = {
         refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
     ),
     **{"len": _len, "map": _map, "max": greatest, "min": least, "next": _next, "pow": power},
+    "ord": lambda _, value, /: ord(value),
     **{"print": _print, "repr": lambda meter, value, /: write_repr(meter, value), "reversed": _reversed},
     **{"round": _round, "sorted": sorted_list, "sum": _sum, "zip": _zip},
     **{f.__name__: _digits(f) for f in (bin, hex, oct)},
-    **{f.__name__: (lambda meter, value, /, f=f: f(value)) for f in (chr, ord)},
 }
 _TYPES: dict[type, Callable[..., Any]] = {
     bool: lambda _, value=False, /: bool(value),

@@ -32,9 +32,11 @@ class Meter:
     __slots__ = ("depth", "kept", "left")
 
     def __init__(self) -> None:
-        self.left = 0
-        self.depth = 0
-        self.kept: list[Any] = []
+        self.begin(0)
+
+    def begin(self, most: int) -> None:
+        """Begin a call of at most so many steps."""
+        self.left, self.depth, self.kept = most, 0, []
 
     def charge(self, steps: int) -> bool:
         """Subtract steps. Return True, so that expressions can charge by ``charge(steps) and ...``.

@@ -8,20 +8,7 @@ from typing import Any
 
 from .comparisons import find_position
 from .items import count_moved
-from .meter import (
-    ITEMS_VIEW,
-    KEYS_VIEW,
-    MAPPINGS,
-    VALUES_VIEW,
-    Meter,
-    Uncounted,
-    ceil_log2,
-    charge_each,
-    size,
-    walk,
-    walk_keys,
-    weight,
-)
+from .meter import MAPPINGS, Meter, Uncounted, ceil_log2, charge_each, size, walk, walk_keys, weight
 from .sorting import sort_in_place
 from .text_methods import TEXT, Method, charge_by, no_cost
 from .values import Builtin, Module
@@ -40,16 +27,15 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
         return owner.names[name]
     if isinstance(owner, Exception) and name == "args":
         return owner.args
-    if type(owner) is Builtin and owner.kind is not None:
-        if (owner.kind, name) in STATIC:
-            return Builtin(name, STATIC[owner.kind, name])
-        method = METHODS.get(owner.kind, {}).get(name)
-        if method is not None:
-            return Builtin(name, _make_unbound_method(owner.kind, name, method))
-        raise missing_method(owner.kind, name)
-    method = METHODS.get(type(owner), {}).get(name)
+    of_type = type(owner) is Builtin and owner.kind is not None
+    kind: Any = owner.kind if of_type else type(owner)
+    if of_type and (kind, name) in STATIC:
+        return Builtin(name, STATIC[kind, name])
+    method = METHODS.get(kind, {}).get(name)
     if method is None:
-        raise missing_method(type(owner), name)
+        raise missing_method(kind, name)
+    if of_type:
+        return Builtin(name, _make_unbound_method(kind, name, method))
     return Builtin(name, lambda meter, /, *given, **options: method(meter, owner, *given, **options))
 
 
@@ -63,7 +49,7 @@ def _make_unbound_method(kind: type, name: str, method: Method) -> Method:
 
 
 def missing_method(kind: type, name: str) -> BaseException:
-    """Return the exception for a method that a type lacks in this interpreter."""
+    """Return the exception for a method that is not supported."""
     if name.startswith("__") or hasattr(kind, name):
         return Uncounted(f"{kind.__name__}.{name} is not counted here")
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
@@ -237,9 +223,6 @@ METHODS: dict[type, dict[str, Method]] = {
     int: _WHOLE,
     bool: _WHOLE,
     float: {"is_integer": charge_by(no_cost, float.is_integer)},
-    KEYS_VIEW: {},
-    VALUES_VIEW: {},
-    ITEMS_VIEW: {},
 }
 
 

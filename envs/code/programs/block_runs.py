@@ -43,7 +43,7 @@ class _Machine(threading.local):
 
     def begin(self, arguments: Mapping[str, Any], most: int) -> dict[str, Any]:
         """Return the variables at the begin of a call."""
-        self.meter.left, self.meter.depth = most, 0
+        self.meter.begin(most)
         return {"__builtins__": self.guards, **{name: _copy_list(value) for name, value in arguments.items()}}
 
 
