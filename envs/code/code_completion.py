@@ -215,7 +215,8 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
         return None
     start, end = dice.one(spans)
     block = program.blocks[place]
-    missing = textwrap.dedent(_margin(block, start) + block[start:end])
+    margin = block[block.rfind("\n", 0, start) + 1 : start]
+    missing = textwrap.dedent(("" if margin.strip() else margin) + block[start:end])
     cases = draw_cases(dice, program, TESTS)
     if cases is None:
         return None
@@ -245,12 +246,6 @@ def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[Progr
         if wrong and not loops:
             break
     return wrong
-
-
-def _margin(block: str, start: int) -> str:
-    """Return the white space before a place if nothing else stands before it on its line, else ""."""
-    line = block[block.rfind("\n", 0, start) + 1 : start]
-    return line if not line.strip() else ""
 
 
 def _shift_by_indent(block: str, place: int) -> int:

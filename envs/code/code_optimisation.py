@@ -193,7 +193,7 @@ class CodeOptimisation(ProgramQuestion):
 
 def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
     """Draw a task. Return None where the fast program is not fast enough for these arguments."""
-    # The interpreter is loaded when it is first needed.
+    # Counting is loaded when it is first needed.
     from .counting.counted_program import CountedProgram
 
     program = draw_slow_program(dice, params["technique"], params["parts"])

@@ -27,8 +27,8 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
         return owner.names[name]
     if isinstance(owner, Exception) and name == "args":
         return owner.args
-    of_type = type(owner) is Builtin and owner.kind is not None
-    kind: Any = owner.kind if of_type else type(owner)
+    of_type = owner.kind if type(owner) is Builtin else None
+    kind = of_type or type(owner)
     if of_type and (kind, name) in STATIC:
         return Builtin(name, STATIC[kind, name])
     method = METHODS.get(kind, {}).get(name)

@@ -212,14 +212,11 @@ def _draw_choice(dice: Dice, kind: StepKind, before: str, after: str) -> _Step:
         sentence = fill_words(one.words, c, d)
         sentences.append(sentence[0].lower() + sentence[1:])
     words = f"If {condition_words}, do this: {sentences[0]} Otherwise do this: {sentences[1]}"
-    return _Step(words, _write_if(test, *codes), tuple(codes))
-
-
-def _write_if(test: str, code: str, other: str) -> str:
-    """Write an if statement. If ``other`` is an if statement itself, it becomes an elif."""
-    joins = other.startswith("if ") and all(line.startswith((" ", "else:")) for line in other.split("\n")[1:])
-    rest = f"el{other}" if joins else "else:\n" + textwrap.indent(other, "    ")
-    return f"if {test}:\n{textwrap.indent(code, '    ')}\n{rest}"
+    first, second = codes
+    # A second step that is an if statement itself becomes an elif.
+    joins = second.startswith("if ") and all(line.startswith((" ", "else:")) for line in second.split("\n")[1:])
+    rest = f"el{second}" if joins else "else:\n" + textwrap.indent(second, "    ")
+    return _Step(words, f"if {test}:\n{textwrap.indent(first, '    ')}\n{rest}", tuple(codes))
 
 
 def _fill_condition(dice: Dice, condition: Condition, variable: str) -> tuple[str, str]:
