@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..counting.guards import make_guards
 from ..counting.meter import UNCOUNTED, Meter, OutOfWork, Uncounted
 from ..counting.rewriting import ProgramRewriter
-from ..counting.rewriting_expressions import PLACE, no_parameters
+from ..counting.rewriting_expressions import PLACE, load, no_parameters
 
 # Maximum steps of one call.
 MOST_WORK = 40_000
@@ -113,8 +113,7 @@ def _compile_block(block: str) -> tuple[CodeType, dict[str, str]]:
     body = rewriter.rewrite_block(tree.body)
     if rewriter.bound:
         body.insert(0, ast.Global([*rewriter.bound], **PLACE))
-    body.append(ast.Return(ast.Name(".end", ast.Load(), **PLACE), **PLACE))
-
+    body.append(ast.Return(load(".end"), **PLACE))
     tree.body = [ast.FunctionDef("block", no_parameters(), body, [], **PLACE)]
     module = compile(tree, "block.py", "exec", dont_inherit=True)
     return next(one for one in module.co_consts if isinstance(one, CodeType)), rewriter.texts
