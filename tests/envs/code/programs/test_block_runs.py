@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from palaestra.envs.code.programs.block_runs import is_supported, run_blocks, trace_states
 
@@ -100,3 +102,10 @@ def test_states_are_listed_until_the_function_returns():
     blocks = ["if given > 5:\n    return 0", "twice = given * 2", "more = twice + 1", "return more"]
     assert trace_states(blocks[:-1], ["", "twice", "more"], {"given": 4}) == [None, 8, 9]
     assert trace_states(blocks[:-1], ["", "twice", "more"], {"given": 6}) == []
+
+
+def test_threads_do_not_share_their_steps():
+    endless, short = "while True:\n    pass", "return sum([v for v in range(given)])"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: run_blocks([endless if n % 2 else short], {"given": n}), range(60)))
+    assert found == [(None, "endless") if n % 2 else (n * (n - 1) // 2, "") for n in range(60)]
