@@ -53,7 +53,7 @@ class Expectation:
         return " ".join((text, *(f"after {name.partition(':')[0]}" for name in self.through)))
 
     def holds(self, received: Any) -> bool:
-        """True where ``received`` meets the expectation."""
+        """Compare a returned value with the expectation."""
         try:
             for wrapper in self.through:
                 name, _, digits = wrapper.partition(":")
