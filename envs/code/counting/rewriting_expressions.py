@@ -282,8 +282,8 @@ def _bound_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.AST):
             if isinstance(node, ast.alias):
                 found.add(node.asname or node.name)
-            elif isinstance(node, (ast.FunctionDef, ast.ExceptHandler)):
-                found.add(node.name or "")
+            elif isinstance(node, (ast.FunctionDef, ast.ExceptHandler)) and node.name:
+                found.add(node.name)
             elif isinstance(node, ast.arg):
                 found.add(node.arg)
             waiting += [getattr(node, field) for field in node._fields]

@@ -25,6 +25,11 @@ from palaestra.envs.code.programs.block_runs import is_supported, run_blocks, tr
         ("counts = {}\nfor v in given:\n    counts[v] = v * v\nreturn counts[3]", 9),
         ("v = 7\nreturn [v for v in given] + [v]", [1, 2, 3, 7]),
         ("pass", None),
+        ("try:\n    return given[9]\nexcept IndexError:\n    return 'none'", "none"),
+        (
+            "def g(v):\n    return [v for v in given if v > 1]\nreturn g(1), [*map(lambda w: w * 2, given)]",
+            ([2, 3], [2, 4, 6]),
+        ),
     ],
 )
 def test_statements_mean_what_they_do_in_python(block: str, value: object):
