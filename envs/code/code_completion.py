@@ -20,12 +20,13 @@ from ..question import Task
 from ..registration import register
 from ..sandbox import CallTest, ProgramJudgement
 from ..sandbox.judge import Failure
+from .counting.meter import UNCOUNTED
 from .judging.program_question import ProgramQuestion, format_examples, make_call_tests
 from .program_synthesis import TESTS
+from .programs.block_runs import ENDLESS, CallOutcome, is_supported
 from .programs.cases import ProgramCase, draw_cases
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call, number_sentences
-from .programs.interpreter import CallOutcome, is_supported
 
 GAP = "____"
 # A number or a name, which is only a value.
@@ -125,7 +126,7 @@ class CodeCompletion(ProgramQuestion):
                 return rejected("The answer must be what fills the gap, or the function with nothing else changed.")
             return self.judge_program(code, found.tests)
         if _WORD.fullmatch(code) and not hasattr(builtins, code) and not keyword.iskeyword(code):
-            # Most single words are wrong, and the interpreter of `programs` shows this without the sandbox.
+            # Most single words are wrong, and a run in this process shows this without the sandbox.
             judgement = _judge_word(found, code)
             if judgement is not None:
                 return judgement.verdict(self.graded)
@@ -153,7 +154,7 @@ class CodeCompletion(ProgramQuestion):
         while True:
             answer = super().random_action(episode, rng)
             outcomes = _run_tests_here(episode.data, program_in(answer))
-            if all(outcome.error != "endless" for outcome in outcomes):
+            if all(outcome.error != ENDLESS for outcome in outcomes):
                 return answer
 
     def solver_cost(self, episode: Task) -> float:
@@ -172,8 +173,7 @@ def fill_gap(before: str, code: str, after: str, masked: str) -> str:
 
 
 def _run_tests_here(found: Infilling, code: str) -> list[CallOutcome]:
-    """Run the tests in this process, with this code in the gap. Return an empty list if the interpreter cannot run
-    it."""
+    """Run the tests in this process, with this code in the gap. Return an empty list if they cannot be run here."""
     whole = f"{found.before}({code}){found.after}"
     if found.masked != "expression":
         whole = fill_gap(found.before, code, found.after, found.masked)
@@ -190,7 +190,7 @@ def _judge_word(found: Infilling, word: str) -> ProgramJudgement | None:
         "error" if outcome.error else "" if outcome.value == test.expected else "wrong"
         for test, outcome in zip(found.tests, outcomes)
     ]
-    if not any(failures) or any(outcome.error == "endless" for outcome in outcomes):
+    if not any(failures) or any(outcome.error in (ENDLESS, UNCOUNTED) for outcome in outcomes):
         return None
     summary = f"{failures.count('')} of {len(failures)} tests passed."
     for test, outcome, failure in zip(found.tests, outcomes, failures):
@@ -211,7 +211,8 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
         return None
     start, end = dice.one(spans)
     block = program.blocks[place]
-    missing = textwrap.dedent(_margin(block, start) + block[start:end])
+    margin = block[block.rfind("\n", 0, start) + 1 : start]
+    missing = textwrap.dedent(("" if margin.strip() else margin) + block[start:end])
     cases = draw_cases(dice, program, TESTS)
     if cases is None:
         return None
@@ -235,18 +236,12 @@ def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[Progr
     wrong = False
     for one in cases:
         outcome = program.run(one.arguments, body)
-        if outcome.error == "endless":
+        if outcome.error == ENDLESS:
             return False
         wrong = wrong or bool(outcome.error) or outcome.value != one.value
         if wrong and not loops:
             break
     return wrong
-
-
-def _margin(block: str, start: int) -> str:
-    """Return the white space before a place if nothing else stands before it on its line, else ""."""
-    line = block[block.rfind("\n", 0, start) + 1 : start]
-    return line if not line.strip() else ""
 
 
 def _shift_by_indent(block: str, place: int) -> int:

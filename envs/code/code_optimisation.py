@@ -81,7 +81,7 @@ class CodeOptimisation(ProgramQuestion):
         The function has up to three slow parts, of 48 kinds with constants, conditions and names of their own: loops
         over all pairs, work repeated in a loop, searches in a list, sums computed anew, naive recursion, trial
         division, ... Operations are counted rather than timed, to be the same on every machine: the answer runs in the
-        sandbox, in an interpreter of the common part of Python. Each statement, each node of an expression and each
+        sandbox, and may use the common part of Python. Each statement, each node of an expression and each
         turn of a loop is an operation; an operation over a whole sequence costs its length.
 
     Parameters:
@@ -193,7 +193,7 @@ class CodeOptimisation(ProgramQuestion):
 
 def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
     """Draw a task. Return None where the fast program is not fast enough for these arguments."""
-    # The interpreter is loaded when it is first needed.
+    # Counting is loaded when it is first needed.
     from .counting.counted_program import CountedProgram
 
     program = draw_slow_program(dice, params["technique"], params["parts"])

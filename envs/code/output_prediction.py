@@ -13,10 +13,10 @@ from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..question import Question, Task
 from ..registration import register
 from .judging.literals import read_value
+from .programs.block_runs import CallOutcome
 from .programs.cases import draw_arguments, is_small
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, draw_program, format_call
-from .programs.interpreter import CallOutcome
 from .programs.steps import INTEGER, LIST, TEXT, WORDS
 
 # Each type with its name in prompts, and an example that is never the answer.

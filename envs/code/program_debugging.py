@@ -16,11 +16,11 @@ from ..sandbox import Call, CallTest, Limits, run, run_tests, warn_if_missing
 from .judging.literals import read_arguments
 from .judging.outputs import describe_output, keep_ends
 from .judging.program_question import EXAMPLE, format_examples, make_call_tests
+from .programs.block_runs import ENDLESS
 from .programs.bugs import draw_buggy
 from .programs.cases import ProgramCase
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, Program, format_call, number_sentences, write_source
-from .programs.interpreter import ENDLESS
 from .programs.steps import INTEGER
 
 TESTS, _LONGEST_PROMPT = 8, 2_000

@@ -1,4 +1,4 @@
-"""A Python interpreter that counts operations, as a machine-independent measure of a program's speed.
+"""Counting of the operations of Python programs, as a machine-independent measure of their speed.
 
 Each evaluated statement, each node of an expression, and each turn of a loop costs one step. An operation that
 traverses a sequence costs its length as well: sum, min, max, ``in`` of a list or text, slices, +, *, ==, copies, join,
@@ -8,11 +8,11 @@ to its items cost nothing more, unless a key is a tuple. ``insert(i)`` and ``pop
 move. Numbers of more than 62 bits cost their 64-bit words; multiplying and dividing cost the product of these.
 Comparing texts costs one step per eight characters.
 
-The program is never executed by Python itself, and has no access to Python's internals: no frames, no modules, no
-attributes except the methods of plain values. The package imports nothing else from Palaestra, so that its source can
-be sent into a sandbox.
+Python runs a rewritten program, in which each operation is a call of a guard that charges for it. The program has no
+access to Python's internals: no frames, no modules, no attributes except the methods of plain values. The package
+imports nothing else from Palaestra, so that its source can be sent into a sandbox.
 
-from palaestra.envs.code.counting.counted_program import CountedProgram
-
-CountedProgram("def f(n): return n + 1").call("f", [2], most=1_000)  # (3, 6)
+>>> from palaestra.envs.code.counting.counted_program import CountedProgram
+>>> CountedProgram("def f(n): return n + 1").call("f", [2], most=1_000)
+(3, 6)
 """

@@ -7,14 +7,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Importing these fills the tables of translators.
-from . import call_nodes, comprehensions, definitions, exceptions, expression_nodes  # noqa: F401
+from .guards import make_guards
 from .meter import UNCOUNTED, WORK, Meter, OutOfWork, Uncounted
-from .scopes import Scope
-from .statement_nodes import translate_block
-from .values import Frame, call_function
+from .rewriting import ProgramRewriter
+from .values import call_function
 
-# The recursion limit of this interpreter: a call of the program nests about a dozen calls of Python.
+# The recursion limit of Python: a call of the program nests several calls of guards.
 _OWN_DEPTH = 60_000
 
 
@@ -30,9 +28,12 @@ class CountedProgram:
     """
 
     def __init__(self, text: str):
-        self._meter, self._everywhere = Meter(), Frame()
+        self._meter = Meter()
         tree = ast.parse(text, "answer.py")
-        self._body = translate_block(tree.body, Scope(self._meter, self._everywhere, None, set(), set()))
+        rewriter = ProgramRewriter(tree)
+        tree.body = rewriter.rewrite_block(tree.body)
+        self._guards = {**make_guards(self._meter), **rewriter.texts}
+        self._code = compile(tree, "answer.py", "exec", dont_inherit=True, optimize=0)
 
     def call(self, function: str, arguments: Sequence[Any], most: int) -> tuple[Any, int]:
         """Run the program, then call a function of it. Nothing is kept between calls except changes of the arguments.
@@ -50,15 +51,13 @@ class CountedProgram:
             Uncounted: it uses a part of Python that is not supported.
             Exception: an exception of the program.
         """
-        meter = self._meter
-        meter.left, meter.depth = most, 0
-        meter.handled.clear()
-        self._everywhere.clear()
-        self._body(self._everywhere)
-        if function not in self._everywhere:
+        meter, names = self._meter, {"__builtins__": self._guards}
+        meter.begin(most)
+        exec(self._code, names)
+        if function not in names:
             raise NameError(f"name {function!r} is not defined")
         meter.charge(1)
-        value = call_function(meter, self._everywhere[function], [*arguments])
+        value = call_function(meter, names[function], *arguments)
         meter.charge(0)
         return value, most - meter.left
 

@@ -13,7 +13,7 @@ from typing import Any
 from .meter import Meter, Uncounted, weight
 
 _NUMBERS = re.compile(r"\d+")
-_FIELD = re.compile(r"|\d+|[^\W\d]\w*")
+_FIELD = re.compile(r"\d+|[^\W\d]\w*")
 
 
 def write_str(meter: Meter, value: Any) -> str:
@@ -37,11 +37,8 @@ def _charge_text(meter: Meter, value: Any, write: Callable[[Any], str]) -> str:
 
 def format_value(meter: Meter, value: Any, form: str = "", conversion: str = "") -> str:
     """Return ``format(value, form)`` after a conversion ("s", "r", "a" or none), and charge for it."""
-    if conversion == "s":
-        value = write_str(meter, value)
-    elif conversion:
-        value = write_repr(meter, value)
-        value = value if conversion == "r" else ascii(value)
+    if conversion:
+        value = _convert(meter, value, conversion)
     if not form:
         return write_str(meter, value)
     _charge_widths(meter, form)
@@ -50,6 +47,13 @@ def format_value(meter: Meter, value: Any, form: str = "", conversion: str = "")
     result = format(value, form)
     meter.charge(len(result))
     return result
+
+
+def _convert(meter: Meter, value: Any, conversion: str) -> str:
+    if conversion == "s":
+        return write_str(meter, value)
+    text = write_repr(meter, value)
+    return text if conversion == "r" else text.encode("ascii", "backslashreplace").decode()
 
 
 def format_percent(meter: Meter, form: str, values: Any) -> str:
@@ -73,44 +77,24 @@ def _charge_widths(meter: Meter, form: str) -> None:
 def format_method(meter: Meter, form: str, /, *values: Any, **named: Any) -> str:
     """Return ``form.format(*values, **named)``, and charge for it."""
     meter.charge(len(form))
-    result = _Filling(meter, values, named).fill(form, 0)
+    result = _Formatter(meter).vformat(form, values, named)
     meter.charge(len(result))
     return result
 
 
-class _Filling:
-    """The state of one call of str.format: its values, and the numbering of its fields."""
+class _Formatter(string.Formatter):
+    def __init__(self, meter: Meter):
+        self.meter = meter
 
-    def __init__(self, meter: Meter, values: tuple[Any, ...], named: dict[str, Any]):
-        self.meter, self.values, self.named = meter, values, named
-        self.next, self.numbered = 0, False
-
-    def fill(self, form: str, depth: int) -> str:
-        if depth > 1:
-            raise ValueError("Max string recursion exceeded")
-        parts = []
-        for literal, field, spec, conversion in string.Formatter().parse(form):
-            parts.append(literal)
-            if field is not None:
-                value = self._value(field)
-                if conversion not in (None, "s", "r", "a"):
-                    raise ValueError(f"Unknown conversion specifier {conversion!r}")
-                form_of_one = self.fill(spec, depth + 1) if spec else ""
-                parts.append(format_value(self.meter, value, form_of_one, conversion or ""))
-        return "".join(parts)
-
-    def _value(self, field: str) -> Any:
-        if not _FIELD.fullmatch(field):
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
+        if not _FIELD.fullmatch(field_name):
             raise Uncounted("attributes and items in str.format are not counted here: use an f-string")
-        if field and not field.isdigit():
-            return self.named[field]
-        if self.numbered if not field else self.next:
-            raise ValueError("cannot switch between manual field specification and automatic field numbering")
-        place = int(field) if field else self.next
-        if field:
-            self.numbered = True
-        else:
-            self.next += 1
-        if place >= len(self.values):
-            raise IndexError(f"Replacement index {place} out of range for positional args tuple")
-        return self.values[place]
+        return args[int(field_name)] if field_name.isdigit() else kwargs[field_name], field_name
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion not in (None, "s", "r", "a"):
+            raise ValueError(f"Unknown conversion specifier {conversion!r}")
+        return value if conversion is None else _convert(self.meter, value, conversion)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return format_value(self.meter, value, format_spec)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .formatting import format_value, write_repr, write_str
-from .meter import MAPPINGS, SIZED, Meter, extra_words, iterator, size, walk, walk_keys, weight
+from .mathematics import charge_words
+from .meter import MAPPINGS, SIZED, Meter, charge_each, extra_words, iterator, size, walk, walk_keys, weight
 from .methods import key_value_pairs
 from .operators import add, floor_divide, modulo, power
 from .sorting import greatest, least, sorted_list
@@ -22,30 +23,12 @@ _DIGITS = 16
 # Numbers.
 
 
-def _abs(meter: Meter, number: Any, /) -> Any:
-    meter.charge(extra_words(number) if isinstance(number, int) else 0)
-    return abs(number)
-
-
 def _int(meter: Meter, value: Any = 0, /, *base: Any, **named: Any) -> int:
     if isinstance(value, str):
         meter.charge(len(value) + (len(value) // _DIGITS) ** 2)
     elif isinstance(value, int):
         meter.charge(extra_words(value))
     return int(value, *base, **named)
-
-
-def _float(meter: Meter, value: Any = 0.0, /) -> float:
-    meter.charge(size(value))
-    return float(value)
-
-
-def _divmod(meter: Meter, left: Any, right: Any, /) -> tuple[Any, Any]:
-    return floor_divide(meter, left, right), modulo(meter, left, right)
-
-
-def _pow(meter: Meter, base: Any, exp: Any, mod: Any = None) -> Any:
-    return power(meter, base, exp, mod)
 
 
 def _round(meter: Meter, number: Any, ndigits: Any = None) -> Any:
@@ -79,22 +62,6 @@ def _sum(meter: Meter, values: Any, /, start: Any = 0) -> Any:
     return start
 
 
-def _all(meter: Meter, values: Any, /) -> bool:
-    for value in iterator(values):
-        meter.charge(1)
-        if not value:
-            return False
-    return True
-
-
-def _any(meter: Meter, values: Any, /) -> bool:
-    for value in iterator(values):
-        meter.charge(1)
-        if value:
-            return True
-    return False
-
-
 def _len(_: Meter, value: Any, /) -> int:
     if type(value) not in SIZED:
         raise TypeError(f"object of type {type(value).__name__!r} has no len()")
@@ -107,10 +74,6 @@ def _reversed(_: Meter, values: Any, /) -> Iterator[Any]:
     return reversed(values)
 
 
-def _iter(_: Meter, values: Any, /, *sentinel: Any) -> Iterator[Any]:
-    return refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
-
-
 def _next(meter: Meter, values: Any, /, *default: Any) -> Any:
     if not hasattr(values, "__next__"):
         raise TypeError(f"{type(values).__name__!r} object is not an iterator")
@@ -118,71 +81,23 @@ def _next(meter: Meter, values: Any, /, *default: Any) -> Any:
     return next(values, *default)
 
 
-def _enumerate(meter: Meter, iterable: Any, start: int = 0) -> Iterator[tuple[int, Any]]:
-    return _charge_each(meter, enumerate(iterator(iterable), start), 1)
-
-
 def _zip(meter: Meter, /, *sources: Any, strict: Any = False) -> Iterator[tuple[Any, ...]]:
-    return _charge_each(meter, zip(*map(iterator, sources), strict=bool(strict)), len(sources))
-
-
-def _charge_each(meter: Meter, values: Iterator[Any], each: int) -> Iterator[Any]:
-    for value in values:
-        meter.charge(each)
-        yield value
+    return charge_each(meter, zip(*map(iterator, sources), strict=bool(strict)), len(sources))
 
 
 def _map(meter: Meter, function: Any, source: Any, /, *sources: Any) -> Iterator[Any]:
-    return _map_rows(meter, function, zip(*map(iterator, (source, *sources))))
-
-
-def _map_rows(meter: Meter, function: Any, rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
-    for row in rows:
-        meter.charge(len(row))
-        yield call_function(meter, function, [*row])
+    rows = charge_each(meter, zip(*map(iterator, (source, *sources))), 1 + len(sources))
+    return (call_function(meter, function, *row) for row in rows)
 
 
 def _filter(meter: Meter, function: Any, source: Any, /) -> Iterator[Any]:
-    return _filter_values(meter, function, iterator(source))
-
-
-def _filter_values(meter: Meter, function: Any, values: Iterator[Any]) -> Iterator[Any]:
-    for value in values:
-        meter.charge(1)
-        if value if function is None else call_function(meter, function, [value]):
-            yield value
-
-
-# Types.
-
-
-def _list(meter: Meter, values: Any = (), /) -> list[Any]:
-    return list(walk(meter, values))
-
-
-def _tuple(meter: Meter, values: Any = (), /) -> tuple[Any, ...]:
-    return values if type(values) is tuple else tuple(walk(meter, values))
-
-
-def _set(meter: Meter, values: Any = (), /) -> set[Any]:
-    return set(walk_keys(meter, values))
-
-
-def _frozenset(meter: Meter, values: Any = (), /) -> frozenset[Any]:
-    return values if type(values) is frozenset else frozenset(walk_keys(meter, values))
+    values = charge_each(meter, iterator(source))
+    return (value for value in values if (value if function is None else call_function(meter, function, value)))
 
 
 def _dict(meter: Meter, source: Any = (), /, **options: Any) -> dict[str, Any]:
     meter.charge(len(options))
     return dict(key_value_pairs(meter, source), **options)
-
-
-def _str(meter: Meter, value: Any = "", /) -> str:
-    return write_str(meter, value)
-
-
-def _format(meter: Meter, value: Any, form: str = "", /) -> str:
-    return format_value(meter, value, form)
 
 
 def _is_of(value: Any, kinds: Any) -> bool:
@@ -191,14 +106,6 @@ def _is_of(value: Any, kinds: Any) -> bool:
     if type(kinds) is not Builtin or kinds.kind is None:
         raise TypeError("isinstance() arg 2 must be a type or a tuple of types")
     return isinstance(value, kinds.kind)
-
-
-def _isinstance(_: Meter, value: Any, kinds: Any, /) -> bool:
-    return _is_of(value, kinds)
-
-
-def _callable(_: Meter, value: Any, /) -> bool:
-    return type(value) in (Function, Builtin)
 
 
 def _print(meter: Meter, /, *values: Any, sep: Any = " ", end: Any = "\n") -> None:
@@ -215,17 +122,36 @@ def _exception(kind: type[Exception]) -> Builtin:
 
 
 _NAMED: dict[str, Callable[..., Any]] = {
-    **{"abs": _abs, "divmod": _divmod, "pow": _pow, "round": _round},
+    "abs": charge_words(abs),
+    "all": lambda meter, values, /: all(charge_each(meter, iterator(values))),
+    "any": lambda meter, values, /: any(charge_each(meter, iterator(values))),
+    "chr": lambda _, value, /: chr(value),
+    "callable": lambda _, value, /: type(value) in (Function, Builtin),
+    "divmod": lambda meter, left, right, /: (floor_divide(meter, left, right), modulo(meter, left, right)),
+    "enumerate": lambda meter, iterable, start=0: charge_each(meter, enumerate(iterator(iterable), start)),
+    "filter": _filter,
+    "format": lambda meter, value, form="", /: format_value(meter, value, form),
+    "isinstance": lambda _, value, kinds, /: _is_of(value, kinds),
+    "iter": lambda _, values, /, *sentinel: (
+        refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
+    ),
+    **{"len": _len, "map": _map, "max": greatest, "min": least, "next": _next, "pow": power},
+    "ord": lambda _, value, /: ord(value),
+    **{"print": _print, "repr": lambda meter, value, /: write_repr(meter, value), "reversed": _reversed},
+    **{"round": _round, "sorted": sorted_list, "sum": _sum, "zip": _zip},
     **{f.__name__: _digits(f) for f in (bin, hex, oct)},
-    **{f.__name__: (lambda meter, value, /, f=f: f(value)) for f in (chr, ord)},
-    **{"sum": _sum, "all": _all, "any": _any, "len": _len, "min": least, "max": greatest, "sorted": sorted_list},
-    **{"reversed": _reversed, "iter": _iter, "next": _next, "map": _map, "filter": _filter, "zip": _zip},
-    **{"repr": lambda meter, value, /: write_repr(meter, value), "format": _format, "enumerate": _enumerate},
-    **{"isinstance": _isinstance, "callable": _callable, "print": _print},
 }
 _TYPES: dict[type, Callable[..., Any]] = {
-    **{int: _int, float: _float, str: _str, list: _list, tuple: _tuple, set: _set, frozenset: _frozenset},
-    **{dict: _dict, bool: lambda _, value=False, /: bool(value), range: lambda _, /, *bounds: range(*bounds)},
+    bool: lambda _, value=False, /: bool(value),
+    dict: _dict,
+    float: lambda meter, value=0.0, /: meter.charge(size(value)) and float(value),
+    frozenset: lambda meter, values=(), /: values if type(values) is frozenset else frozenset(walk_keys(meter, values)),
+    int: _int,
+    list: lambda meter, values=(), /: list(walk(meter, values)),
+    range: lambda _, /, *bounds: range(*bounds),
+    set: lambda meter, values=(), /: set(walk_keys(meter, values)),
+    str: lambda meter, value="", /: write_str(meter, value),
+    tuple: lambda meter, values=(), /: values if type(values) is tuple else tuple(walk(meter, values)),
 }
 _EXCEPTIONS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, Exception, IndexError, KeyError, LookupError),

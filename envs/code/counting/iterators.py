@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .meter import Meter, iterator, size, walk
+from .meter import Meter, charge_each, iterator, size, walk
 from .operators import add
 from .values import Builtin, as_python_function, builtins_by_name, call_function
 
@@ -21,7 +21,7 @@ def _accumulate(meter: Meter, iterable: Any, func: Any = None, *, initial: Any =
         if total is _NONE:
             total = item
         else:
-            total = add(meter, total, item) if func is None else call_function(meter, func, [total, item])
+            total = add(meter, total, item) if func is None else call_function(meter, func, total, item)
         yield total
 
 
@@ -32,12 +32,12 @@ def _rows(make: Callable[..., Iterator[tuple[Any, ...]]]) -> Callable[..., Itera
         pool = list(walk(meter, iterable))
         if isinstance(r, int):
             meter.charge(max(r, 0))
-        return _each(meter, make(pool, *(() if r is None and make is itertools.permutations else (r,))))
+        return _charge_rows(meter, make(pool, *(() if r is None and make is itertools.permutations else (r,))))
 
     return run
 
 
-def _each(meter: Meter, rows: Iterator[Any]) -> Iterator[Any]:
+def _charge_rows(meter: Meter, rows: Iterator[Any]) -> Iterator[Any]:
     for row in rows:
         meter.charge(1 + size(row))
         yield row
@@ -46,45 +46,25 @@ def _each(meter: Meter, rows: Iterator[Any]) -> Iterator[Any]:
 def _product(meter: Meter, /, *sources: Any, repeat: int = 1) -> Iterator[Any]:
     pools = [list(walk(meter, source)) for source in sources]
     meter.charge(len(pools) * max(repeat, 0))
-    return _each(meter, itertools.product(*pools, repeat=repeat))
-
-
-def _endless(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    return lambda meter, /, *given, **options: _singly(meter, make(*given, **options))
-
-
-def _singly(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
-    for value in values:
-        meter.charge(1)
-        yield value
-
-
-def _chain(meter: Meter, /, *sources: Any) -> Iterator[Any]:
-    return chain_all(meter, iter(sources))
+    return _charge_rows(meter, itertools.product(*pools, repeat=repeat))
 
 
 def chain_all(meter: Meter, sources: Any, /) -> Iterator[Any]:
     for source in iterator(sources):
-        for item in iterator(source):
-            meter.charge(1)
-            yield item
-
-
-def _islice(meter: Meter, values: Any, /, *bounds: Any) -> Iterator[Any]:
-    return itertools.islice(walk(meter, iterator(values)), *bounds)
+        yield from charge_each(meter, iterator(source))
 
 
 def _groupby(meter: Meter, iterable: Any, key: Any = None) -> Iterator[Any]:
-    by = None if key is None else as_python_function(meter, key)
+    by = as_python_function(meter, key)
     return ((one, iter([*group])) for one, group in itertools.groupby(walk(meter, iterator(iterable)), by))
 
 
-def _pairwise(meter: Meter, values: Any, /) -> Iterator[Any]:
-    return _each(meter, itertools.pairwise(iterator(values)))
-
-
 def _zip_longest(meter: Meter, /, *sources: Any, fillvalue: Any = None) -> Iterator[Any]:
-    return _each(meter, itertools.zip_longest(*map(iterator, sources), fillvalue=fillvalue))
+    return _charge_rows(meter, itertools.zip_longest(*map(iterator, sources), fillvalue=fillvalue))
+
+
+def _endless(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    return lambda meter, /, *given, **options: charge_each(meter, make(*given, **options))
 
 
 def _while(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -93,20 +73,27 @@ def _while(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
 
 def _starmap(meter: Meter, function: Any, rows: Any, /) -> Iterator[Any]:
     for row in iterator(rows):
-        yield call_function(meter, function, list(walk(meter, row)))
-
-
-def _compress(meter: Meter, data: Any, selectors: Any) -> Iterator[Any]:
-    return itertools.compress(walk(meter, iterator(data)), iterator(selectors))
+        yield call_function(meter, function, *walk(meter, row))
 
 
 ITERTOOLS = {
-    **builtins_by_name(accumulate=_accumulate, product=_product, islice=_islice, groupby=_groupby, pairwise=_pairwise),
-    **builtins_by_name(zip_longest=_zip_longest, starmap=_starmap, compress=_compress),
-    **builtins_by_name(combinations=_rows(itertools.combinations), permutations=_rows(itertools.permutations)),
-    **builtins_by_name(combinations_with_replacement=_rows(itertools.combinations_with_replacement)),
-    **builtins_by_name(takewhile=_while(itertools.takewhile), dropwhile=_while(itertools.dropwhile)),
-    **builtins_by_name(count=_endless(itertools.count), repeat=_endless(itertools.repeat)),
-    **builtins_by_name(cycle=lambda meter, values, /: _singly(meter, itertools.cycle(list(walk(meter, values))))),
-    "chain": Builtin("chain", _chain, itertools.chain),
+    **builtins_by_name(
+        accumulate=_accumulate,
+        combinations=_rows(itertools.combinations),
+        combinations_with_replacement=_rows(itertools.combinations_with_replacement),
+        compress=lambda meter, data, selectors: itertools.compress(walk(meter, iterator(data)), iterator(selectors)),
+        count=_endless(itertools.count),
+        cycle=lambda meter, values, /: charge_each(meter, itertools.cycle(list(walk(meter, values)))),
+        dropwhile=_while(itertools.dropwhile),
+        groupby=_groupby,
+        islice=lambda meter, values, /, *bounds: itertools.islice(walk(meter, iterator(values)), *bounds),
+        pairwise=lambda meter, values, /: _charge_rows(meter, itertools.pairwise(iterator(values))),
+        permutations=_rows(itertools.permutations),
+        product=_product,
+        repeat=_endless(itertools.repeat),
+        starmap=_starmap,
+        takewhile=_while(itertools.takewhile),
+        zip_longest=_zip_longest,
+    ),
+    "chain": Builtin("chain", lambda meter, /, *sources: chain_all(meter, iter(sources)), itertools.chain),
 }

@@ -34,11 +34,6 @@ def _by_digits(function: Callable[..., int]) -> Callable[..., int]:
     return run
 
 
-def _isqrt(meter: Meter, number: int, /) -> int:
-    meter.charge(extra_words(number) ** 2 if isinstance(number, int) else 0)
-    return math.isqrt(number)
-
-
 def _factorial(meter: Meter, number: int, /) -> int:
     if isinstance(number, int) and number > 0:
         whole = number * number.bit_length() // 64
@@ -63,31 +58,23 @@ def _prod(meter: Meter, values: Any, /, *, start: Any = 1) -> Any:
     return start
 
 
-def _fsum(meter: Meter, values: Any, /) -> float:
-    return math.fsum(walk(meter, values))
-
-
+_OF_WORDS = """
+    ceil floor trunc sqrt log log2 log10 exp sin cos tan atan atan2 fabs fmod hypot isclose isfinite isinf isnan pow
+    degrees radians copysign
+"""
 MATH = {
-    **{
-        name: Builtin(name, charge_words(getattr(math, name)))
-        for name in (
-            *("ceil", "floor", "trunc", "sqrt", "log", "log2", "log10", "exp", "sin", "cos", "tan", "atan", "atan2"),
-            *(
-                "fabs",
-                "fmod",
-                "hypot",
-                "isclose",
-                "isfinite",
-                "isinf",
-                "isnan",
-                "pow",
-                "degrees",
-                "radians",
-                "copysign",
-            ),
-        )
-    },
+    **{name: Builtin(name, charge_words(getattr(math, name))) for name in _OF_WORDS.split()},
     **{name: getattr(math, name) for name in ("pi", "e", "inf", "nan", "tau")},
-    **builtins_by_name(gcd=_by_digits(math.gcd), lcm=_by_digits(math.lcm), isqrt=_isqrt, factorial=_factorial),
-    **builtins_by_name(comb=_chosen(math.comb), perm=_chosen(math.perm), prod=_prod, fsum=_fsum),
+    **builtins_by_name(
+        comb=_chosen(math.comb),
+        factorial=_factorial,
+        fsum=lambda meter, values, /: math.fsum(walk(meter, values)),
+        gcd=_by_digits(math.gcd),
+        isqrt=lambda meter, number, /: (
+            meter.charge(extra_words(number) ** 2 if isinstance(number, int) else 0) and math.isqrt(number)
+        ),
+        lcm=_by_digits(math.lcm),
+        perm=_chosen(math.perm),
+        prod=_prod,
+    ),
 }

@@ -27,17 +27,19 @@ class Uncounted(BaseException):
 
 
 class Meter:
-    """The remaining steps, the depth of calls, and the exceptions being handled, the innermost last."""
+    """The remaining steps, the depth of calls, and the operands of chains of comparisons under way."""
 
-    __slots__ = ("depth", "handled", "left")
+    __slots__ = ("depth", "kept", "left")
 
     def __init__(self) -> None:
-        self.left = 0
-        self.depth = 0
-        self.handled: list[Exception] = []
+        self.begin(0)
 
-    def charge(self, steps: int) -> None:
-        """Subtract steps.
+    def begin(self, most: int) -> None:
+        """Begin a call of at most so many steps."""
+        self.left, self.depth, self.kept = most, 0, []
+
+    def charge(self, steps: int) -> bool:
+        """Subtract steps. Return True, so that expressions can charge by ``charge(steps) and ...``.
 
         Raises:
             OutOfWork: fewer are left.
@@ -45,6 +47,7 @@ class Meter:
         self.left -= steps
         if self.left < 0:
             raise OutOfWork
+        return True
 
 
 _VIEWS = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))
@@ -107,7 +110,7 @@ def walk(meter: Meter, values: Any) -> Iterable[Any]:
     if type(values) in SIZED:
         meter.charge(len(values))
         return values
-    return _walk_iterator(meter, iterator(values))
+    return charge_each(meter, iterator(values))
 
 
 def iterator(values: Any) -> Iterator[Any]:
@@ -117,9 +120,9 @@ def iterator(values: Any) -> Iterator[Any]:
     raise TypeError(f"{type(values).__name__!r} object is not iterable")
 
 
-def _walk_iterator(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
+def charge_each(meter: Meter, values: Iterator[Any], each: int = 1) -> Iterator[Any]:
     for value in values:
-        meter.charge(1)
+        meter.charge(each)
         yield value
 
 

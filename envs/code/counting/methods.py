@@ -8,19 +8,7 @@ from typing import Any
 
 from .comparisons import find_position
 from .items import count_moved
-from .meter import (
-    ITEMS_VIEW,
-    KEYS_VIEW,
-    MAPPINGS,
-    VALUES_VIEW,
-    Meter,
-    Uncounted,
-    ceil_log2,
-    size,
-    walk,
-    walk_keys,
-    weight,
-)
+from .meter import MAPPINGS, Meter, Uncounted, ceil_log2, charge_each, size, walk, walk_keys, weight
 from .sorting import sort_in_place
 from .text_methods import TEXT, Method, charge_by, no_cost
 from .values import Builtin, Module
@@ -39,16 +27,15 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
         return owner.names[name]
     if isinstance(owner, Exception) and name == "args":
         return owner.args
-    if type(owner) is Builtin and owner.kind is not None:
-        if (owner.kind, name) in STATIC:
-            return Builtin(name, STATIC[owner.kind, name])
-        method = METHODS.get(owner.kind, {}).get(name)
-        if method is not None:
-            return Builtin(name, _make_unbound_method(owner.kind, name, method))
-        raise missing_method(owner.kind, name)
-    method = METHODS.get(type(owner), {}).get(name)
+    of_type = owner.kind if type(owner) is Builtin else None
+    kind = of_type or type(owner)
+    if of_type and (kind, name) in STATIC:
+        return Builtin(name, STATIC[kind, name])
+    method = METHODS.get(kind, {}).get(name)
     if method is None:
-        raise missing_method(type(owner), name)
+        raise missing_method(kind, name)
+    if of_type:
+        return Builtin(name, _make_unbound_method(kind, name, method))
     return Builtin(name, lambda meter, /, *given, **options: method(meter, owner, *given, **options))
 
 
@@ -62,17 +49,13 @@ def _make_unbound_method(kind: type, name: str, method: Method) -> Method:
 
 
 def missing_method(kind: type, name: str) -> BaseException:
-    """Return the exception for a method that a type lacks in this interpreter."""
+    """Return the exception for a method that is not supported."""
     if name.startswith("__") or hasattr(kind, name):
         return Uncounted(f"{kind.__name__}.{name} is not counted here")
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 # Lists, tuples, deques.
-
-
-def _extend(meter: Meter, items: Any, more: Any, /) -> None:
-    items.extend(list(walk(meter, more)) if more is items else walk(meter, more))
 
 
 def _insert(meter: Meter, items: Any, place: int, item: Any, /) -> None:
@@ -86,11 +69,6 @@ def _pop(meter: Meter, items: list[Any], place: int = -1, /) -> Any:
     return items.pop(place)
 
 
-def _remove(meter: Meter, items: Any, item: Any, /) -> None:
-    meter.charge(len(items) * (1 + weight(meter, item)))
-    items.remove(item)
-
-
 def _index(meter: Meter, items: Any, item: Any, /, *ends: int) -> int:
     place = find_position(meter, item, items, *ends)
     if place is None:
@@ -98,25 +76,25 @@ def _index(meter: Meter, items: Any, item: Any, /, *ends: int) -> int:
     return place
 
 
-def _count(meter: Meter, items: Any, item: Any, /) -> int:
-    meter.charge(len(items) * (1 + weight(meter, item)))
-    return items.count(item)
-
-
-def _sort(meter: Meter, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
-    sort_in_place(meter, items, key, reverse)
-
-
-_ITEMS: dict[str, Method] = {"index": _index, "count": _count}
+_ITEMS: dict[str, Method] = {
+    "index": _index,
+    "count": lambda meter, items, item, /: meter.charge(len(items) * (1 + weight(meter, item))) and items.count(item),
+}
 _ROW: dict[str, Method] = {
     **_ITEMS,
     "append": charge_by(no_cost, list.append),
-    "extend": _extend,
+    "extend": lambda meter, items, more, /: items.extend(
+        list(walk(meter, more)) if more is items else walk(meter, more)
+    ),
     "insert": _insert,
-    "remove": _remove,
+    "remove": lambda meter, items, item, /: meter.charge(len(items) * (1 + weight(meter, item))) and items.remove(item),
     **{name: charge_by(len, getattr(list, name)) for name in ("reverse", "copy", "clear")},
 }
-_LIST = {**_ROW, "pop": _pop, "sort": _sort}
+_LIST = {
+    **_ROW,
+    "pop": _pop,
+    "sort": lambda meter, items, /, *, key=None, reverse=False: sort_in_place(meter, items, key, reverse),
+}
 _DEQUE = {
     **_ROW,
     **{
@@ -202,26 +180,15 @@ def add_counts(meter: Meter, owner: Any, source: Any, sign: int, options: dict[s
         owner[key] = owner[key] + sign * count
 
 
-def _copy(meter: Meter, owner: Any, /) -> Any:
-    meter.charge(len(owner))
-    return owner.copy()
-
-
 def _most_common(meter: Meter, owner: Any, count: int | None = None, /) -> list[tuple[Any, int]]:
     meter.charge(len(owner) * (1 + ceil_log2(len(owner) if count is None else max(min(count, len(owner)), 1))))
     return owner.most_common(count)
 
 
-def _elements(meter: Meter, owner: Any, /) -> Iterable[Any]:
-    for key in owner.elements():
-        meter.charge(1)
-        yield key
-
-
 _DICT = {
     **{name: _charge_key(getattr(dict, name)) for name in ("get", "pop", "setdefault")},
     **{name: charge_by(no_cost, getattr(dict, name)) for name in ("keys", "values", "items", "popitem")},
-    "copy": _copy,
+    "copy": lambda meter, owner, /: meter.charge(len(owner)) and owner.copy(),
     "clear": charge_by(len, dict.clear),
     "update": _update,
 }
@@ -230,7 +197,7 @@ _COUNTER = {
     "update": lambda meter, owner, source=(), /, **options: add_counts(meter, owner, source, 1, options),
     "subtract": lambda meter, owner, source=(), /, **options: add_counts(meter, owner, source, -1, options),
     "most_common": _most_common,
-    "elements": _elements,
+    "elements": lambda meter, owner, /: charge_each(meter, owner.elements()),
     "total": charge_by(len, collections.Counter.total),
 }
 
@@ -256,22 +223,10 @@ METHODS: dict[type, dict[str, Method]] = {
     int: _WHOLE,
     bool: _WHOLE,
     float: {"is_integer": charge_by(no_cost, float.is_integer)},
-    KEYS_VIEW: {},
-    VALUES_VIEW: {},
-    ITEMS_VIEW: {},
 }
 
 
-def _from_keys(meter: Meter, source: Any, value: Any = None, /) -> dict[Any, Any]:
-    return dict.fromkeys(walk_keys(meter, source), value)
-
-
-def _make_translation(meter: Meter, /, *given: Any) -> Any:
-    meter.charge(sum(map(size, given)))
-    return str.maketrans(*given)
-
-
 STATIC: dict[tuple[type, str], Method] = {
-    (dict, "fromkeys"): _from_keys,
-    (str, "maketrans"): _make_translation,
+    (dict, "fromkeys"): lambda meter, source, value=None, /: dict.fromkeys(walk_keys(meter, source), value),
+    (str, "maketrans"): lambda meter, /, *given: meter.charge(sum(map(size, given))) and str.maketrans(*given),
 }

@@ -27,15 +27,7 @@ IGNORED = frozenset({"__future__", "typing"})
 _NONE = object()
 
 
-def _make_type(kind: type, run: Callable[..., Any]) -> dict[str, Builtin]:
-    return {kind.__name__: Builtin(kind.__name__, run, kind)}
-
-
 # collections
-
-
-def _deque(meter: Meter, values: Any = (), maxlen: int | None = None, /, **options: Any) -> Any:
-    return collections.deque(walk(meter, values), options.pop("maxlen", maxlen), **options)
 
 
 def _counter(meter: Meter, source: Any = (), /, **options: int) -> Any:
@@ -50,14 +42,18 @@ def _counter(meter: Meter, source: Any = (), /, **options: int) -> Any:
 
 def _defaultdict(meter: Meter, factory: Any = None, source: Any = (), /) -> Any:
     found = BUILTINS["dict"].run(meter, source)
-    return collections.defaultdict(None if factory is None else as_python_function(meter, factory), found)
+    return collections.defaultdict(as_python_function(meter, factory), found)
+
+
+def _deque(meter: Meter, values: Any = (), maxlen: int | None = None, /, **options: Any) -> Any:
+    return collections.deque(walk(meter, values), options.pop("maxlen", maxlen), **options)
 
 
 _COLLECTIONS = {
-    **_make_type(collections.deque, _deque),
-    **_make_type(collections.Counter, _counter),
-    **_make_type(collections.defaultdict, _defaultdict),
+    "Counter": Builtin("Counter", _counter, collections.Counter),
     "OrderedDict": BUILTINS["dict"],
+    "defaultdict": Builtin("defaultdict", _defaultdict, collections.defaultdict),
+    "deque": Builtin("deque", _deque, collections.deque),
 }
 
 
@@ -70,13 +66,13 @@ def _reduce(meter: Meter, function: Any, values: Any, initial: Any = _NONE, /) -
     if total is _NONE:
         raise TypeError("reduce() of empty iterable with no initial value")
     for item in items:
-        total = call_function(meter, function, [total, item])
+        total = call_function(meter, function, total, item)
     return total
 
 
 def _partial(meter: Meter, function: Any, /, *given: Any, **options: Any) -> Builtin:
     return Builtin(
-        "partial", lambda _, /, *more, **others: call_function(meter, function, [*given, *more], {**options, **others})
+        "partial", lambda _, /, *more, **others: call_function(meter, function, *given, *more, **{**options, **others})
     )
 
 
@@ -89,7 +85,7 @@ def _cache_values(meter: Meter, function: Any, most: int | None) -> Builtin:
         meter.charge(1 + weight(meter, key))
         value = cached.pop(key, _NONE)
         if value is _NONE:
-            value = call_function(meter, function, [*given], options)
+            value = call_function(meter, function, *given, **options)
             if most is not None and len(cached) >= max(most, 1):
                 cached.pop(next(iter(cached)))
         if most != 0:
@@ -121,15 +117,6 @@ _FUNCTOOLS = builtins_by_name(
 
 # operator
 
-_OPERATORS: dict[str, type[ast.operator]] = {
-    **{"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "floordiv": ast.FloorDiv, "mod": ast.Mod, "pow": ast.Pow},
-    **{"truediv": ast.Div, "and_": ast.BitAnd, "or_": ast.BitOr, "xor": ast.BitXor, "lshift": ast.LShift},
-    "rshift": ast.RShift,
-}
-_COMPARED: dict[str, type[ast.cmpop]] = {
-    **{"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE},
-}
-
 
 def _itemgetter(meter: Meter, /, *wanted: Any) -> Builtin:
     if not wanted:
@@ -143,32 +130,31 @@ def _itemgetter(meter: Meter, /, *wanted: Any) -> Builtin:
     return Builtin("itemgetter", run)
 
 
-_OPERATOR = {
-    **{
-        name: Builtin(name, (lambda meter, a, b, /, f=BINARY[kind]: f(meter, a, b)))
-        for name, kind in _OPERATORS.items()
-    },
-    **{
-        name: Builtin(name, (lambda meter, a, b, /, f=COMPARISONS[kind]: f(meter, a, b)))
-        for name, kind in _COMPARED.items()
-    },
-    **builtins_by_name(neg=charge_words(operator.neg), not_=charge_words(operator.not_), itemgetter=_itemgetter),
-    "contains": Builtin("contains", lambda meter, box, item, /: COMPARISONS[ast.In](meter, item, box)),
-    "getitem": Builtin("getitem", lambda meter, box, key, /: get_item(meter, box, key)),
-    "iadd": Builtin("iadd", lambda meter, a, b, /: IN_PLACE[ast.Add](meter, a, b)),
-}
+def _of_two(run: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda meter, a, b, /: run(meter, a, b)
 
+
+_ARITHMETIC = {
+    **{"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod},
+    **{"pow": ast.Pow, "lshift": ast.LShift, "rshift": ast.RShift, "and_": ast.BitAnd, "or_": ast.BitOr},
+    "xor": ast.BitXor,
+}
+_COMPARED = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE}
+_OPERATOR = builtins_by_name(
+    **{name: _of_two(BINARY[kind]) for name, kind in _ARITHMETIC.items()},
+    **{name: _of_two(COMPARISONS[kind]) for name, kind in _COMPARED.items()},
+    contains=lambda meter, box, item, /: COMPARISONS[ast.In](meter, item, box),
+    getitem=_of_two(get_item),
+    iadd=_of_two(IN_PLACE[ast.Add]),
+    itemgetter=_itemgetter,
+    neg=charge_words(operator.neg),
+    not_=charge_words(operator.not_),
+)
 STATIC[itertools.chain, "from_iterable"] = chain_all
 
-MODULES: dict[str, Module] = {
-    "math": Module("math", MATH),
-    "collections": Module("collections", _COLLECTIONS),
-    "functools": Module("functools", _FUNCTOOLS),
-    "itertools": Module("itertools", ITERTOOLS),
-    "bisect": Module("bisect", BISECT),
-    "heapq": Module("heapq", HEAPQ),
-    "operator": Module("operator", _OPERATOR),
-    "string": Module(
-        "string", {n: getattr(string, n) for n in ("ascii_lowercase", "ascii_uppercase", "ascii_letters", "digits")}
-    ),
+_TEXTS = ("ascii_lowercase", "ascii_uppercase", "ascii_letters", "digits")
+_NAMES: dict[str, dict[str, Any]] = {
+    **{"math": MATH, "collections": _COLLECTIONS, "functools": _FUNCTOOLS, "itertools": ITERTOOLS, "bisect": BISECT},
+    **{"heapq": HEAPQ, "operator": _OPERATOR, "string": {name: getattr(string, name) for name in _TEXTS}},
 }
+MODULES = {name: Module(name, names) for name, names in _NAMES.items()}

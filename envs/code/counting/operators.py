@@ -9,15 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .formatting import format_percent
-from .meter import (
-    MAPPINGS,
-    SMALL,
-    Meter,
-    Uncounted,
-    extra_words,
-    size,
-    walk,
-)
+from .meter import MAPPINGS, SMALL, Meter, extra_words, size, walk
+from .values import refuse
 
 Binary = Callable[[Meter, Any, Any], Any]
 _SEQUENCES = frozenset({str, list, tuple, collections.deque})
@@ -76,17 +69,17 @@ def modulo(meter: Meter, left: Any, right: Any) -> Any:
     return format_percent(meter, left, right) if type(left) is str else _remainder(meter, left, right)
 
 
-def power(meter: Meter, base: Any, exponent: Any, modulus: Any = None) -> Any:
-    """Return ``pow(base, exponent, modulus)``, and charge for it."""
-    if isinstance(base, int) and isinstance(exponent, int):
-        meter.charge(exponent.bit_length())
-        if isinstance(modulus, int):
-            size_of_one = extra_words(modulus) + 1
-            meter.charge(exponent.bit_length() * (size_of_one * size_of_one - 1) + extra_words(base) * size_of_one)
-        elif exponent > 0 and not -1 <= base <= 1:
-            whole = base.bit_length() * exponent // 64
+def power(meter: Meter, base: Any, exp: Any, mod: Any = None) -> Any:
+    """Return ``pow(base, exp, mod)``, and charge for it."""
+    if isinstance(base, int) and isinstance(exp, int):
+        meter.charge(exp.bit_length())
+        if isinstance(mod, int):
+            size_of_one = extra_words(mod) + 1
+            meter.charge(exp.bit_length() * (size_of_one * size_of_one - 1) + extra_words(base) * size_of_one)
+        elif exp > 0 and not -1 <= base <= 1:
+            whole = base.bit_length() * exp // 64
             meter.charge(whole * whole)
-    return pow(base, exponent, modulus)
+    return pow(base, exp, mod)
 
 
 def _shift_left(meter: Meter, left: Any, right: Any) -> Any:
@@ -110,10 +103,6 @@ def _charge_bits(apply: Callable[[Any, Any], Any]) -> Binary:
     return run
 
 
-def _refuse_matrices(meter: Meter, left: Any, right: Any) -> Any:
-    raise Uncounted("the operator @ is not counted here: use loops")
-
-
 BINARY: dict[type[ast.operator], Binary] = {
     ast.Add: add,
     ast.Sub: _subtract,
@@ -127,20 +116,23 @@ BINARY: dict[type[ast.operator], Binary] = {
     ast.BitAnd: _charge_bits(operator.and_),
     ast.BitOr: _charge_bits(operator.or_),
     ast.BitXor: _charge_bits(operator.xor),
-    ast.MatMult: _refuse_matrices,
+    ast.MatMult: refuse("the operator @", "loops"),
 }
 
 
-def unary(meter: Meter, kind: type[ast.unaryop], value: Any) -> Any:
-    if isinstance(value, int):
-        meter.charge(extra_words(value))
-    return _UNARY[kind](value)
+def _charge_unary(apply: Callable[[Any], Any]) -> Callable[[Meter, Any], Any]:
+    def run(meter: Meter, value: Any) -> Any:
+        if isinstance(value, int):
+            meter.charge(extra_words(value))
+        return apply(value)
+
+    return run
 
 
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
+UNARY: dict[type[ast.unaryop], Callable[[Meter, Any], Any]] = {
+    ast.USub: _charge_unary(operator.neg),
+    ast.UAdd: _charge_unary(operator.pos),
+    ast.Invert: _charge_unary(operator.invert),
 }
 
 

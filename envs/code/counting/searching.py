@@ -17,7 +17,7 @@ def _charge_bisection(function: Callable[..., int], inserts: bool) -> Callable[.
     def run(meter: Meter, a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Any = None) -> Any:
         count = size(a)
         meter.charge((1 + weight(meter, x)) * max(count, 1).bit_length())
-        by = None if key is None else as_python_function(meter, key)
+        by = as_python_function(meter, key)
         sought = by(x) if by and inserts else x
         place = function(a, sought, lo, hi, key=by)
         if not inserts:
@@ -42,7 +42,7 @@ def _charge_heap(function: Callable[..., Any], sifts: int) -> Callable[..., Any]
 
 
 def _heapify(meter: Meter, heap: Any, /) -> None:
-    meter.charge(2 * size(heap) + (weight(meter, heap) - size(heap) if type(heap) is list else 0))
+    meter.charge(size(heap) + (weight(meter, heap) if type(heap) is list else size(heap)))
     heapq.heapify(heap)
 
 
@@ -54,7 +54,7 @@ def _make_selection(largest: bool) -> Callable[..., list[Any]]:
 
 
 def _merge(meter: Meter, /, *sources: Any, key: Any = None, reverse: bool = False) -> Iterator[Any]:
-    by = None if key is None else as_python_function(meter, key)
+    by = as_python_function(meter, key)
     for item in heapq.merge(*map(iterator, sources), key=by, reverse=reverse):
         meter.charge((1 + weight(meter, item)) * (1 + ceil_log2(len(sources))))
         yield item
@@ -66,10 +66,13 @@ BISECT = {
     "insort_left": Builtin("insort_left", _charge_bisection(bisect.bisect_left, True)),
     **{name: Builtin(name, _charge_bisection(bisect.bisect_right, True)) for name in ("insort", "insort_right")},
 }
-HEAPQ = {
-    **builtins_by_name(
-        heappush=_charge_heap(heapq.heappush, 1), heappop=_charge_heap(heapq.heappop, 2), heapify=_heapify, merge=_merge
-    ),
-    **builtins_by_name(heapreplace=_charge_heap(heapq.heapreplace, 2), heappushpop=_charge_heap(heapq.heappushpop, 2)),
-    **builtins_by_name(nlargest=_make_selection(True), nsmallest=_make_selection(False)),
-}
+HEAPQ = builtins_by_name(
+    heapify=_heapify,
+    heappop=_charge_heap(heapq.heappop, 2),
+    heappush=_charge_heap(heapq.heappush, 1),
+    heappushpop=_charge_heap(heapq.heappushpop, 2),
+    heapreplace=_charge_heap(heapq.heapreplace, 2),
+    merge=_merge,
+    nlargest=_make_selection(True),
+    nsmallest=_make_selection(False),
+)

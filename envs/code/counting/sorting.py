@@ -55,4 +55,4 @@ def _extreme(meter: Meter, choose: Any, values: tuple[Any, ...], key: Any, defau
 
 
 def _keys(meter: Meter, items: list[Any], key: Any) -> list[Any]:
-    return items if key is None else [call_function(meter, key, [item]) for item in items]
+    return items if key is None else [call_function(meter, key, item) for item in items]

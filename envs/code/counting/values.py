@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
 
 from .meter import Meter, Uncounted
 
 # Maximum depth of nested calls, as in Python.
 MOST_DEPTH = 990
-# The key of the enclosing frame in a frame; no variable has this name.
-AROUND = ""
-Frame = dict[str, Any]
 
 
 class Builtin:
@@ -37,100 +37,44 @@ def builtins_by_name(**functions: Callable[..., Any]) -> dict[str, Builtin]:
     return {name: Builtin(name, run) for name, run in functions.items()}
 
 
-class Module(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Module:
     """A module, with the names that are supported."""
 
     name: str
     names: Mapping[str, Any]
 
 
-class Parameters(NamedTuple):
-    """The parameters of a function: ``names`` of the positional ones (the first ``only`` positional-only), ``rest`` for
-    *args, ``named`` for keyword-only ones, and ``options`` for **kwargs ("" where there is none)."""
-
-    only: int
-    names: tuple[str, ...]
-    rest: str
-    named: tuple[str, ...]
-    options: str
-
-
-class Code(NamedTuple):
-    """The code of a function. ``body(frame)`` returns a tuple of one with the returned value, or None; for a generator
-    function it returns an iterator of the yielded values."""
-
-    name: str
-    parameters: Parameters
-    body: Callable[[Frame], Any]
-    yields: bool
-
-
 class Function:
-    """A function of the program: its code, the frame around it, and the values of its defaults."""
+    """A function of the program, which only `call_function` calls."""
 
-    __slots__ = ("around", "code", "defaults", "meter", "named_defaults", "simple")
+    __slots__ = ("run", "yields")
 
-    def __init__(self, meter: Meter, code: Code, around: Frame, defaults: Sequence[Any], named: Mapping[str, Any]):
-        self.meter, self.code, self.around = meter, code, around
-        self.defaults, self.named_defaults = defaults, named
-        parameters = code.parameters
-        plain = not (parameters.rest or parameters.named or parameters.options)
-        # Number of arguments for the fast path that binds parameters in order; -1 if there is no such path.
-        self.simple = len(parameters.names) if plain else -1
+    def __init__(self, run: FunctionType):
+        self.run, self.yields = run, run.__code__.co_flags & inspect.CO_GENERATOR
 
     def __repr__(self) -> str:
-        return f"<function {self.code.name}>"
+        return f"<function {self.run.__name__}>"
 
-    def call(self, arguments: list[Any], options: Mapping[str, Any] | None = None) -> Any:
-        code, meter = self.code, self.meter
-        if not options and len(arguments) == self.simple:
-            frame: Frame = dict(zip(code.parameters.names, arguments))
-        else:
-            frame = self._bind(arguments, dict(options or {}))
-        frame[AROUND] = self.around
-        if code.yields:
-            return _drive(meter, code.body(frame))
+
+def call_function(meter: Meter, function: Any, /, *given: Any, **options: Any) -> Any:
+    kind = type(function)
+    if kind is Function:
+        if function.yields:
+            return _drive(meter, function.run(*given, **options))
         if meter.depth >= MOST_DEPTH:
             raise RecursionError("maximum recursion depth exceeded")
         meter.depth += 1
         try:
-            returned = code.body(frame)
+            return function.run(*given, **options)
         finally:
             meter.depth -= 1
-        return None if returned is None else returned[0]
-
-    def _bind(self, arguments: list[Any], options: dict[str, Any]) -> Frame:
-        """Make the frame in which each parameter has its value."""
-        name, (only, names, rest, named, others) = self.code.name, self.code.parameters
-        frame: Frame = dict(zip(names, arguments))
-        if len(arguments) > len(names) and not rest:
-            raise TypeError(f"{name}() takes {len(names)} positional arguments but {len(arguments)} were given")
-        if rest:
-            frame[rest] = tuple(arguments[len(names) :])
-        for key in [*options]:
-            if key in names[only:] or key in named:
-                if key in frame:
-                    raise TypeError(f"{name}() got multiple values for argument {key!r}")
-                frame[key] = options.pop(key)
-        if others:
-            frame[others] = options
-        elif options:
-            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(options))!r}")
-        first_default = len(names) - len(self.defaults)
-        for place, key in enumerate(names):
-            if key not in frame:
-                if place < first_default:
-                    raise TypeError(f"{name}() missing a required argument: {key!r}")
-                frame[key] = self.defaults[place - first_default]
-        for key in named:
-            if key not in frame:
-                if key not in self.named_defaults:
-                    raise TypeError(f"{name}() missing a required keyword-only argument: {key!r}")
-                frame[key] = self.named_defaults[key]
-        return frame
+    if kind is Builtin:
+        return function.run(meter, *given, **options)
+    raise TypeError(f"{kind.__name__!r} object is not callable")
 
 
-def _drive(meter: Meter, values: Any) -> Any:
+def _drive(meter: Meter, values: Iterator[Any]) -> Iterator[Any]:
     """Iterate over the values of a generator function; each resumption counts as a nested call."""
     while True:
         if meter.depth >= MOST_DEPTH:
@@ -139,23 +83,15 @@ def _drive(meter: Meter, values: Any) -> Any:
         try:
             value = next(values)
         except StopIteration as end:
-            return end.value[0] if end.value is not None else None
+            return end.value
         finally:
             meter.depth -= 1
         yield value
 
 
-def call_function(meter: Meter, function: Any, arguments: list[Any], options: Mapping[str, Any] | None = None) -> Any:
-    if type(function) is Function:
-        return function.call(arguments, options)
-    if type(function) is Builtin:
-        return function.run(meter, *arguments, **(options or {}))
-    raise TypeError(f"{type(function).__name__!r} object is not callable")
-
-
-def as_python_function(meter: Meter, function: Any) -> Callable[..., Any]:
-    """Wrap a function of the program as one that Python's own functions can call."""
-    return lambda *arguments: call_function(meter, function, [*arguments])
+def as_python_function(meter: Meter, function: Any) -> Any:
+    """Wrap a function of the program as one that Python's own functions can call. None stays None."""
+    return None if function is None else lambda *arguments: call_function(meter, function, *arguments)
 
 
 def refuse(name: str, instead: str = "") -> Callable[..., Any]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 # Functions that may be applied to a returned value before comparison; "round" has its digits after a colon.
-WRAPPERS = ("sorted", "set", "frozenset", "list", "tuple", "len", "sum", "str", "round")
+_APPLIED = {function.__name__: function for function in (sorted, list, tuple, len, sum, str, round)}
+WRAPPERS = ("set", "frozenset", *_APPLIED)
 # Relative and absolute tolerance of floating-point numbers in the data sets whose judges compare with a tolerance.
 _TOLERANCE = 1e-6
 _DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,4})?")
@@ -52,12 +53,13 @@ class Expectation:
         return " ".join((text, *(f"after {name.partition(':')[0]}" for name in self.through)))
 
     def holds(self, received: Any) -> bool:
-        """True where ``received`` meets the expectation."""
+        """Compare a returned value with the expectation."""
         try:
-            for name in self.through:
+            for wrapper in self.through:
+                name, _, digits = wrapper.partition(":")
                 if name in ("set", "frozenset"):
                     return self.relation == "equal" and _is_same_set(self.value, received)
-                received = _apply_wrapper(name, received)
+                received = _APPLIED[name](received, *([int(digits)] if digits else []))
             return self._meets_relation(received)
         # The value does not support the operation: ordering text and numbers, the size of a number, hashing a list.
         except (TypeError, ValueError, ArithmeticError, RecursionError):
@@ -105,13 +107,6 @@ def _is_same_word(expected: str, received: str) -> bool:
     if expected.lstrip("+-").isdigit() and received.lstrip("+-").isdigit():
         return False
     return math.isclose(float(expected), float(received), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-
-
-def _apply_wrapper(name: str, received: Any) -> Any:
-    name, _, digits = name.partition(":")
-    if name == "round":
-        return round(received, int(digits)) if digits else round(received)
-    return {"sorted": sorted, "list": list, "tuple": tuple, "len": len, "sum": sum, "str": str}[name](received)
 
 
 def _is_same_set(expected: Any, received: Any) -> bool:

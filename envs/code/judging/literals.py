@@ -37,10 +37,8 @@ def read_value(text: str, kind: str) -> Any:
     body = text[1:-1].strip() if enclosed else text
     if not body:
         return [] if enclosed else None
-    return _read_numbers(body) if kind == LIST else _read_words(body)
-
-
-def _read_numbers(body: str) -> list[int] | None:
+    if kind != LIST:
+        return _read_words(body)
     parts = [part.strip() for part in body.split(",")] if "," in body else body.split()
     if len(parts) > 1 and not parts[-1]:
         parts.pop()

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...sandbox import Call, CallTest, Limits, submit
+from ..programs.block_runs import trace_states
 from ..programs.grammar import Program
-from ..programs.interpreter import trace_states
 
 # The number of hidden tests on which a program is traced.
 TRACED = 3

@@ -1,6 +1,6 @@
-"""The values and the operation counts of untrusted programs: the interpreter of `counting`, run in the sandbox.
+"""The values and the operation counts of untrusted programs: `counting`, run in the sandbox.
 
-The program is data to the interpreter, so it cannot change the count, and the sandbox contains bugs of the interpreter.
+The guards of `counting` keep a program from changing its count; the sandbox contains a program that gets past them.
 """
 
 from __future__ import annotations
@@ -19,31 +19,34 @@ from ...sandbox import Call, Limits, run
 from .. import counting
 from ..counting.meter import UNCOUNTED, WORK
 
-# The modules of the interpreter, each after its imports.
-MODULES = (
-    *("meter", "formatting", "values", "operators", "comparisons", "items", "sorting", "text_methods", "methods"),
-    *("functions", "mathematics", "iterators", "searching", "modules", "scopes"),
-    *("translating", "targets", "expression_nodes", "call_nodes", "comprehensions", "statement_nodes", "exceptions"),
-    *("definitions", "counted_program"),
-)
-# Builds the modules from the code that this process compiled or, under another version of Python, from their text.
+# Imports the package from the code that this process compiled or, under another version of Python, from its text.
 _BOOT = """
-import base64, marshal, sys, types, zlib
+import base64, marshal, sys, zlib
+from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER
 
-package = sys.modules["counting"] = types.ModuleType("counting")
-package.__path__ = []
 texts, codes = marshal.loads(zlib.decompress(base64.b64decode({packed!r})))
-for place, (name, text) in enumerate(texts):
-    module = sys.modules["counting." + name] = types.ModuleType("counting." + name)
-    module.__package__ = "counting"
-    setattr(package, name, module)
-    same = MAGIC_NUMBER == {magic!r} and sys.implementation.name == {implementation!r}
-    exec(marshal.loads(codes[place]) if same else compile(text, name, "exec"), module.__dict__)
+same = MAGIC_NUMBER == {magic!r} and sys.implementation.name == {implementation!r}
+
+
+class Package:
+    def find_spec(name, path=None, target=None):
+        return ModuleSpec(name, Package, is_package=name == "counting") if name in texts else None
+
+    def create_module(spec):
+        return None
+
+    def exec_module(module):
+        name = module.__name__
+        exec(marshal.loads(codes[name]) if same else compile(texts[name], name, "exec"), vars(module))
+
+
+sys.meta_path.insert(0, Package)
+from counting.counted_program import count_call
 
 
 def count_calls(text, function, cases):
-    return [package.counted_program.count_call(text, function, *case) for case in cases]
+    return [count_call(text, function, *case) for case in cases]
 """
 
 
@@ -84,7 +87,7 @@ def count_operations(
         return None
     (answer,) = result.values
     if answer.error:
-        # The interpreter itself was ended by time, memory, or a value that is not plain data.
+        # The process was ended by time, memory, or a value that is not plain data.
         return [CountedCall(error="failed", message=answer.error)] * len(cases)
     return [
         CountedCall(error=error, message=value) if error else CountedCall(value, steps)
@@ -94,12 +97,15 @@ def count_operations(
 
 @functools.cache
 def _boot() -> str:
-    """Write the program that builds the interpreter in the sandbox."""
+    """Write the program that imports `counting` in the sandbox."""
     folder = Path(counting.__file__).parent
-    texts = [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]
-    codes = [marshal.dumps(compile(text, name, "exec", dont_inherit=True, optimize=2)) for name, text in texts]
+    texts = {f"counting.{path.stem}": path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    texts["counting"] = texts.pop("counting.__init__")
+    codes = {
+        name: marshal.dumps(compile(text, name, "exec", dont_inherit=True, optimize=2)) for name, text in texts.items()
+    }
     packed = base64.b64encode(zlib.compress(marshal.dumps((texts, codes), 4))).decode()
     return _BOOT.format(packed=packed, magic=importlib.util.MAGIC_NUMBER, implementation=sys.implementation.name)
 
 
-__all__ = ["MODULES", "UNCOUNTED", "WORK", "CountedCall", "count_operations"]
+__all__ = ["UNCOUNTED", "WORK", "CountedCall", "count_operations"]

@@ -91,7 +91,7 @@ class Problem(Item):
         return feedback.replace(CALLED, self.function) if self.function else feedback
 
     def mentions_function(self, program: str) -> bool:
-        """True where the name of the function occurs in the program."""
+        """Return True if the name of the function occurs in the program."""
         return re.search(rf"\b{re.escape(self.function)}\b", program) is not None
 
 

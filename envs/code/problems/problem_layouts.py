@@ -108,18 +108,15 @@ def read_apps(fields: Fields, index: int) -> Problem:
     if not isinstance(pairs, dict) or not all(isinstance(pairs.get(name), list) for name in ("inputs", "outputs")):
         raise fields.fault("the field 'input_output' must have lists 'inputs' and 'outputs'")
     function = pairs.get("fn_name") or ""
-    both = list(zip(pairs["inputs"], pairs["outputs"]))
-    if not function:
-        tests: list[Test] = [StdioTest(_join_lines(given), _join_lines(wanted)) for given, wanted in both]
-    else:
-        # Records often wrap the value in a list; the published judge accepts both.
-        tests = [
-            CallTest(CALLED, given, Expectation([wanted, *wanted] if _is_one_item(wanted) else [wanted], "either"))
-            for given, wanted in both
-            if isinstance(given, list)
-        ]
-    solutions = fields.get("solutions")
-    solutions = _load_json(solutions, "solutions") if isinstance(solutions, str) else solutions
+    tests: list[Test] = []
+    for given, wanted in zip(pairs["inputs"], pairs["outputs"]):
+        if not function:
+            tests.append(StdioTest(_join_lines(given), _join_lines(wanted)))
+        elif isinstance(given, list):
+            # Records often wrap the value in a list; the published judge accepts both.
+            values = [wanted, *wanted] if isinstance(wanted, list) and len(wanted) == 1 else [wanted]
+            tests.append(CallTest(CALLED, given, Expectation(values, "either")))
+    solutions = _load_json(fields.get("solutions"), "solutions")
     solutions = [text for text in solutions or () if isinstance(text, str) and _is_python(text)]
     return _make_problem(question, fields, function, tests, level, solutions[0] if solutions else "")
 
@@ -128,18 +125,14 @@ def read_live_code_bench(fields: Fields, index: int) -> Problem:
     """Read a LiveCodeBench record: ``question_content``, ``public_test_cases`` and ``private_test_cases`` (JSON, the
     latter perhaps packed), ``starter_code``, ``metadata`` with ``func_name``, ``difficulty``, perhaps ``solution``."""
     question, level = fields.text("question_content", "question"), _read_level(fields, _LCB_LEVELS)
-    metadata = fields.get("metadata")
-    metadata = _load_json(metadata, "metadata") if isinstance(metadata, str) else metadata
+    metadata = _load_json(fields.get("metadata"), "metadata")
     function = (metadata.get("func_name") if isinstance(metadata, dict) else "") or ""
     tests = []
     for name in ("public_test_cases", "private_test_cases"):
         cases = fields.get(name)
-        cases = (
-            _load_json(unpack_tests(cases) if name.startswith("private") else cases, name)
-            if isinstance(cases, str)
-            else cases
-        )
-        for case in cases or ():
+        if isinstance(cases, str) and name.startswith("private"):
+            cases = unpack_tests(cases)
+        for case in _load_json(cases, name) or ():
             if not isinstance(case, dict) or not {"input", "output"} <= case.keys():
                 raise fields.fault(f"the field {name!r} must be a list of records with 'input' and 'output'")
             tests.append(_make_test(case, function, name.startswith("public")))
@@ -175,12 +168,9 @@ def _read_tests(source: str, function: str) -> list[CallTest]:
         tests = read_assertions(source, function)
     except UnreadableAssertion as reason:
         raise UnusableRecord(str(reason)) from None
-    return [replace(test, function=CALLED) if _is_about_truth(test) else test for test in tests]
-
-
-def _is_about_truth(test: CallTest) -> bool:
-    """Return True for a test of a value's truth; such a value need not be plain data."""
-    return test.expected.relation in ("true", "false") and not test.expected.through
+    # A value of which only the truth is tested need not be plain data.
+    about_truth = [test.expected.relation in ("true", "false") and not test.expected.through for test in tests]
+    return [replace(test, function=CALLED) if is_so else test for test, is_so in zip(tests, about_truth)]
 
 
 def _truth_function(function: str, tests: list[CallTest]) -> str:
@@ -222,8 +212,7 @@ def _read_level(fields: Fields, levels: dict[str, int]) -> int:
 
 
 def _read_texts(fields: Fields, name: str) -> list[str]:
-    value = fields.get(name)
-    value = _load_json(value, name) if isinstance(value, str) else value
+    value = _load_json(fields.get(name), name)
     value = [] if value is None else value
     if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
         raise fields.fault(f"the field {name!r} must be a list of texts")
@@ -233,10 +222,6 @@ def _read_texts(fields: Fields, name: str) -> list[str]:
 def _join_lines(value: Any) -> str:
     """Return an input or output as text; some records store a list of lines."""
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _is_one_item(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 1
 
 
 def _size(test: Test) -> int:

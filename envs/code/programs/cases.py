@@ -21,7 +21,7 @@ _LONGEST_VALUE, _LARGEST = 60, 10**8
 # Number of drawn arguments from which the cases are chosen.
 _CANDIDATES = 20
 # Work (statements and turns of loops) at which a body counts as wrong. Correct programs need about 600 at most.
-_MOST_CASE_WORK = 1_500
+_MOST_CASE_WORK = 12_000
 
 
 class ProgramCase(NamedTuple):

@@ -1,6 +1,6 @@
 """The grammar of random small functions: chains of steps from the tables, each with a sentence and its code.
 
-A `Program` is text and plain data. `interpreter` computes the values that it returns, and `cases` draws arguments.
+A `Program` is text and plain data. `block_runs` computes the values that it returns, and `cases` draws arguments.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
+from .block_runs import MOST_WORK, CallOutcome, run_blocks, trace_states
 from .dice import Dice
-from .interpreter import MOST_WORK, CallOutcome, run_blocks, trace_states
 from .steps import INTEGER, LIST, TEXT, WORDS, Condition, StepKind, fill_words
 from .steps_on_lists import LIST_CONDITIONS, LIST_STEPS
 from .steps_on_numbers import NUMBER_CONDITIONS, NUMBER_STEPS
@@ -80,12 +80,12 @@ class Program(NamedTuple):
     def run(
         self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None, most: int = MOST_WORK
     ) -> CallOutcome:
-        """Run it, or a function with other ``blocks``, with at most so much work; see `interpreter.run_blocks`."""
+        """Run it, or a function with other ``blocks``, with at most so much work; see `block_runs.run_blocks`."""
         names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
         return run_blocks(self.blocks if blocks is None else blocks, names, most)
 
     def ends_early(self, arguments: tuple[Any, ...]) -> bool:
-        """True where the guard at its begin returns for these arguments."""
+        """Return True if its first block returns for these arguments."""
         return self.results[0] == "" and self.run(arguments, self.blocks[:1]).value is not None
 
     def plan(self) -> list[str]:
@@ -212,14 +212,11 @@ def _draw_choice(dice: Dice, kind: StepKind, before: str, after: str) -> _Step:
         sentence = fill_words(one.words, c, d)
         sentences.append(sentence[0].lower() + sentence[1:])
     words = f"If {condition_words}, do this: {sentences[0]} Otherwise do this: {sentences[1]}"
-    return _Step(words, _write_if(test, *codes), tuple(codes))
-
-
-def _write_if(test: str, code: str, other: str) -> str:
-    """Write an if statement. If ``other`` is an if statement itself, it becomes an elif."""
-    joins = other.startswith("if ") and all(line.startswith((" ", "else:")) for line in other.split("\n")[1:])
-    rest = f"el{other}" if joins else "else:\n" + textwrap.indent(other, "    ")
-    return f"if {test}:\n{textwrap.indent(code, '    ')}\n{rest}"
+    first, second = codes
+    # A second step that is an if statement itself becomes an elif.
+    joins = second.startswith("if ") and all(line.startswith((" ", "else:")) for line in second.split("\n")[1:])
+    rest = f"el{second}" if joins else "else:\n" + textwrap.indent(second, "    ")
+    return _Step(words, f"if {test}:\n{textwrap.indent(first, '    ')}\n{rest}", tuple(codes))
 
 
 def _fill_condition(dice: Dice, condition: Condition, variable: str) -> tuple[str, str]:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from palaestra.envs.code.input_prediction import InputPrediction
 from palaestra.envs.code.output_prediction import ProgramCall
+from palaestra.envs.code.programs.block_runs import CallOutcome
 from palaestra.envs.code.programs.cases import draw_arguments
 from palaestra.envs.code.programs.dice import Dice
 from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
-from palaestra.envs.code.programs.interpreter import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = InputPrediction()
@@ -24,7 +24,7 @@ TASK = Task(
             *(("total = sum((v for v in numbers if 12 // k > 0 and v > k))", "return total"), ("total",), (), ()),
         ),
         ([4, 5, 1], 3),
-        CallOutcome(9, "", 1),
+        CallOutcome(9, ""),
     ),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.envs.code.output_prediction import FORMS, OutputPrediction, ProgramCall
+from palaestra.envs.code.programs.block_runs import CallOutcome
 from palaestra.envs.code.programs.grammar import Parameter, Program, format_call
-from palaestra.envs.code.programs.interpreter import CallOutcome
 from palaestra.envs.question import Task
 
 FAMILY = OutputPrediction()
@@ -17,7 +17,7 @@ def task_of(value: object, gives: str) -> Task:
         *("solve", "int", gives, (Parameter("n", "a number"),), ("Return it.",), (f"y = {value!r}", "return y")),
         *(("y",), (), ()),
     )
-    return Task("", value, data=ProgramCall(program, (5,), CallOutcome(value, "", 1)))
+    return Task("", value, data=ProgramCall(program, (5,), CallOutcome(value, "")))
 
 
 def tasks(count: int, **params: object) -> list[Task]:

@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from palaestra.envs import sandbox
+from palaestra.envs.code.programs.block_runs import run_blocks
 from palaestra.envs.code.programs.grammar import CONDITIONS, KINDS
-from palaestra.envs.code.programs.interpreter import run_blocks
 from palaestra.envs.code.programs.steps import StepKind
 
 # (the words, with constants; what is given; what should come of it)
