@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..harness import format_markdown
+
 Row = dict[str, float]
 SMOOTHED = 5
 """Steps over which the figure averages success in training."""
@@ -73,14 +75,12 @@ def format_curves(cases: Sequence[Mapping[str, Any]]) -> str:
     names = list(cases[0]["curves"])
     columns = ("training", "held out", "greedy", "minutes", "processor minutes")
     header = ["step", *(f"{name}: {column}" for name in names for column in columns)]
-    lines = ["| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
-    evaluated = sorted(
-        {row["step"] for case in cases for curve in case["curves"].values() for row in curve["held_out"]}
-    )
-    for before, step in itertools.pairwise([-1, *evaluated]):
-        cells = [str(step), *(cell for name in names for cell in _cells(cases, name, before, step))]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines.append("")
+    steps = sorted({row["step"] for case in cases for curve in case["curves"].values() for row in curve["held_out"]})
+    rows = [
+        (str(step), *(cell for name in names for cell in _cells(cases, name, before, step)))
+        for before, step in itertools.pairwise([-1, *steps])
+    ]
+    lines = [format_markdown(header, rows, align="r"), ""]
     for name in names:
         seconds = [side["seconds"]["median"] for side in _sides(cases, name)]
         work = [statistics.median(row["cpu_s"] for row in side["steps"]) for side in _sides(cases, name)]

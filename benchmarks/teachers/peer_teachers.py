@@ -16,6 +16,7 @@ from ...teachers.benchmarks.statistics import MeanEstimate, estimate_mean, summa
 from ...teachers.pools import Arms, as_arms
 from ...teachers.protocol import Common, Draw, Evidence, Teacher
 from ...teachers.spaces import as_cube
+from ..harness import check_pythons
 from ..peer_process import PeerProcess
 from . import originals
 
@@ -80,9 +81,8 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
     """
     known, found = {peer.name: peer for peer in PEERS}, {}
     for python in pythons:
-        if not python.is_file():
-            raise InputError(f"--peer-python must be a Python interpreter, but {str(python)!r} is no file.")
-        process = PeerProcess(python, originals.__file__)
+        check_pythons([python])
+        process = PeerProcess(python, originals.__file__, quiet=True)
         process.close()
         for name, version in process.versions.items():
             peer = found.setdefault(name, known[name])
@@ -98,7 +98,7 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
 def _start_process(python: Path, project: str) -> PeerProcess:
     """A process for each project, as what one sets on loading, such as NumPy's errors, would disturb another."""
     del project
-    return PeerProcess(python, originals.__file__)
+    return PeerProcess(python, originals.__file__, quiet=True)
 
 
 class PeerTeacher(Teacher):
