@@ -6,18 +6,18 @@ environments, rollouts, epochs and minibatches. Processor time is compared, as a
 
 from __future__ import annotations
 
+import functools
 import importlib
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
-import tyro
 
 from ..errors import MissingExtra
+from .harness import Side, Spread, compare, make_table, read_options
 
 
 @dataclass(frozen=True)
@@ -33,25 +33,25 @@ class StudentsBench:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and print its table; its exit code."""
     from rich.console import Console
-    from rich.table import Table
 
-    options = tyro.cli(StudentsBench, args=argv, prog="palaestra bench students", description=__doc__)
-    ours, theirs = _make_ours(options), _make_theirs(options)
-    times: dict[str, list[float]] = {"Palaestra": [], "Stable-Baselines3": []}
-    for _ in range(options.iterations):
-        for name, iterate in (("Palaestra", ours), ("Stable-Baselines3", theirs)):
-            begun = time.process_time()
-            iterate()
-            times[name].append(time.process_time() - begun)
+    options = read_options(StudentsBench, "students", argv, __doc__)
+
+    def timed(iterate: Callable[[], Any], number: int) -> float:
+        begun = time.process_time()
+        iterate()
+        return time.process_time() - begun
+
+    made = {"Palaestra": _make_ours(options), "Stable-Baselines3": _make_theirs(options)}
+    times = compare([Side(name, functools.partial(timed, made[name])) for name in made], options.iterations)
     steps = 128 * options.environments
-    table = Table("PPO of", "processor seconds a rollout", "environment steps a second")
+    rows = []
     for name, seconds in times.items():
         middle = statistics.median(seconds)
-        table.add_row(name, f"{middle:.2f} ({min(seconds):.2f}-{max(seconds):.2f})", f"{steps / middle:,.0f}")
+        rows.append((name, f"{middle:.2f} ({min(seconds):.2f}-{max(seconds):.2f})", f"{steps / middle:,.0f}"))
     console = Console()
-    console.print(table)
-    ratios = [theirs / ours for ours, theirs in zip(times["Palaestra"], times["Stable-Baselines3"], strict=True)]
-    console.print(f"median ratio of an iteration: {statistics.median(ratios):.2f}")
+    console.print(make_table(("PPO of", "processor seconds a rollout", "environment steps a second"), rows))
+    ours, theirs = times.values()
+    console.print(f"median ratio of an iteration: {Spread.of_ratios(theirs, ours).median:.2f}")
     return 0
 
 
@@ -86,9 +86,3 @@ def _make_theirs(options: StudentsBench) -> Callable[[], Any]:
         **{"n_steps": 128, "batch_size": 256, "n_epochs": 4, "seed": 0, "device": "cpu"},
     )
     return lambda: model.learn(128 * options.environments, reset_num_timesteps=False)
-
-
-if __name__ == "__main__":
-    from ..scripts.cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))
