@@ -39,10 +39,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
     "evaluation": ("evaluation", "what evaluate costs: slow replies, memory, processor time, long answers"),
-    "gpu": (
-        "gpu.command",
-        "kernels, decoding, training and runs on a GPU, against floors, generate and TRL",
-    ),
+    "gpu": ("gpu.command", "kernels, decoding, training and runs on a GPU, against floors, generate and TRL"),
     "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
@@ -52,7 +49,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),
     "sandbox": (
         "sandbox.command",
-        "runs of programs per second and their latency, against a cold interpreter and peers",
+        "runs of programs per second and their latency, beside a cold interpreter and peers",
     ),
     "serve": ("serving", "latency of served environments with many players, and what many sessions leave behind"),
     "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
@@ -68,16 +65,12 @@ def main(argv: Sequence[str] | None = None) -> object:
     """Run one benchmark; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_help())
+        width = max(map(len, BENCHMARKS))
+        rows = [f"  {name:<{width}}  {summary}" for name, (_, summary) in BENCHMARKS.items()]
+        usage = "usage: palaestra bench BENCHMARK [options]      palaestra bench BENCHMARK --help says more"
+        print("\n".join([usage, "", *rows, "", (__doc__ or "").partition("\n\n")[2].rstrip()]))
         return 0
     name, *rest = arguments
     if name not in BENCHMARKS:
         raise unknown_name("benchmark", name, BENCHMARKS)
     return importlib.import_module(f".{BENCHMARKS[name][0]}", __package__).main(rest)
-
-
-def _help() -> str:
-    width = max(map(len, BENCHMARKS))
-    rows = [f"  {name:<{width}}  {summary}" for name, (_, summary) in BENCHMARKS.items()]
-    usage = "usage: palaestra bench BENCHMARK [options]      palaestra bench BENCHMARK --help says more"
-    return "\n".join([usage, "", *rows, "", (__doc__ or "").partition("\n\n")[2].rstrip()])

@@ -32,6 +32,7 @@ from ..checks import check_count
 from ..errors import InputError
 from ..scripts.train_ranks import run_in_processes
 from .harness import Side, Spread, compare, format_markdown, progress, read_options, write_json
+from .ready_made import make_groups
 
 HEAD_DIM = 32
 """Width of an attention head of the model."""
@@ -147,7 +148,7 @@ def _time_updates(options: ProcessesBenchOptions, ranks: Any) -> list[dict[str, 
     objective.advance(1, options.warmup + options.updates)
     policy, reference = (tiny_model(0, shape)[0] for _ in range(2))
     update = Update(config, objective, policy, reference, None, ranks=ranks)
-    groups = make_groups(options)
+    groups = draw_groups(options)
     rows = []
     for _ in range(options.warmup + options.updates):
         begun, used = time.perf_counter(), time.process_time()
@@ -163,22 +164,16 @@ def largest_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def make_groups(options: ProcessesBenchOptions) -> list[Any]:
+def draw_groups(options: ProcessesBenchOptions) -> list[Any]:
     """Groups of random tokens whose rewards differ within each group."""
-    from ..agents.grpo.batch.trajectory import Group, Trajectory, Turn
-
     rng = np.random.default_rng(0)
-    groups = []
-    for number in range(options.prompts):
-        prompt = tuple(rng.integers(5, 100, options.prompt_tokens).tolist())
-        members = []
-        for reward in rng.permutation(options.samples) / options.samples:
-            ids = tuple(rng.integers(5, 100, options.new_tokens).tolist())
-            turn = Turn(prompt, ids, (-4.6,) * len(ids), "length", float(reward))
-            outcome = {"success": reward > 0.5, "progress": float(reward), "truncated": True, "valid": True}
-            members.append(Trajectory("ready-made", {}, 0.0, (turn,), max_tokens=options.new_tokens, **outcome))
-        groups.append(Group(number, tuple(members)))
-    return groups
+    answers = []
+    for _ in range(options.prompts):
+        prompt = rng.integers(5, 100, options.prompt_tokens).tolist()
+        for reward in (rng.permutation(options.samples) / options.samples).tolist():
+            ids = rng.integers(5, 100, options.new_tokens).tolist()
+            answers.append((prompt, ids, [-4.6] * len(ids), reward))
+    return make_groups(answers, options.samples)
 
 
 def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:

@@ -82,7 +82,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     versions = {name: helper.versions[name] for name, helper in first.items()}
     games = {env_id: steps_per_second(env_id, config.seconds) for env_id in GAMES} if config.games else {}
     _print(rows, games, versions)
-    lines = [{**asdict(match), "sides": [_as_json(side) for side in sides]} for match, sides in rows]
+    lines = []
+    for match, sides in rows:
+        rates = [{name: [one[name] for one in side.rounds] for name in ("made", "checked")} for side in sides]
+        shown = [{"side": s.name, **found, "error": str(s.failure or "")} for s, found in zip(sides, rates)]
+        lines.append({**asdict(match), "sides": shown})
     write_json(config.json, {"versions": versions, "tasks": lines, "steps_per_second": games})
     return 0
 
@@ -113,11 +117,6 @@ def _measure(match: Match, first: Mapping[str, PeerProcess], config: EnvBenchOpt
 
 class PeerFailure(Exception):
     """A peer raised an error."""
-
-
-def _as_json(side: Side[Rates]) -> dict[str, Any]:
-    rates = {name: [rates[name] for rates in side.rounds] for name in ("made", "checked")}
-    return {"side": side.name, **rates, "error": str(side.failure or "")}
 
 
 def make_source(match: Match, turn: int) -> peers.TaskSource:

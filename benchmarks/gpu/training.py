@@ -4,39 +4,11 @@ from __future__ import annotations
 
 import copy
 import statistics
-from collections.abc import Sequence
 from typing import Any
 
+from ..ready_made import make_batch
 from .decoding import sample
 from .setup import GAP_HALF, GAP_SINGLE, KERNEL_HALF, KERNEL_SINGLE, UTILISATION, Figure, Setup
-
-
-def make_batch(answers: Sequence[tuple[Sequence[int], Sequence[int], Sequence[float], float]], samples: int = 1) -> Any:
-    """A batch of (prompt, answer, log-probabilities, reward), so many answers to a prompt side by side."""
-    from ...agents.grpo.batch.batch import collate
-
-    return collate(make_groups(answers, samples))
-
-
-def make_groups(answers: Sequence[tuple[Sequence[int], Sequence[int], Sequence[float], float]], samples: int) -> Any:
-    """Groups of trajectories of one turn."""
-    from ...agents.grpo.batch.trajectory import Group, Trajectory, Turn
-
-    members = [
-        Trajectory(
-            "bench",
-            {},
-            0.0,
-            (Turn(tuple(prompt), tuple(answer), tuple(logps), "length", reward),),
-            success=reward > 0.5,
-            progress=reward,
-            truncated=True,
-            valid=True,
-            max_tokens=len(answer),
-        )
-        for prompt, answer, logps, reward in answers
-    ]
-    return [Group(i, tuple(members[i : i + samples])) for i in range(0, len(members), samples)]
 
 
 def measure_training(setup: Setup) -> list[Figure]:

@@ -147,20 +147,17 @@ class LearningFigures:
             trained = ", ".join("none" if run.trained is None else f"{100 * run.trained:.0f}" for run in runs)
             met = ", ".join(_count(run.first or math.inf) for run in runs)
             learned = sum(run.learned is not None for run in runs)
-            fewer = "" if player == first else self._describe_ratio(player)
+            fewer = ""
+            if player != first and all(run.learned is not None for run in runs):
+                ratio, low, high, bound = self.ratio(player)
+                interval = f" [{low:.1f}, {high:.1f}]" if math.isfinite(high) else ""
+                fewer = f"{'at least ' if bound else ''}{ratio:.1f}{interval}"
             rows.append((player, f"{learned} of {seeds}", span, fewer, met, trained, held_out))
         took = f"environment steps to {SHARE:.0%}: median (least to most)"
         ends = ("first success at step", "success in training at the end, %", "held-out success, %")
         head = ("player", "learned", took, f"times fewer than {first}", *ends)
         about = f"{table.env} {axes}, {seeds} seed{'s' * (seeds != 1)}, at most {table.steps:,} steps"
         return f"{about}\n\n{format_markdown(head, rows, align='l' * len(head))}"
-
-    def _describe_ratio(self, player: str) -> str:
-        if any(run.learned is None for run in self.runs[player]):
-            return ""
-        middle, low, high, bound = self.ratio(player)
-        sign = "at least " if bound else ""
-        return f"{sign}{middle:.1f}" + (f" [{low:.1f}, {high:.1f}]" if math.isfinite(high) else "")
 
     def to_json(self) -> dict[str, Any]:
         rows = {player: [vars(run) for run in runs] for player, runs in self.runs.items()}
@@ -203,6 +200,9 @@ def measure_learning(
         MissingExtra: torch is absent.
     """
     check_names(f"player of the table {table.name!r}", players, table.players)
+    from rich.console import Console
+
+    console = Console(stderr=True)
     table = replace(table, steps=longest or table.steps)
     chosen = [name for name in table.players if not players or name in players]
     runs: dict[str, list[GridRunFigures]] = {name: [] for name in chosen}
@@ -210,16 +210,11 @@ def measure_learning(
     for seed in range(seeds):
         for name in chosen:
             runs[name].append(_measure(table, table.players[name], seed, out / name / str(seed)))
-            _say(f"{table.name}, {name}, seed {seed}", runs[name][-1])
+            run = runs[name][-1]
+            learned = "not learned" if run.learned is None else f"learned at step {run.learned:,}"
+            said = f"{table.name}, {name}, seed {seed}: {learned} of {run.steps:,}, {run.success:.0%} held out"
+            console.print(said, highlight=False)
     return LearningFigures(table, runs)
-
-
-def _say(what: str, run: GridRunFigures) -> None:
-    from rich.console import Console
-
-    learned = "not learned" if run.learned is None else f"learned at step {run.learned:,}"
-    console = Console(stderr=True)
-    console.print(f"{what}: {learned} of {run.steps:,}, {run.success:.0%} held out", highlight=False)
 
 
 def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) -> GridRunFigures:

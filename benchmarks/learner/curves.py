@@ -103,10 +103,11 @@ def draw_curves(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
     for column, (key, (label, unit)) in enumerate(axis_labels.items()):
         for color, name in zip(("#1f6f8b", "#c2571a"), cases[0]["curves"]):
             curves = [case["curves"][name] for case in cases if name in case["curves"]]
-            trained = [
-                [{**row, "success": value} for row, value in zip(curve["steps"], _smooth(curve["steps"]))]
-                for curve in curves
-            ]
+            trained = []
+            for curve in curves:
+                last = [curve["steps"][max(0, end - SMOOTHED) : end] for end in range(1, len(curve["steps"]) + 1)]
+                means = [statistics.fmean(row["success"] for row in rows) for rows in last]
+                trained.append([{**row, "success": mean} for row, mean in zip(curve["steps"], means)])
             _draw_lines(axes[0, column], trained, key, unit, "success", {"color": color, "label": name})
             held_out = [curve["held_out"] for curve in curves]
             _draw_lines(axes[1, column], held_out, key, unit, "sampled", {"color": color, "label": f"{name}, sampled"})
@@ -137,11 +138,6 @@ def _cells(cases: Sequence[Mapping[str, Any]], name: str, before: float, step: f
         *(f"{statistics.fmean(row[key] for row in rows):.1%}" for key in ("sampled", "greedy")),
         *(f"{statistics.fmean(row[key] for row in rows) / 60:.1f}" for key in ("seconds", "cpu_s")),
     ]
-
-
-def _smooth(rows: Sequence[Row]) -> list[float]:
-    values = [row["success"] for row in rows]
-    return [statistics.fmean(values[max(0, end - SMOOTHED) : end]) for end in range(1, len(values) + 1)]
 
 
 def _draw_lines(

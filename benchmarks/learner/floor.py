@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..gpu.training import make_batch
 from ..harness import Side, Spread, compare, format_markdown, write_json
+from ..ready_made import make_batch
 
 SMOLLM2 = "smollm2-shape"
 """Name of the shape of SmolLM2-135M, with random weights."""

@@ -40,7 +40,7 @@ def format_tables(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
 def _part(part: str, cases: list[Mapping[str, Any]]) -> str:
     played = cases[0]["settings"]["played"]
     rows = [
-        (f"{case['settings']['label']}, {name}", *(_played_cells(side) if played else _ready_made_cells(side)))
+        (f"{case['settings']['label']}, {name}", *_cells(side, played))
         for case in cases
         for name, side in case["sides"].items()
     ]
@@ -63,20 +63,17 @@ def _milliseconds(spread: Mapping[str, float]) -> str:
     return f"{1e3 * spread['median']:.0f} ({1e3 * spread['low']:.0f}-{1e3 * spread['high']:.0f})"
 
 
-def _played_cells(side: Mapping[str, Any]) -> list[str]:
+def _cells(side: Mapping[str, Any], played: bool) -> list[str]:
+    if not played:
+        return [_milliseconds(side["train_s"]), f"{side['processed']:,.0f}", f"{side['extra_mb']:,.0f}"]
     return [
         _milliseconds(side["seconds"]),
-        f"{1e3 * side['rollout_s']['median']:.0f}",
-        f"{1e3 * side['train_s']['median']:.0f}",
+        *(f"{1e3 * side[part]['median']:.0f}" for part in ("rollout_s", "train_s")),
         f"{side['tokens']:,.0f}",
         f"{side['flat']:.0%}",
         f"{side['peak_mb']:,.0f}",
         f"{side['reward_first']:.2f} to {side['reward_last']:.2f}",
     ]
-
-
-def _ready_made_cells(side: Mapping[str, Any]) -> list[str]:
-    return [_milliseconds(side["train_s"]), f"{side['processed']:,.0f}", f"{side['extra_mb']:,.0f}"]
 
 
 def _ratios(ratios: Mapping[str, Mapping[str, float]], played: bool) -> str:

@@ -7,7 +7,6 @@ levels alone; held-out levels of all sizes are the test.
 from __future__ import annotations
 
 import importlib
-import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from ...errors import MissingExtra
 from ...teachers.benchmarks.table import Table, TableResult, parse_teacher
+from ..harness import read_lines
 
 CHECKPOINTS = 5
 ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels
@@ -59,7 +59,7 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
     with tempfile.TemporaryDirectory(prefix="palaestra-t8-") as folder:
         run = module.StudentRun.start(Path(folder) / "run", config)
         run.run(notify=lambda sentence: None)
-        rows, steps = (_read(run.folder.path / f"{log}.jsonl") for log in ("evaluations", "metrics"))
+        rows, steps = (read_lines(run.folder.path / f"{log}.jsonl") for log in ("evaluations", "metrics"))
     hardest = max(rows[-1]["by_difficulty"], key=lambda part: part["low"])
     curve = [float(row["step"]) for row in rows], [float(row["success"]) for row in rows]
     practised = [row for row in steps if "success" in row]
@@ -73,10 +73,6 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
         },
         hyperparameters=teacher_options,
     )
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 TABLE = Table(

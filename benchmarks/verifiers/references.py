@@ -115,19 +115,15 @@ def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
         counts = {name: dict.fromkeys(OUTCOMES, 0) for name in ("right", "wrong")}
         disagreements = []
         for answer, reference, label in rows:
-            outcome = _outcome(answer, reference, policy)
+            try:
+                verdict = verify("math", answer, reference, policy=policy)
+                outcome = ("accepted" if verdict.success else "refused") if verdict.valid else "undecided"
+            except InputError:
+                outcome = "unreadable"
             counts["right" if label else "wrong"][outcome] += 1
             if outcome != ("accepted" if label else "refused"):
                 disagreements.append((answer, reference, label))
         yield JudgedAnswers(file.name, policy, counts, disagreements)
-
-
-def _outcome(answer: str, reference: str, policy: str) -> str:
-    try:
-        verdict = verify("math", answer, reference, policy=policy)
-    except InputError:
-        return "unreadable"
-    return ("accepted" if verdict.success else "refused") if verdict.valid else "undecided"
 
 
 def run_on_data(
