@@ -64,9 +64,7 @@ def rows_of(kind: str) -> dict[str, GpuRow]:
         "learner": GpuRow(measure_learner, 35),
         "shared-prompts": GpuRow(decoding.compare_shared, 10),
         "short-memory": GpuRow(training.compare_short_memory, 10),
-        **{
-            f"decode-{batch}": GpuRow(partial(decoding.measure_decoding, batch=batch), 10) for batch in reversed(others)
-        },
+        **{f"decode-{n}": GpuRow(partial(decoding.measure_decoding, batch=n), 10) for n in reversed(others)},
         "trl-vllm": GpuRow(partial(steps.measure_trl, vllm=True), 5),
     }
 

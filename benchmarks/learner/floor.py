@@ -15,20 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..gpu.setup import SHAPES
 from ..harness import Side, Spread, compare, format_markdown, write_json
 from ..ready_made import make_batch
 
 SMOLLM2 = "smollm2-shape"
 """Name of the shape of SmolLM2-135M, with random weights."""
-_SHAPE = {
-    "hidden_size": 576,
-    "intermediate_size": 1536,
-    "num_hidden_layers": 30,
-    "num_attention_heads": 9,
-    "num_key_value_heads": 3,
-    "vocab_size": 49152,
-    "tie_word_embeddings": True,
-}
+_SHAPE = dict(SHAPES["smollm2-135m"].model)
 
 
 @dataclass(frozen=True)
