@@ -173,7 +173,6 @@ MATCHES = (
         _gem("Minesweeper-v0-hard", "none"),
     ),
     _match(
-        *("2048", "2048", {"goal": 64}, "a solver reaches the goal within the turns"),
-        _gem("Game2048-v0-hard", "none"),
+        *("2048", "2048", {"goal": 64}, "a solver reaches the goal within the turns"), _gem("Game2048-v0-hard", "none")
     ),
 )

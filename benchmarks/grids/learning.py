@@ -76,21 +76,14 @@ LEARNING_TABLES: dict[str, LearningTable] = {
             "palaestra/NoisyTV-v0",
             {"size": 13, "screens": 9, "channel": "remote"},
             400_000,
-            {
-                "none": GridPlayer(),
-                "prediction": _with_bonus("prediction"),
-                "hindsight": _with_bonus("hindsight"),
-            },
+            {"none": GridPlayer(), "prediction": _with_bonus("prediction"), "hindsight": _with_bonus("hindsight")},
         ),
         LearningTable(
             "deceptive-maze",
             "palaestra/DeceptiveMaze-v0",
             {"pockets": 5, "depth": 10},
             500_000,
-            {
-                "count": _with_bonus("count", levels=1),
-                "go-explore": GridPlayer("go-explore", {"levels": 1}),
-            },
+            {"count": _with_bonus("count", levels=1), "go-explore": GridPlayer("go-explore", {"levels": 1})},
             whole=True,
         ),
     )

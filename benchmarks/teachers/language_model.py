@@ -218,11 +218,7 @@ TABLE = Table(
         "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
     run=_run,
-    teachers=lambda: [
-        "random",
-        "palaestra",
-        "rlve window=5 threshold=0.7",
-    ],
+    teachers=lambda: ["random", "palaestra", "rlve window=5 threshold=0.7"],
     kinds=frozenset({"box", "arms", "prompts", "levels"}),
     without=frozenset({"format-ladder", "format-stages"}),  # no axis is one of formats
     length="training steps",
