@@ -49,7 +49,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),
     "sandbox": (
         "sandbox.command",
-        "runs of programs per second and their latency, beside a cold interpreter and peers",
+        "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
     "serve": ("serving", "latency of served environments with many players, and what many sessions leave behind"),
     "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
