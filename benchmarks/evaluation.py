@@ -109,7 +109,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def measure_memory(many: int) -> float:
-    """Megabytes that so many slow episodes at once take above one, in a process of their own."""
+    """Megabytes that so many slow episodes at once take above one, measured in a separate process."""
     program = _MEMORY.format(env=ENV, many=many)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return float(done.stdout)

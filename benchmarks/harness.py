@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, sides that take turns, ratios with their spread, tables and files.
+"""Shared parts of the benchmarks: options, sides that take turns, ratios with their spread, tables and files.
 
 A benchmark is data and a function that measures one side once. It reads its options with `read_options`, hands its
 sides to `compare`, and shows what they measured with `make_table` or `format_markdown`. A side may live in a process
@@ -80,7 +80,7 @@ def write_json(path: Path | None, figures: Any) -> None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of JSON lines; none where there is no file."""
+    """Read a file of JSON lines; empty without a file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
@@ -221,7 +221,7 @@ def wide_console() -> Console:
 
 
 def plain_text(text: str) -> str:
-    """Escape all but plain characters: answers hold whatever an attack needs, and the terminal is none of its aims."""
+    """Escape all but plain characters: answers may hold an attack on the terminal."""
     return text.encode("ascii", "backslashreplace").decode()
 
 
@@ -242,4 +242,4 @@ def progress(total: int, title: str, done: int = 0) -> Iterator[Callable[[object
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total, completed=done)
-        yield lambda note: bar.update(task, advance=1, **({"description": note} if isinstance(note, str) else {}))
+        yield lambda note: bar.update(task, advance=1, description=note if isinstance(note, str) else None)

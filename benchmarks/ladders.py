@@ -28,8 +28,8 @@ import tyro
 from ..agents.grpo.config import Patience, TrainConfig, WarmUp
 from ..agents.grpo.recipes import Stages
 from ..agents.language.model_cache import is_model_name
-from ..errors import InputError, MissingExtra
-from .harness import check_least, check_names, make_table, read_options, write_json
+from ..errors import InputError
+from .harness import check_least, check_names, make_table, read_options, require, write_json
 
 if TYPE_CHECKING:
     from ..agents.grpo.rollouts.environments import Environments
@@ -295,17 +295,14 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
     Raises:
         MissingExtra: torch or transformers is absent.
     """
-    try:
-        import torch
+    require("a language model on a ladder", "train", "torch", "transformers", "safetensors")
+    import torch
 
-        from ..agents.grpo.collection import token_limits
-        from ..agents.grpo.run.models import load_policy
-        from ..agents.grpo.run.observers import TrainingProgress
-        from ..agents.grpo.warmup import warm_up
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("a language model on a ladder", "train") from None
-        raise
+    from ..agents.grpo.collection import token_limits
+    from ..agents.grpo.run.models import load_policy
+    from ..agents.grpo.run.observers import TrainingProgress
+    from ..agents.grpo.warmup import warm_up
+
     torch.set_num_threads(config.threads)
     language, most = load_policy(config), config.warmup.most_steps(config.model)
     environments = make_environments(config, "train")

@@ -10,12 +10,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from . import peer_server
+from .harness import check_pythons
 
 
 class AnswerTimeout(TimeoutError):
@@ -32,9 +33,9 @@ class LineProcess:
 
     def __init__(self, command: Sequence[str], **options: Any):
         self._buffer = b""
-        # A session of its own: its children can be killed with it, and Ctrl-C does not reach them.
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "start_new_session": True}
-        self._process: subprocess.Popen[bytes] = subprocess.Popen(command, **pipes, **options)
+        # A new session: the process can be killed with its children, and Ctrl-C reaches the parent alone.
+        pipe: Any = subprocess.PIPE
+        self._process = subprocess.Popen[bytes](command, stdin=pipe, stdout=pipe, start_new_session=True, **options)
 
     def send(self, line: str, limit: float | None = None) -> Any:
         """Send a line and return the answer.
@@ -124,6 +125,25 @@ class PeerProcess(LineProcess):
         self._folder.cleanup()
 
 
-def first_with(processes: Sequence[PeerProcess]) -> dict[str, PeerProcess]:
-    """Peer -> process; if several Pythons have the same peer, the first one named counts."""
-    return {peer: process for process in reversed(processes) for peer in process.versions}
+@contextlib.contextmanager
+def open_peers(pythons: Iterable[Path], file: str) -> Iterator[dict[str, PeerProcess]]:
+    """Start a process under each interpreter; yield the peers with theirs. If several have the same peer, the first one
+    named counts."""
+    check_pythons(pythons)
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for python in pythons:
+            processes.append(PeerProcess(python, file))
+            stack.callback(processes[-1].close)
+        yield {peer: process for process in reversed(processes) for peer in process.versions}
+
+
+def find_peers(pythons: Iterable[Path], file: str, startup: float | None = None) -> dict[str, tuple[Path, str]]:
+    """Find the peers that are installed under some interpreters: their Python and their version."""
+    found: dict[str, tuple[Path, str]] = {}
+    for python in pythons:
+        process = PeerProcess(python, file, quiet=True, startup=startup)
+        process.close()
+        for name, version in process.versions.items():
+            found.setdefault(name, (python, version))
+    return found

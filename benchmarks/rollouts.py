@@ -33,8 +33,8 @@ import numpy as np
 from ..checks import check_count
 from ..envs import register
 from ..envs.games.guess_number import GuessNumber
-from ..errors import InputError, MissingExtra
-from .harness import Side, Spread, compare, make_table, read_options, write_json
+from ..errors import InputError
+from .harness import Side, Spread, compare, make_table, read_options, require, write_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -183,15 +183,14 @@ def _tabulate(title: str, episodes: int, rows: Sequence[tuple[str, float | None,
 
 def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
     """Time all sides, in turns after one untimed round."""
-    try:
-        import torch
+    require("rollouts", "train", "torch", "transformers")
+    import torch
 
-        from ..agents.grpo.rollouts.environment_workers import EnvironmentWorkers
-        from ..agents.grpo.rollouts.environments import Environments
-        from ..agents.grpo.rollouts.player import Player
-        from ..agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
-    except ImportError:
-        raise MissingExtra("rollouts", "train") from None
+    from ..agents.grpo.rollouts.environment_workers import EnvironmentWorkers
+    from ..agents.grpo.rollouts.environments import Environments
+    from ..agents.grpo.rollouts.player import Player
+    from ..agents.grpo.rollouts.starts import RolloutTask, Start, TokenLimits
+
     torch.set_num_threads(options.threads)
     register(ENV, WaitingGuessNumber)
     language = _make_model(options)
@@ -303,4 +302,5 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
     steps = [[step for step, _ in side.rounds] for side in (in_turns, ahead)]
     update = statistics.median(update for _, update in in_turns.rounds)
     gain = Spread.of_ratios(*steps)
-    return TrainingTimes(update, *map(statistics.median, steps), (gain.low, gain.median, gain.high))
+    in_turns_s, ahead_s = map(statistics.median, steps)
+    return TrainingTimes(update, in_turns_s, ahead_s, (gain.low, gain.median, gain.high))

@@ -101,17 +101,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             began = time.perf_counter()
             before, after = asyncio.run(measure_left(process, address, options))
             took = time.perf_counter() - began
-    rows = [
-        (
-            name,
-            f"{found.p50:.1f}",
-            f"{found.p99:.1f}",
-            f"{found.longest:.1f}",
-            f"{found.rate:,.0f}",
-            f"{found.processor:.2f}",
-        )
-        for name, found in ((f"thinking {options.think:g} s", thinking), ("without a pause", pressing))
-    ]
+    rows = []
+    for name, found in ((f"thinking {options.think:g} s", thinking), ("without a pause", pressing)):
+        milliseconds = (f"{value:.1f}" for value in (found.p50, found.p99, found.longest))
+        rows.append((name, *milliseconds, f"{found.rate:,.0f}", f"{found.processor:.2f}"))
     head = ("", "p50 ms", "p99 ms", "longest ms", "steps/s", "server's processors")
     title = f"palaestra serve {options.env}, {options.sessions} sessions at once"
     console.print(make_table(head, rows, text=1, title=title))
@@ -119,8 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{options.in_a_row:,} sessions in a row, {options.in_a_row / took:,.0f}/s: {before.megabytes:.1f} to "
         f"{after.megabytes:.1f} MB, {before.threads} to {after.threads} threads, {before.files} to {after.files} files."
     )
-    found = {"thinking": asdict(thinking), "pressing": asdict(pressing)}
-    write_json(options.json, found | {"before": asdict(before), "after": asdict(after), "seconds": took})
+    latencies = {"thinking": asdict(thinking), "pressing": asdict(pressing)}
+    write_json(options.json, latencies | {"before": asdict(before), "after": asdict(after), "seconds": took})
     return 0
 
 
@@ -170,14 +163,8 @@ async def measure_latencies(process: int, address: str, options: ServeBenchOptio
         await ready.wait()
         began, used = time.perf_counter(), _processor_seconds(process)
     took = time.perf_counter() - began
-    milliseconds = 1000.0 * np.array(times)
-    return Latencies(
-        p50=float(np.quantile(milliseconds, 0.5)),
-        p99=float(np.quantile(milliseconds, 0.99)),
-        longest=float(milliseconds.max()),
-        rate=len(times) / took,
-        processor=(_processor_seconds(process) - used) / took,
-    )
+    milliseconds = np.quantile(1000.0 * np.array(times), (0.5, 0.99, 1.0)).tolist()
+    return Latencies(*milliseconds, rate=len(times) / took, processor=(_processor_seconds(process) - used) / took)
 
 
 async def measure_left(process: int, address: str, options: ServeBenchOptions) -> tuple[Left, Left]:

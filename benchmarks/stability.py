@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..agents.grpo.config import Patience, Stages, TrainConfig
-from ..errors import MissingExtra
-from .harness import check_least, check_names, make_table, read_options, write_json
+from .harness import check_least, check_names, make_table, read_options, require, write_json
 from .ladders import LADDERS, make_environments
 
 LADDER = LADDERS["SecretCode"]
@@ -69,11 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = read_options(StabilityOptions, "stability", argv, __doc__)
     check_least(options, 1, "start", "steps", "streams", "tasks")
     check_names("change", options.only, CHANGES)
+    require("the learner", "train", "torch", "transformers", "safetensors")
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("") as status:
-        try:
-            rows = compare(Path(folder), options, status.update)
-        except ModuleNotFoundError as error:
-            raise MissingExtra("the learner", "train") from error
+        rows = compare(Path(folder), options, status.update)
     cells = []
     for row in rows:
         success = ", ".join(f"{value:.0%}" for value in row["success"])

@@ -13,7 +13,6 @@ examples:
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import statistics
 import sys
@@ -30,7 +29,6 @@ from ...errors import InputError
 from ..harness import (
     Side,
     check_names,
-    check_pythons,
     compare,
     make_table,
     read_options,
@@ -38,7 +36,7 @@ from ..harness import (
     wide_console,
     write_json,
 )
-from ..peer_process import PeerProcess, first_with
+from ..peer_process import PeerProcess, open_peers
 from . import peers
 from .matches import GAMES, MATCHES, Match, Theirs
 
@@ -69,17 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = read_options(EnvBenchOptions, "envs", argv, __doc__)
     known = {match.name: match for match in MATCHES}
     check_names("line", config.only, known)
-    check_pythons(config.peer_python)
     if config.rounds < 1 or config.seconds <= 0:
         raise InputError(f"--rounds and --seconds must be positive, not {config.rounds} and {config.seconds:g}.")
-    with contextlib.ExitStack() as stack:
-        helpers = [PeerProcess(path, peers.__file__) for path in config.peer_python or (Path(sys.executable),)]
-        for helper in helpers:
-            stack.callback(helper.close)
-        first = first_with(helpers)
+    with open_peers(config.peer_python or (Path(sys.executable),), peers.__file__) as first:
         matches = [known[name] for name in config.only] if config.only else list(MATCHES)
         rows = [(match, _measure(match, first, config)) for match in track(matches, "tasks")]
-    versions = {name: helper.versions[name] for name, helper in first.items()}
+    versions = {name: peer.versions[name] for name, peer in first.items()}
     games = {env_id: steps_per_second(env_id, config.seconds) for env_id in GAMES} if config.games else {}
     _print(rows, games, versions)
     lines = []
@@ -92,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measure(match: Match, first: Mapping[str, PeerProcess], config: EnvBenchOptions) -> list[Side[Rates]]:
-    """Measure our side and those of the peers that are installed."""
+    """Measure our side and the peers that are installed."""
 
     def rate(answer: Mapping[str, float]) -> Rates:
         made = answer["generated"] / max(answer["generating"], 1e-9)

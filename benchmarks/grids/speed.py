@@ -18,8 +18,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ...errors import MissingExtra
-from ..harness import Side, Spread, compare, format_markdown
+from ..harness import Side, Spread, compare, format_markdown, require
 
 MATCHES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("MiniGrid-DoorKey-8x8-v0", "DoorKey", {"size": 8, "obstacles": 0}),
@@ -76,10 +75,9 @@ def measure_speed(rounds: int, steps: int) -> SpeedFigures:
     Raises:
         MissingExtra: MiniGrid is absent.
     """
-    try:
-        import minigrid
-    except ImportError:
-        raise MissingExtra("palaestra bench grids", "grid") from None
+    require("palaestra bench grids", "grid", "minigrid")
+    import minigrid
+
     found = [measure_match(*match, rounds, steps) for match in MATCHES]
     described = [(name, params) for _, name, params in MATCHES if name != "LavaGap" or params["rivers"] == 1]
     texts = [measure_texts(name, params, rounds, steps) for name, params in described]

@@ -38,7 +38,6 @@ from ...errors import InputError, MissingExtra
 from ..harness import (
     Side,
     check_names,
-    check_pythons,
     compare,
     make_table,
     progress,
@@ -46,7 +45,7 @@ from ..harness import (
     wide_console,
     write_json,
 )
-from ..peer_process import PeerProcess, first_with
+from ..peer_process import open_peers
 from . import peers
 from .sides import CALLS, COLD, CONTAINMENT, LINE, ColdPython, PeerSandbox, Work, WrongAnswer
 
@@ -84,7 +83,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit code, which is 1 where a backend answered wrongly."""
     config = read_options(SandboxBenchOptions, "sandbox", argv, __doc__)
     check_names("sandbox backend", config.backends, BACKENDS)
-    check_pythons(config.peer_python)
     if not config.backends:
         raise InputError(f"--backends needs at least one of {', '.join(BACKENDS)}.")
     if config.rounds < 1 or config.seconds <= 0 or config.clients < 1:
@@ -93,17 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     # Two cold interpreters, one of them twice; the peers that there are turn up later.
     turns = config.rounds * (3 * len(config.backends) + 3)
-    with contextlib.ExitStack() as stack:
-        with one_core() as core:
-            helpers = []
-            for path in config.peer_python:
-                helpers.append(PeerProcess(path, peers.__file__))
-                stack.callback(helpers[-1].close)
-            advance = stack.enter_context(progress(turns, "runs"))
+    with progress(turns, "runs") as advance:
+        with one_core() as core, open_peers(config.peer_python, peers.__file__) as first:
             ours: dict[str, Callable[[], Sandbox]] = {name: BACKENDS[name] for name in config.backends}
             cold: dict[str, Callable[[], Sandbox]] = {COLD: ColdPython}
             least = {"python -I -S -c": functools.partial(ColdPython, "-I", "-S")}
-            first = first_with(helpers)
             theirs = {side: functools.partial(PeerSandbox, helper, side) for side, helper in first.items()}
             versions = {side: helper.versions[side] for side, helper in first.items()}
             one_line = functools.partial(one_after_another, LINE)

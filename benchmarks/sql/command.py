@@ -35,9 +35,9 @@ from ...envs.sql.queries.equivalence import normal_form
 from ...envs.sql.queries.near_misses import near_misses
 from ...envs.sql.queries.query_tree import is_ordered_query
 from ...envs.sql.queries.witnesses import choose_focus
-from ...errors import InputError, MissingExtra
+from ...errors import InputError
 from ...rewards.verifiers.sql import Database, QueryError, open_database, round_floats, same_rows
-from ..harness import check_names, make_table, read_options, track, write_json
+from ..harness import check_names, make_table, read_options, require, track, write_json
 from ..peer_process import PeerProcess
 from . import peer_evaluators
 
@@ -189,10 +189,9 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
         contents: number of databases for the labels.
         undecided: receives the counts of queries without a label, by rewriting.
     """
-    try:
-        from .rewrites import equivalent_queries, wrong_queries
-    except ImportError:
-        raise MissingExtra("'palaestra bench sql'", "sql") from None
+    require("'palaestra bench sql'", "sql", "sqlglot")
+    from .rewrites import equivalent_queries, wrong_queries
+
     schema, expected, ordered = known.plan.schema, known.witnesses.expected, is_ordered_query(known.query)
     right = dict((text, made) for made, text in equivalent_queries(gold, ordered))
     misses = [(kind, other, other.sql()) for kind, other in near_misses(known.query, schema)]
@@ -297,7 +296,9 @@ def _print(
         console.print(f"{one.grader}, by mistake: {', '.join(f'{name} {n}' for name, n in kinds) or 'none'}")
     for name, figures in speeds.items():
         speed = [(where, f"{one['made']:,.0f}", f"{one['graded']:,.0f}") for where, one in figures.items()]
-        console.print(make_table(("difficulty", "made / s", "graded / s"), speed, title=name))
+        table = make_table(("difficulty", "made / s", "graded / s"), speed, title=name)
+        table.title_justify = "left"
+        console.print(table)
     if config.failures:
         for one in shown:
             for line in one.failures:

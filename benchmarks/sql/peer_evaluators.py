@@ -28,7 +28,7 @@ def test_suites(module: Any) -> Accepts:
 
 
 def bird(module: Any) -> Accepts:
-    """That of BIRD (``evaluation.py``): equal sets of rows."""
+    """Wrap the evaluator of BIRD (``evaluation.py``): equal sets of rows."""
 
     return lambda query, gold, ordered, folder: all(
         module.execute_model(query, gold, str(database), 0, _SECONDS)["res"] for database in folder.iterdir()
@@ -36,7 +36,7 @@ def bird(module: Any) -> Accepts:
 
 
 def spider2(module: Any) -> Accepts:
-    """That of Spider 2.0-lite (``evaluate.py``): each column of the right result is one of the answer's."""
+    """Wrap the evaluator of Spider 2.0-lite (``evaluate.py``): the answer has each column of the right result."""
 
     def accepts(query: str, gold: str, ordered: bool, folder: Path) -> bool:
         for database in folder.iterdir():

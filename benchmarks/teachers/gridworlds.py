@@ -6,15 +6,13 @@ levels alone; held-out levels of all sizes are the test.
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import MissingExtra
 from ...teachers.benchmarks.table import Table, TableResult, parse_teacher
-from ..harness import read_lines
+from ..harness import read_lines, require
 
 CHECKPOINTS = 5
 ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels
@@ -31,15 +29,10 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
     Args:
         length: environment steps.
     """
+    require("table T8", "train", "torch")
     from ...agents.students.student_config import PPOConfig
+    from ...agents.students.student_run import StudentRun
 
-    try:
-        module = importlib.import_module("...agents.students.student_run", __package__)
-        importlib.import_module("...agents.students.ppo", __package__)
-    except ImportError as error:
-        if error.name == "torch":
-            raise MissingExtra("table T8", "train") from None
-        raise
     name, teacher_options = parse_teacher(teacher)
     config = PPOConfig(
         env=options["env"],
@@ -57,7 +50,7 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
         track=(),
     )
     with tempfile.TemporaryDirectory(prefix="palaestra-t8-") as folder:
-        run = module.StudentRun.start(Path(folder) / "run", config)
+        run = StudentRun.start(Path(folder) / "run", config)
         run.run(notify=lambda sentence: None)
         rows, steps = (read_lines(run.folder.path / f"{log}.jsonl") for log in ("evaluations", "metrics"))
     hardest = max(rows[-1]["by_difficulty"], key=lambda part: part["low"])

@@ -40,7 +40,7 @@ from ...rewards import VERIFIERS, verify
 from ...rewards.audit import FuzzResult, measure_fuzz, sheet
 from ...rewards.audit.restating import restate_rows
 from ..harness import check_names, make_table, plain_text, progress, read_options, write_json
-from ..peer_process import PeerProcess
+from ..peer_process import PeerProcess, find_peers
 from . import peers, references
 
 # The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
@@ -166,7 +166,14 @@ def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[Grader
         sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
         sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
     anew = list(restate_rows(sheets["math"], config.seed)) if "math" in sheets else []
-    graders = find_peers(config.peer_python) if config.peers and SHARED in sheets else {}
+    graders: dict[str, tuple[Path, str]] = {}
+    if config.peers and SHARED in sheets:
+        # An interpreter named first wins; this one's comes last.
+        for python in (*config.peer_python, Path(sys.executable)):
+            try:
+                graders = find_peers([python], peers.__file__, STARTUP_SECONDS) | graders
+            except (OSError, InputError, ValueError):
+                raise InputError(f"--peer-python {str(python)!r} must be a Python of version 3.11 or later.") from None
     total = sum(map(len, sheets.values())) + len(anew) + len(graders) * len(sheets.get(SHARED, ()))
     own: list[sheet.SheetResult] = []
     with progress(total, "rows") as after:
@@ -179,24 +186,11 @@ def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[Grader
         yield GraderFigures("palaestra", "all", functools.reduce(operator.add, own))
         if anew:
             yield GraderFigures("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=after))
-        for grader, (python, version) in graders.items():
+        for grader in (name for name in peers.GRADERS if name in graders):
+            python, version = graders[grader]
             with contextlib.closing(Peer(grader, python, config.peer_seconds)) as peer:
                 result = sheet.measure_grader(peer, sheets[SHARED], deadline=config.peer_seconds, after=after)
                 yield GraderFigures(f"{grader} {version}", SHARED, result, peer.wrote)
-
-
-def find_peers(pythons: Sequence[Path]) -> dict[str, tuple[Path, str]]:
-    """Grader -> (Python that has it, its version); an interpreter named first wins, this one's comes last."""
-    found: dict[str, tuple[Path, str]] = {}
-    for python in (*pythons, Path(sys.executable)):
-        try:
-            process = PeerProcess(python, peers.__file__, quiet=True, startup=STARTUP_SECONDS)
-        except (OSError, InputError, ValueError):
-            raise InputError(f"--peer-python {str(python)!r} must be a Python of version 3.11 or later.") from None
-        process.close()
-        for name, version in process.versions.items():
-            found.setdefault(name, (python, version))
-    return {name: found[name] for name in peers.GRADERS if name in found}
 
 
 def measure_throughputs(seconds: float) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """The part of ``palaestra bench verifiers`` that works on data from elsewhere: lists of references, labelled answers.
 
-Nothing of these data comes with the package: public lists of answers and public outputs of models lie in repositories
-of their own, in files of JSON, JSON lines or CSV.
+Nothing of these data comes with the package: public lists of answers and public outputs of models lie in other
+repositories, in files of JSON, JSON lines or CSV.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from palaestra.benchmarks.peer_process import AnswerTimeout, PeerProcess, first_with
+from palaestra.benchmarks.peer_process import AnswerTimeout, PeerProcess, find_peers, open_peers
 from palaestra.errors import InputError
 
 PEERS = """
@@ -67,8 +67,10 @@ def test_the_folder_goes_with_the_process(file: str):
 
 
 def test_the_first_python_with_a_peer_counts(file: str):
-    with contextlib.ExitStack() as stack:
-        made = [PeerProcess(Path(sys.executable), file, *names, quiet=True) for names in ([], ["more"])]
-        for process in made:
-            stack.callback(process.close)
-        assert first_with(made) == {"peer": made[0], "more": made[1]}
+    pythons = [Path(sys.executable), Path(sys.executable)]
+    with open_peers(pythons, file) as found:
+        assert found["peer"].ask(do="this") == {"done": "this"}
+    assert found.keys() == {"peer"}
+    assert find_peers(pythons, file) == {"peer": (pythons[0], "1")}
+    with pytest.raises(InputError, match="--peer-python must be a Python interpreter"), open_peers([Path("no")], file):
+        pass
