@@ -34,8 +34,9 @@ class LineProcess:
     def __init__(self, command: Sequence[str], **options: Any):
         self._buffer = b""
         # A new session: the process can be killed with its children, and Ctrl-C reaches the parent alone.
-        pipe: Any = subprocess.PIPE
-        self._process = subprocess.Popen[bytes](command, stdin=pipe, stdout=pipe, start_new_session=True, **options)
+        self._process = subprocess.Popen[bytes](
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **options
+        )
 
     def send(self, line: str, limit: float | None = None) -> Any:
         """Send a line and return the answer.

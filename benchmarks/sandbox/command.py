@@ -91,8 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     # Two cold interpreters, one of them twice; the peers that there are turn up later.
     turns = config.rounds * (3 * len(config.backends) + 3)
-    with progress(turns, "runs") as advance:
-        with one_core() as core, open_peers(config.peer_python, peers.__file__) as first:
+    with contextlib.ExitStack() as stack:
+        with one_core() as core:
+            first = stack.enter_context(open_peers(config.peer_python, peers.__file__))
+            advance = stack.enter_context(progress(turns, "runs"))
             ours: dict[str, Callable[[], Sandbox]] = {name: BACKENDS[name] for name in config.backends}
             cold: dict[str, Callable[[], Sandbox]] = {COLD: ColdPython}
             least = {"python -I -S -c": functools.partial(ColdPython, "-I", "-S")}

@@ -76,9 +76,7 @@ class Hangman(Game):
 
     param_space = ParamSpace([IntAxis("length", 4, 8), IntAxis("lives", 5, 7, harder="down", limits=(5, 26))])
     blind_loops = (tuple(_BY_FREQUENCY),)
-    baselines: ClassVar = {
-        "loop": (0.14, 0.14, 0.05, 0.14, 0.06),
-    }
+    baselines: ClassVar = {"loop": (0.14, 0.14, 0.05, 0.14, 0.06)}
     chance = 0.17
     max_turns = 30
 

@@ -71,10 +71,7 @@ class Mastermind(Game):
         case.
     """
 
-    baselines: ClassVar = {
-        "random": (0.03, 0.0, 0.0, 0.0, 0.0),
-        "heuristic": (1.0, 1.0, 1.0, 0.98, 0.95),
-    }
+    baselines: ClassVar = {"random": (0.03, 0.0, 0.0, 0.0, 0.0), "heuristic": (1.0, 1.0, 1.0, 0.98, 0.95)}
     param_space = ParamSpace(
         [
             IntAxis("pegs", 4, 6, limits=(2, 6)),

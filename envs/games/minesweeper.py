@@ -73,9 +73,7 @@ class Minesweeper(Game):
     """
 
     answer_form = "moves"
-    baselines: ClassVar = {
-        "heuristic": (1.0, 1.0, 1.0, 0.44, 0.36),
-    }
+    baselines: ClassVar = {"heuristic": (1.0, 1.0, 1.0, 0.44, 0.36)}
     param_space = ParamSpace(
         [
             IntAxis("size", 5, 9, limits=(4, 16)),

@@ -88,10 +88,7 @@ class TwentyQuestions(Game):
             IntAxis("slack", 0, 2, harder="down", limits=(0, 20)),
         ]
     )
-    baselines: ClassVar = {
-        "random": (0.09, 0.07, 0.05, 0.05, 0.04),
-        "heuristic": (0.99, 0.99, 0.87, 0.84, 0.68),
-    }
+    baselines: ClassVar = {"random": (0.09, 0.07, 0.05, 0.05, 0.04), "heuristic": (0.99, 0.99, 0.87, 0.84, 0.68)}
     chance = 0.09
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> TwentyQuestionsState:

@@ -71,9 +71,7 @@ class Wordle(Game):
         Josh Wardle's game of 2021; the list of words is this project's own.
     """
 
-    baselines: ClassVar = {
-        "heuristic": (0.99, 1.0, 1.0, 1.0, 1.0),
-    }
+    baselines: ClassVar = {"heuristic": (0.99, 1.0, 1.0, 1.0, 1.0)}
     param_space = ParamSpace(
         [
             IntAxis("length", 4, 8),

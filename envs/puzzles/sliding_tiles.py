@@ -73,7 +73,7 @@ class SlidingTiles(Game):
             IntAxis("distance", 4, 22, limits=(1, 26)),
             IntAxis("size", 3, 4),
             IntAxis("slack", 0, 10, harder="down", limits=(0, 30)),
-        ],
+        ]
     )
     chance = 0.08
     baselines: ClassVar = {"random": (0.06, 0.0, 0.0, 0.0, 0.0), "heuristic": (1.0, 0.52, 0.37, 0.11, 0.02)}
