@@ -34,7 +34,7 @@ from collections.abc import Sequence
 
 from ..errors import unknown_name
 
-# Benchmark -> (module of this package, one line for --help). A new benchmark is a module and a row.
+# Benchmark -> (module of this package, one line for --help). A new benchmark is a row and a module on `harness`.
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),

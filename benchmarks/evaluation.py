@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import gymnasium as gym
@@ -27,7 +28,7 @@ import numpy as np
 
 from ..agents.evaluation import evaluate
 from ..agents.evaluation.episodes import EpisodePlan
-from .harness import make_table, read_options, write_json
+from .harness import Side, compare, make_table, processor_seconds, read_options, write_json
 
 ENV = "palaestra/Arithmetic-v0"
 SPREAD = 1.3
@@ -132,13 +133,9 @@ def measure_overhead(episodes: int, seed: int) -> float:
                 observation, _, terminated, truncated, _ = env.step(answer(observation))
                 over = terminated or truncated
 
-    def seconds(run) -> float:
-        begun = time.process_time()
-        run()
-        return time.process_time() - begun
-
-    pairs = [(seconds(lambda: evaluate(answer, ENV, episodes=episodes, seed=seed)), seconds(loop)) for _ in range(3)]
-    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
+    sides = {"ours": lambda: evaluate(answer, ENV, episodes=episodes, seed=seed), "bare": loop}
+    times = compare([Side(name, partial(processor_seconds, work)) for name, work in sides.items()], 3)
+    return min(times["ours"]) / min(times["bare"])
 
 
 def measure_long_answer(characters: int) -> float:

@@ -12,17 +12,18 @@ examples:
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from ..scripts.axes import parse_axes
-from .harness import check_least, make_table, read_lines, read_options, require, track, write_json
+from .harness import check_least, make_table, read_options, require, track, write_json
+from .students import train_student
 
 NONE = "none"
 
@@ -99,8 +100,6 @@ def _bonus(name: str) -> tuple[str, dict[str, Any]]:
 
 def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
     """Design the reward of one level and describe it."""
-    import gymnasium as gym
-
     from ..agents.students.bonuses.designed import DesignedBonus
     from ..rewards.audit.mdp import optimal_policy
     from ..rewards.tabular.explicable import informativeness
@@ -133,15 +132,11 @@ def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
 
 
 def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]]:
-    """Train one student in a folder that is removed again; (step, success) of its evaluations."""
-    import gymnasium as gym
-
+    """Train one student; (step, success) of its evaluations."""
     from ..agents.students import QConfig
-    from ..agents.students.student_run import StudentRun
 
-    env = gym.make(options.env, disable_env_checker=True)
-    axes = parse_axes(list(options.axis), getattr(env.unwrapped, "param_space"))  # noqa: B009
-    env.close()
+    env: Any = gym.make(options.env, disable_env_checker=True).unwrapped
+    axes = parse_axes(list(options.axis), env.param_space)
     designer, extra = _bonus(name)
     text = f"designed({', '.join(f'{key}={value!r}' for key, value in {'designer': designer, **extra}.items())})"
     every = max(options.steps // options.checkpoints, 1)
@@ -160,8 +155,4 @@ def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]
         checkpoint_every=2 * options.steps,
         track=(),
     )
-    with tempfile.TemporaryDirectory(prefix="palaestra-rewards-") as folder:
-        run = StudentRun.start(Path(folder) / "run", config)
-        run.run(notify=lambda sentence: None)
-        rows = read_lines(run.folder.path / "evaluations.jsonl")
-    return [(int(row["step"]), float(row["success"])) for row in rows]
+    return [(int(row["step"]), float(row["success"])) for row in train_student(config)[0]]

@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 import importlib
 import statistics
-import time
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
 from ..errors import MissingExtra
-from .harness import Side, Spread, compare, make_table, read_options
+from .harness import Side, Spread, compare, make_table, processor_seconds, read_lines, read_options
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     options = read_options(StudentsBench, "students", argv, __doc__)
 
-    def timed(iterate: Callable[[], Any], number: int) -> float:
-        begun = time.process_time()
-        iterate()
-        return time.process_time() - begun
-
     made = {"Palaestra": _make_ours(options), "Stable-Baselines3": _make_theirs(options)}
-    times = compare([Side(name, functools.partial(timed, made[name])) for name in made], options.iterations)
+    sides = [Side(name, functools.partial(processor_seconds, iterate)) for name, iterate in made.items()]
+    times = compare(sides, options.iterations)
     steps = 128 * options.environments
     rows = []
     for name, seconds in times.items():
@@ -53,6 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     ours, theirs = times.values()
     console.print(f"median ratio of an iteration: {Spread.of_ratios(theirs, ours).median:.2f}")
     return 0
+
+
+def train_student(config: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Train a student in a folder that is removed again; the rows of its evaluations and of its metrics."""
+    from ..agents.students.student_run import StudentRun
+
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        run = StudentRun.start(Path(folder) / "run", config)
+        run.run(notify=lambda sentence: None)
+        return read_lines(run.folder.path / "evaluations.jsonl"), read_lines(run.folder.path / "metrics.jsonl")
 
 
 def _make_ours(options: StudentsBench) -> Callable[[], Any]:

@@ -26,16 +26,7 @@ import gymnasium as gym
 
 from ...envs import Question
 from ...errors import InputError
-from ..harness import (
-    Side,
-    check_names,
-    compare,
-    make_table,
-    read_options,
-    track,
-    wide_console,
-    write_json,
-)
+from ..harness import Side, check_names, compare, make_table, read_options, track, wide_console, write_json
 from ..peer_process import PeerProcess, open_peers
 from . import peers
 from .matches import GAMES, MATCHES, Match, Theirs

@@ -8,7 +8,6 @@ of all keys and values once. Activations, norms, attention's softmax, the draw o
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..gpu.setup import SHAPES
-from ..harness import Side, Spread, compare, format_markdown, write_json
+from ..harness import Side, Spread, compare, format_markdown, processor_seconds, write_json
 from ..ready_made import make_batch
 
 SMOLLM2 = "smollm2-shape"
@@ -111,12 +110,6 @@ def format_floor(model: str, sizes: FloorSizes, rows: Sequence[dict[str, Any]]) 
     return format_markdown(head, cells) + "\n"
 
 
-def _processor_time(work: Callable[[], Any]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
-
-
 def _prompts(model: Any, sizes: FloorSizes) -> list[list[int]]:
     import torch
 
@@ -144,7 +137,7 @@ def _decoding(model: Any, sizes: FloorSizes) -> Callable[[], float]:
             while len(found) < sizes.rows:
                 found.extend(engine.step())
 
-        seconds = _processor_time(finish)
+        seconds = processor_seconds(finish)
         for session in range(sizes.rows):
             engine.close(session)
         return seconds / (sizes.new_tokens - 1)
@@ -170,7 +163,7 @@ def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
     @torch.inference_mode()
     def several() -> float:
-        return _processor_time(lambda: [step() for _ in range(8)]) / 8
+        return processor_seconds(lambda: [step() for _ in range(8)]) / 8
 
     return several
 
@@ -184,7 +177,7 @@ def _training(model: Any, sizes: FloorSizes) -> Callable[[], float]:
     forward = Forward()
 
     def train() -> float:
-        seconds = _processor_time(lambda: forward.backward(model, batch, slope))
+        seconds = processor_seconds(lambda: forward.backward(model, batch, slope))
         model.zero_grad()
         return seconds
 
@@ -216,7 +209,7 @@ def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
     @torch.no_grad()
     def train() -> float:
-        return _processor_time(products)
+        return processor_seconds(products)
 
     return train
 

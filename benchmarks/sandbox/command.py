@@ -35,16 +35,7 @@ import numpy as np
 
 from ...envs.sandbox import BACKENDS, Limits, Pool, Result, Sandbox
 from ...errors import InputError, MissingExtra
-from ..harness import (
-    Side,
-    check_names,
-    compare,
-    make_table,
-    progress,
-    read_options,
-    wide_console,
-    write_json,
-)
+from ..harness import Side, check_names, compare, make_table, progress, read_options, wide_console, write_json
 from ..peer_process import open_peers
 from . import peers
 from .sides import CALLS, COLD, CONTAINMENT, LINE, ColdPython, PeerSandbox, Work, WrongAnswer

@@ -6,13 +6,12 @@ levels alone; held-out levels of all sizes are the test.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...teachers.benchmarks.table import Table, TableResult, parse_teacher
-from ..harness import read_lines, require
+from ..harness import require
+from ..students import train_student
 
 CHECKPOINTS = 5
 ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels
@@ -31,7 +30,6 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
     """
     require("table T8", "train", "torch")
     from ...agents.students.student_config import PPOConfig
-    from ...agents.students.student_run import StudentRun
 
     name, teacher_options = parse_teacher(teacher)
     config = PPOConfig(
@@ -49,10 +47,7 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
         device="cpu",
         track=(),
     )
-    with tempfile.TemporaryDirectory(prefix="palaestra-t8-") as folder:
-        run = StudentRun.start(Path(folder) / "run", config)
-        run.run(notify=lambda sentence: None)
-        rows, steps = (read_lines(run.folder.path / f"{log}.jsonl") for log in ("evaluations", "metrics"))
+    rows, steps = train_student(config)
     hardest = max(rows[-1]["by_difficulty"], key=lambda part: part["low"])
     curve = [float(row["step"]) for row in rows], [float(row["success"]) for row in rows]
     practised = [row for row in steps if "success" in row]
