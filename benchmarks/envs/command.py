@@ -90,16 +90,16 @@ def _measure(match: Match, first: Mapping[str, PeerProcess], config: EnvBenchOpt
         request = {"peer": task.peer, "name": task.name, "config": dict(task.config), "first": 10_000 * number}
         answer = first[task.peer].ask(**request, seconds=config.seconds)
         if "error" in answer:
-            raise PeerFailure(answer["error"])
+            raise PeerTaskError(answer["error"])
         return rate(answer)
 
     ours = Side("palaestra", measure_ours)
     theirs = [Side(task.peer, functools.partial(measure_theirs, task)) for task in match.peers if task.peer in first]
-    compare([ours, *theirs], config.rounds, failures=(PeerFailure,))
+    compare([ours, *theirs], config.rounds, failures=(PeerTaskError,))
     return [ours, *theirs]
 
 
-class PeerFailure(Exception):
+class PeerTaskError(Exception):
     """A peer raised an error."""
 
 
