@@ -36,7 +36,7 @@ from ..agents.atomic import check_output, write_atomically
 from ..agents.grpo.config import TrainConfig, WarmUp
 from ..agents.grpo.run.observers import TrainingProgress
 from ..errors import InputError
-from .harness import make_table, read_lines
+from .harness import check_least, make_table, read_lines
 from .ladders import LADDERS
 from .teachers.language_model import SETTINGS, LadderRun, climb, find_warm_model
 
@@ -90,8 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_output(options.out, "--out", folder=True)
     if options.out.exists() and any(options.out.iterdir()):
         raise InputError(f"the folder {str(options.out)!r} is not empty; choose another --out or remove it.")
-    if options.steps is not None and options.steps < 1:
-        raise InputError(f"--steps must be at least 1, not {options.steps}.")
+    check_least(options, 1, "steps")
     if options.model is not None:
         from .demo_model import show_model
 

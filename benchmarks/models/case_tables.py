@@ -25,18 +25,8 @@ SHOWN = 240  # characters of a question or an answer
 
 def format_cases(runs: Sequence[CaseRun]) -> str:
     """One row a run: success on held-out tasks before and after, in percent with 95 % intervals."""
-    head = (
-        "model",
-        "case",
-        "environment",
-        "seed",
-        "sampled, before",
-        "after",
-        "greedy, before",
-        "after",
-        "steps",
-        "CPU min",
-    )
+    shares = ("sampled, before", "after", "greedy, before", "after")
+    head = ("model", "case", "environment", "seed", *shares, "steps", "CPU min")
     rows = []
     for run in runs:
         first, last = run.evaluations[0], run.evaluations[-1]

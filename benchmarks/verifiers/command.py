@@ -273,20 +273,15 @@ def _failures(result: sheet.SheetResult) -> Iterator[tuple[str, sheet.Row]]:
 
 def _as_json(line: GraderFigures) -> dict[str, Any]:
     result = line.result
+    counted = ("false_positives", "false_negatives", "undecided", "errors", "over_deadline")
     return {
         "grader": line.grader,
         "rows": line.over,
         "n": result.rows,
         "right": result.right,
-        "false_positives": len(result.false_positives),
-        "false_negatives": len(result.false_negatives),
-        "undecided": len(result.undecided),
-        "errors": len(result.errors),
-        "over_deadline": len(result.over_deadline),
+        **{name: len(getattr(result, name)) for name in counted},
         "rows_that_wrote_files": line.wrote,
-        "p50_ms": 1e3 * result.p50,
-        "p99_ms": 1e3 * result.p99,
-        "worst_ms": 1e3 * result.worst,
+        **{f"{name}_ms": 1e3 * getattr(result, name) for name in ("p50", "p99", "worst")},
         "failures": [
             {"what": name, "kind": row.kind, "answer": row.given, "reference": row.reference, "family": row.family}
             for name, row in _failures(result)
