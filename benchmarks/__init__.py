@@ -34,15 +34,12 @@ from collections.abc import Sequence
 
 from ..errors import unknown_name
 
-# Benchmark -> (module of this package, one line for --help). A new benchmark is a module and a row.
+# Benchmark -> (module of this package, one line for --help). A new benchmark is a row and a module on `harness`.
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "baselines": ("baselines", "success of constant, blind, random and one-step players, at every difficulty"),
     "envs": ("envs.command", "tasks made and answers checked per second, against other suites"),
     "evaluation": ("evaluation", "what evaluate costs: slow replies, memory, processor time, long answers"),
-    "gpu": (
-        "gpu.command",
-        "kernels, decoding, training and runs on a GPU, against floors, generate and TRL",
-    ),
+    "gpu": ("gpu.command", "kernels, decoding, training and runs on a GPU, against floors, generate and TRL"),
     "grids": ("grids.command", "speed of gridworlds against MiniGrid, and what bonuses and learners do for students"),
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
@@ -68,16 +65,12 @@ def main(argv: Sequence[str] | None = None) -> object:
     """Run one benchmark; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_help())
+        width = max(map(len, BENCHMARKS))
+        rows = [f"  {name:<{width}}  {summary}" for name, (_, summary) in BENCHMARKS.items()]
+        usage = "usage: palaestra bench BENCHMARK [options]      palaestra bench BENCHMARK --help says more"
+        print("\n".join([usage, "", *rows, "", (__doc__ or "").partition("\n\n")[2].rstrip()]))
         return 0
     name, *rest = arguments
     if name not in BENCHMARKS:
         raise unknown_name("benchmark", name, BENCHMARKS)
     return importlib.import_module(f".{BENCHMARKS[name][0]}", __package__).main(rest)
-
-
-def _help() -> str:
-    width = max(map(len, BENCHMARKS))
-    rows = [f"  {name:<{width}}  {summary}" for name, (_, summary) in BENCHMARKS.items()]
-    usage = "usage: palaestra bench BENCHMARK [options]      palaestra bench BENCHMARK --help says more"
-    return "\n".join([usage, "", *rows, "", (__doc__ or "").partition("\n\n")[2].rstrip()])

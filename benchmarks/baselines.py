@@ -10,20 +10,16 @@ examples:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
-from ..agents.atomic import check_output, write_atomically
 from ..envs import ids
 from ..envs.baselines import DIFFICULTIES, success_rates
-from ..errors import InputError, unknown_name
+from .harness import check_least, check_names, make_table, read_options, track, write_json
 
 
 @dataclass(frozen=True)
@@ -40,24 +36,18 @@ class BaselineOptions:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    config = tyro.cli(BaselineOptions, args=argv, prog="palaestra bench baselines", description=__doc__)
-    check_output(config.json, "--json")
-    if config.episodes < 1:
-        raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
-    for name in config.env:
-        if name not in ids():
-            raise unknown_name("environment", name, ids())
-    console = Console()
-    table = Table("environment", "player", *(f"{difficulty:g}" for difficulty in DIFFICULTIES))
+    config = read_options(BaselineOptions, "baselines", argv, __doc__)
+    check_least(config, 1, "episodes")
+    check_names("environment", config.env, ids())
     figures: dict[str, dict[str, list[float]]] = {}
-    cells = [(name, difficulty) for name in config.env or ids() for difficulty in DIFFICULTIES]
-    for name, difficulty in track(cells, "playing", console=Console(stderr=True), transient=True):
+    for name, difficulty in track([(name, each) for name in config.env or ids() for each in DIFFICULTIES], "playing"):
         for player, rate in success_rates(name, difficulty, config.episodes, config.seed).items():
             figures.setdefault(name, {}).setdefault(player, []).append(rate)
-    for name, players in figures.items():
-        for player, rates in players.items():
-            table.add_row(name, player, *(f"{rate:.3f}" for rate in rates))
-    console.print(table)
-    if config.json is not None:
-        write_atomically(config.json, json.dumps(figures, indent=1) + "\n")
+    rows = [
+        (name, player, *(f"{rate:.3f}" for rate in rates))
+        for name, players in figures.items()
+        for player, rates in players.items()
+    ]
+    Console().print(make_table(("environment", "player", *(f"{each:g}" for each in DIFFICULTIES)), rows))
+    write_json(config.json, figures)
     return 0

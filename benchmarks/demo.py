@@ -36,6 +36,7 @@ from ..agents.atomic import check_output, write_atomically
 from ..agents.grpo.config import TrainConfig, WarmUp
 from ..agents.grpo.run.observers import TrainingProgress
 from ..errors import InputError
+from .harness import check_least, make_table, read_lines
 from .ladders import LADDERS
 from .teachers.language_model import SETTINGS, LadderRun, climb, find_warm_model
 
@@ -89,8 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_output(options.out, "--out", folder=True)
     if options.out.exists() and any(options.out.iterdir()):
         raise InputError(f"the folder {str(options.out)!r} is not empty; choose another --out or remove it.")
-    if options.steps is not None and options.steps < 1:
-        raise InputError(f"--steps must be at least 1, not {options.steps}.")
+    check_least(options, 1, "steps")
     if options.model is not None:
         from .demo_model import show_model
 
@@ -105,7 +105,7 @@ def show_ladder(options: DemoOptions, console: Console) -> None:
     begun = time.monotonic()
     steps = SETTINGS[LADDER]["length"] if options.steps is None else options.steps
     config = replace(LADDERS[LADDER].climb(options.seed), steps=steps, final_episodes=200, keep_trajectories=2)
-    warm = Path(follow({"warm-up": (_warm_up, (config, options.out / "warm-up"))})["warm-up"])
+    warm = follow({"warm-up": (_warm_up, (config, options.out / "warm-up"))})["warm-up"]
     runs = {
         name: (_climb, (replace(config, model=str(warm), warmup=WarmUp(0), teacher=teacher), options.out / teacher))
         for teacher, name in CLIMBERS.items()
@@ -136,14 +136,10 @@ def show_arithmetic(options: DemoOptions, console: Console) -> None:
     base = replace(ARITHMETIC, seed=options.seed)
     follow({"warm-up": (_train, (replace(base, steps=0, threads=2), warm))})
     trained = replace(base, model=str(warm), warmup=WarmUp(0), steps=steps, threads=1)
-    follow(
-        {
-            name: (_train, (replace(trained, teacher=teacher), options.out / teacher))
-            for teacher, name in TEACHERS.items()
-        }
-    )
-    columns = {"warmed up": _last_evaluation(warm)}
-    columns |= {name: _last_evaluation(options.out / teacher) for teacher, name in TEACHERS.items()}
+    for_teacher = {teacher: (replace(trained, teacher=teacher), options.out / teacher) for teacher in TEACHERS}
+    follow({name: (_train, for_teacher[teacher]) for teacher, name in TEACHERS.items()})
+    runs = {"warmed up": warm, **{name: options.out / teacher for teacher, name in TEACHERS.items()}}
+    columns = {name: read_lines(run / "evaluations.jsonl")[-1] for name, run in runs.items()}
     console.print(_table(columns, options.seed))
     lift = columns[TEACHERS["alp-gmm"]]["success"] - columns["warmed up"]["success"]
     console.print(f"GRPO added {100 * lift:+.0f} points in {time.monotonic() - begun:.0f} s, warm-up included.")
@@ -184,10 +180,8 @@ def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[
                 message = messages.get(timeout=1.0)
             except queue.Empty:
                 for title in running:
-                    if processes[title].exitcode:
-                        raise RuntimeError(
-                            f"{title}: its process ended with code {processes[title].exitcode}"
-                        ) from None
+                    if code := processes[title].exitcode:
+                        raise RuntimeError(f"{title}: its process ended with code {code}") from None
                 continue
             title, phase, *rest = message
             if phase == "done":
@@ -237,13 +231,12 @@ def _train(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder
         _write_report(folder)
 
 
-def _warm_up(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> str:
-    return str(find_warm_model(config, folder, tell))
+def _warm_up(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> Path:
+    return find_warm_model(config, folder, tell)
 
 
 def _climb(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder: Path) -> LadderRun:
-    case = SETTINGS[LADDER]
-    return climb(config, folder, case["axis"], case["shown"], tell)
+    return climb(config, folder, SETTINGS[LADDER]["axis"], SETTINGS[LADDER]["shown"], tell)
 
 
 def _write_climb(run: Path, found: LadderRun, steps: int) -> None:
@@ -262,21 +255,15 @@ def _write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
 
 
 def _climb_table(climbs: Mapping[str, LadderRun], seed: int) -> Table:
-    from rich.table import Table
-
     first = SETTINGS[LADDER]["shown"]
-    table = Table(title=f"{LADDER}, seed {seed}: {climbs['uniform'].attempts[-1]:,.0f} attempts under each teacher")
-    for title in ("", *climbs):
-        table.add_column(title, justify="right" if title else "left")
     rows = {
         "rungs climbed": [f"{c.rungs[-1]:.0f}" for c in climbs.values()],
         "sum of success on these and higher rungs": [f"{sum(c.rates):.1f}" for c in climbs.values()],
         f"success on rung {first}, the last one shown": [f"{c.shown:.0%}" for c in climbs.values()],
         "groups with mixed outcomes, from which GRPO learns": [f"{c.mixed:.0%}" for c in climbs.values()],
     }
-    for name, cells in rows.items():
-        table.add_row(name, *cells)
-    return table
+    title = f"{LADDER}, seed {seed}: {climbs['uniform'].attempts[-1]:,.0f} attempts under each teacher"
+    return make_table(("", *climbs), [(name, *cells) for name, cells in rows.items()], text=1, title=title)
 
 
 def _climb_plot(climbs: Mapping[str, LadderRun]) -> Table:
@@ -296,19 +283,11 @@ def _climb_plot(climbs: Mapping[str, LadderRun]) -> Table:
     return plot
 
 
-def _last_evaluation(run: Path) -> dict[str, Any]:
-    return json.loads((run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-
-
 def _table(columns: dict[str, dict[str, Any]], seed: int) -> Table:
     """Success on held-out tasks by difficulty, one column a model, with 95 % confidence intervals."""
-    from rich.table import Table
-
     episodes = next(iter(columns.values()))["episodes"]
-    table = Table(title=f"success on {episodes} held-out tasks, seed {seed}", caption="in brackets: 95 % confidence")
-    table.add_column("difficulty")
-    for name in columns:
-        table.add_column(name, justify="right")
+    table = make_table(("difficulty", *columns), text=1, title=f"success on {episodes} held-out tasks, seed {seed}")
+    table.caption = "in brackets: 95 % confidence"
     levels = sorted({(part["low"], part["high"]) for column in columns.values() for part in column["by_difficulty"]})
     for low, high in levels:
         cells = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..scripts.train import read_config, train
+from .harness import make_table, read_lines
 from .models.answers import keep_answers
 from .models.cases import CASES
 
@@ -39,8 +39,7 @@ def show_model(model: str, seed: int, out: Path, steps: int | None, console: Con
     console.print(f"palaestra train {shlex.join([*arguments, '--out', str(out)])}", soft_wrap=True, highlight=False)
     if code := train(Learner.start(out, config)):
         return code
-    rows = [json.loads(line) for line in (out / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
-    console.print(success_table(rows))
+    console.print(success_table(read_lines(out / "evaluations.jsonl")))
     console.print(answer_table(keep_answers(out, ANSWERS)))
     console.print(f"{time.monotonic() - begun:.0f} s. {out / 'report.html'}", soft_wrap=True, highlight=False)
     return 0
@@ -48,26 +47,23 @@ def show_model(model: str, seed: int, out: Path, steps: int | None, console: Con
 
 def success_table(evaluations: Sequence[Mapping[str, Any]]) -> Table:
     """Held-out success at each evaluation of a run, sampled and greedy."""
-    from rich.table import Table
-
-    table = Table(title="success on held-out tasks", caption="in brackets: 95 % confidence")
-    for title in ("step", "tasks", "sampled", "likeliest answer"):
-        table.add_column(title, justify="right")
+    rows = []
     for row in evaluations:
         low, high = row["ci"]
         sampled = f"{row['success']:.0%} [{100 * low:.0f}, {100 * high:.0f}]"
-        table.add_row(str(row["step"]), str(row["episodes"]), sampled, f"{row['greedy_success']:.0%}")
+        rows.append((str(row["step"]), str(row["episodes"]), sampled, f"{row['greedy_success']:.0%}"))
+    head = ("step", "tasks", "sampled", "likeliest answer")
+    table = make_table(head, rows, text=0, title="success on held-out tasks")
+    table.caption = "in brackets: 95 % confidence"
     return table
 
 
 def answer_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Questions with the likeliest answers of the model before and after; right ones are green."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title="held-out questions", show_lines=True)
-    for title in ("question", "right", "before", "after"):
-        table.add_column(title)
+    table = make_table(("question", "right", "before", "after"), title="held-out questions")
+    table.show_lines = True
     for row in rows:
         cells = [
             Text(" / ".join(row[side]["actions"]), style="green" if row[side]["success"] else "red")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import json
 import math
 import re
 import subprocess
@@ -21,15 +20,15 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
-import tyro
 
-from ..agents.atomic import check_output, write_atomically
 from ..agents.evaluation import evaluate
 from ..agents.evaluation.episodes import EpisodePlan
+from .harness import Side, compare, make_table, processor_seconds, read_options, write_json
 
 ENV = "palaestra/Arithmetic-v0"
 SPREAD = 1.3
@@ -57,10 +56,8 @@ class EvaluationBenchOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     from rich.console import Console
-    from rich.table import Table
 
-    options = tyro.cli(EvaluationBenchOptions, args=argv, prog="palaestra bench evaluation", description=__doc__)
-    check_output(options.json, "--json")
+    options = read_options(EvaluationBenchOptions, "evaluation", argv, __doc__)
     console = Console()
     with console.status("replies of very different lengths"):
         took, best = measure_schedule(options.episodes, options.concurrency, options.mean, options.seed)
@@ -69,21 +66,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     with console.status("processor time"):
         ratio = measure_overhead(options.loops, options.seed)
     long_answer = measure_long_answer(200_000)
-    table = Table(title="palaestra.evaluate")
-    for heading in ("figure", "measured", "aim"):
-        table.add_column(heading, justify="left" if heading == "figure" else "right")
-    table.add_row(
-        f"wall time of {options.episodes} episodes, {options.concurrency} at once, to the best schedule's",
-        f"{took:.2f} s / {best:.2f} s = {took / best:.2f}",
-        "1.3",
+    schedule = f"wall time of {options.episodes} episodes, {options.concurrency} at once, to the best schedule's"
+    rows = (
+        (schedule, f"{took:.2f} s / {best:.2f} s = {took / best:.2f}", "1.3"),
+        (f"memory of {options.many} replies waited for at once", f"{memory:.0f} MB", "300 MB"),
+        ("processor time to that of a bare loop", f"{ratio:.2f}", "2"),
+        ("judging an answer with 200 kB of thoughts", f"{1000 * long_answer:.1f} ms", "50 ms"),
     )
-    table.add_row(f"memory of {options.many} replies waited for at once", f"{memory:.0f} MB", "300 MB")
-    table.add_row("processor time to that of a bare loop", f"{ratio:.2f}", "2")
-    table.add_row("judging an answer with 200 kB of thoughts", f"{1000 * long_answer:.1f} ms", "50 ms")
-    console.print(table)
-    if options.json is not None:
-        figures = {"took": took, "best": best, "memory_mb": memory, "overhead": ratio, "long_answer": long_answer}
-        write_atomically(options.json, json.dumps(figures, indent=2) + "\n")
+    console.print(make_table(("figure", "measured", "aim"), rows, text=1, title="palaestra.evaluate"))
+    figures = {"took": took, "best": best, "memory_mb": memory, "overhead": ratio, "long_answer": long_answer}
+    write_json(options.json, figures)
     return 0
 
 
@@ -118,7 +110,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def measure_memory(many: int) -> float:
-    """Megabytes that so many slow episodes at once take above one, in a process of their own."""
+    """Megabytes that so many slow episodes at once take above one, measured in a separate process."""
     program = _MEMORY.format(env=ENV, many=many)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -141,13 +133,9 @@ def measure_overhead(episodes: int, seed: int) -> float:
                 observation, _, terminated, truncated, _ = env.step(answer(observation))
                 over = terminated or truncated
 
-    def seconds(run) -> float:
-        begun = time.process_time()
-        run()
-        return time.process_time() - begun
-
-    pairs = [(seconds(lambda: evaluate(answer, ENV, episodes=episodes, seed=seed)), seconds(loop)) for _ in range(3)]
-    return min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
+    sides = {"ours": lambda: evaluate(answer, ENV, episodes=episodes, seed=seed), "bare": loop}
+    times = compare([Side(name, partial(processor_seconds, work)) for name, work in sides.items()], 3)
+    return min(times["ours"]) / min(times["bare"])
 
 
 def measure_long_answer(characters: int) -> float:

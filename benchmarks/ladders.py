@@ -17,7 +17,6 @@ examples:
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tyro
 
-from ..agents.atomic import check_output, write_atomically
 from ..agents.grpo.config import Patience, TrainConfig, WarmUp
 from ..agents.grpo.recipes import Stages
 from ..agents.language.model_cache import is_model_name
-from ..errors import InputError, MissingExtra, unknown_name
+from ..errors import InputError
+from .harness import check_least, check_names, make_table, read_options, require, write_json
 
 if TYPE_CHECKING:
     from ..agents.grpo.rollouts.environments import Environments
@@ -121,77 +120,52 @@ CLIMB: dict[str, Any] = {
 }
 
 
-def _digit_rule(name: str, steps: int, explore: float) -> LadderCase:
-    """A rule for words of digits: answers of 2 to 4 digits are shown, and a share of guesses at longer ones."""
-    return LadderCase(
-        f"palaestra/{name}-v0",
-        "length",
-        (2, 4),
-        (3, 4, 5, 6, 7, 8),
-        20,
-        {"digits": 4},
-        # No earlier end, so that the guesses are learned, too.
-        WarmUp(steps=steps, target=1.0, batch=32, explore=explore),
-        tokens=22,
-        context=96,
-    )
+def _ladder(
+    family: str,
+    axis: str,
+    shown: tuple[int, int],
+    rungs: tuple[int, ...],
+    highest: int,
+    fixed: dict[str, Any],
+    **more: Any,
+) -> LadderCase:
+    """Make a ladder whose lower rungs are shown in a warm-up, which has ``steps``, ``target`` and ``explore``."""
+    warmup = {"steps": 600, "target": 0.9} | {
+        name: more.pop(name) for name in ("steps", "target", "explore") if name in more
+    }
+    return LadderCase(f"palaestra/{family}-v0", axis, shown, rungs, highest, fixed, WarmUp(batch=32, **warmup), **more)
 
 
-GUESSES = WarmUp(steps=600, target=0.9, batch=32, explore=0.3)
+# Rules for words of digits: answers of 2 to 4 digits are shown, and a share of guesses at longer ones. There is no
+# earlier end, so that the guesses are learned, too.
+_WORDS: dict[str, Any] = {"target": 1.0, "tokens": 22, "context": 96}
 LADDERS: dict[str, LadderCase] = {
-    "NextDigits": _digit_rule("NextDigits", 400, 0.5),
-    "LargerNeighbors": _digit_rule("LargerNeighbors", 600, 0.3),
-    "SecretCode": LadderCase(
-        "palaestra/SecretCode-v0",
-        "symbols",
-        (8, 8),
-        (8, 9, 10, 11),
-        74,
-        {"length": 4, "newest": 0.75},
-        GUESSES,
-        {"digits": 4},
-        tokens=5,
-        context=64,
+    "NextDigits": _ladder(
+        "NextDigits", "length", (2, 4), (3, 4, 5, 6, 7, 8), 20, {"digits": 4}, steps=400, explore=0.5, **_WORDS
     ),
-    "CombinationLock": LadderCase(
-        "palaestra/CombinationLock-v0",
-        "floors",
-        (4, 6),
-        (4, 6, 7, 8, 9),
-        16,
-        {"doors": 4},
-        GUESSES,
-        tokens=3,
-        turns=16,
-        context=448,
+    "LargerNeighbors": _ladder(
+        "LargerNeighbors", "length", (2, 4), (3, 4, 5, 6, 7, 8), 20, {"digits": 4}, explore=0.3, **_WORDS
     ),
-    "InterleavedAddition": LadderCase(
-        "palaestra/InterleavedAddition-v0",
-        "places",
-        (1, 3),
-        (2, 3, 4, 5),
-        7,
-        {"base": 10},
-        WarmUp(steps=1500, target=0.7, batch=32),
-        {"width": 6},
-        tokens=18,
+    "SecretCode": _ladder(
+        *("SecretCode", "symbols", (8, 8), (8, 9, 10, 11), 74, {"length": 4, "newest": 0.75}),
+        **{"explore": 0.3, "options": {"digits": 4}, "tokens": 5, "context": 64},
     ),
-    "GuessNumber": LadderCase(
-        "palaestra/GuessNumber-v0", "bits", (1, 4), (3, 4, 5, 6, 7, 8), 12, {"slack": 0}, tokens=4, turns=9, context=256
+    "CombinationLock": _ladder(
+        *("CombinationLock", "floors", (4, 6), (4, 6, 7, 8, 9), 16, {"doors": 4}),
+        **{"explore": 0.3, "tokens": 3, "turns": 16, "context": 448},
     ),
-    "LinearEquation": LadderCase(
-        "palaestra/LinearEquation-v0",
-        "size",
-        (3, 10),
-        (6, 10, 12, 14, 18, 25, 40),
-        40,
-        {"sides": "one", "solution": "integer"},
-        WarmUp(steps=1000, target=0.7, batch=32),
-        tokens=5,
+    "InterleavedAddition": _ladder(
+        *("InterleavedAddition", "places", (1, 3), (2, 3, 4, 5), 7, {"base": 10}),
+        **{"steps": 1500, "target": 0.7, "options": {"width": 6}, "tokens": 18},
     ),
-    "Arithmetic": LadderCase(
-        "palaestra/Arithmetic-v0", "terms", (2, 3), (2, 3, 4, 5), 5, {"digits": 1, "operations": "+"}, tokens=4
+    "GuessNumber": _ladder(
+        "GuessNumber", "bits", (1, 4), (3, 4, 5, 6, 7, 8), 12, {"slack": 0}, tokens=4, turns=9, context=256
     ),
+    "LinearEquation": _ladder(
+        *("LinearEquation", "size", (3, 10), (6, 10, 12, 14, 18, 25, 40), 40, {"sides": "one", "solution": "integer"}),
+        **{"steps": 1000, "target": 0.7, "tokens": 5},
+    ),
+    "Arithmetic": _ladder("Arithmetic", "terms", (2, 3), (2, 3, 4, 5), 5, {"digits": 1, "operations": "+"}, tokens=4),
 }
 
 
@@ -251,13 +225,9 @@ class LadderOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     from rich.console import Console
-    from rich.table import Table
 
-    config = tyro.cli(LadderOptions, args=argv, prog="palaestra bench ladders", description=__doc__)
-    check_output(config.json, "--json")
-    for option in ("seeds", "groups"):
-        if (value := getattr(config, option)) < 1:
-            raise InputError(f"--{option} must be at least 1, not {value}.")
+    config = read_options(LadderOptions, "ladders", argv, __doc__)
+    check_least(config, 1, "seeds", "groups")
     if config.model is not None and not Path(config.model).is_dir() and not is_model_name(config.model):
         raise InputError(f"--model must be a registered model, a folder or a GGUF file, not {config.model!r}.")
     if config.model is not None and config.explore is not None:
@@ -265,9 +235,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if config.model is None and config.system is not None:
         raise InputError("--system is for a chat model; give --model, too.")
     ladders = LADDERS if config.model is None else MODEL_LADDERS
-    for name in config.ladder:
-        if name not in ladders:
-            raise unknown_name("ladder", name, ladders)
+    check_names("ladder", config.ladder, ladders)
     console = Console()
     figures: list[dict[str, Any]] = []
     for name in config.ladder or ladders:
@@ -276,22 +244,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             ladder = replace(ladder, warmup=replace(ladder.warmup, explore=config.explore))
         if config.system is not None:
             ladder = replace(ladder, system=config.system)
-        table = Table(ladder.axis, "success", "mixed groups", "entropy, nats")
         found: dict[int, list[Variance]] = {}
         with Console(stderr=True).status("") as status:
             for seed in range(config.seeds):
                 for rung, variance in measure(ladder, seed, config.groups, status.update, config.model):
                     found.setdefault(rung, []).append(variance)
                     figures.append({"ladder": name, "rung": rung, "seed": seed, **asdict(variance)})
-                    if config.json is not None:
-                        write_atomically(config.json, json.dumps(figures, indent=1) + "\n")
+                    write_json(config.json, figures)
+        rows = []
         for rung, variances in found.items():
             shares = [(v.success, v.mixed / v.groups, v.entropy) for v in variances]
             success, mixed, entropy = np.mean(shares, axis=0)
             mark = "" if not ladder.shown or ladder.shown[0] <= rung <= ladder.shown[1] else " *"
-            table.add_row(f"{rung}{mark}", f"{success:.1%}", f"{mixed:.0%}", f"{entropy:.2f}")
+            rows.append((f"{rung}{mark}", f"{success:.1%}", f"{mixed:.0%}", f"{entropy:.2f}"))
         console.print(f"{name}: {describe(ladder)}", soft_wrap=True)
-        console.print(table)
+        console.print(make_table((ladder.axis, "success", "mixed groups", "entropy, nats"), rows))
     if config.model is None:
         console.print("* not shown in the warm-up")
     return 0
@@ -328,17 +295,14 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
     Raises:
         MissingExtra: torch or transformers is absent.
     """
-    try:
-        import torch
+    require("a language model on a ladder", "train", "torch", "transformers", "safetensors")
+    import torch
 
-        from ..agents.grpo.rollouts.context_room import token_limits
-        from ..agents.grpo.run.models import load_policy
-        from ..agents.grpo.run.observers import TrainingProgress
-        from ..agents.grpo.warmup import warm_up
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("a language model on a ladder", "train") from None
-        raise
+    from ..agents.grpo.rollouts.context_room import token_limits
+    from ..agents.grpo.run.models import load_policy
+    from ..agents.grpo.run.observers import TrainingProgress
+    from ..agents.grpo.warmup import warm_up
+
     torch.set_num_threads(config.threads)
     language, most = load_policy(config), config.warmup.most_steps(config.model)
     environments = make_environments(config, "train")

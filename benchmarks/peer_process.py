@@ -1,52 +1,150 @@
-"""A process under another Python, where peers are installed: requests and answers are lines of JSON."""
+"""Processes that are asked line by line, and those under another Python, where peers are installed."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
 import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..rewards.verifiers.json_process import JsonProcess, ProcessLost
-from ..rewards.verifiers.worker import encode
+from . import peer_server
+from .harness import check_pythons
 
 
-class PeerProcess:
-    """Runs a file whose first line of output gives the installed peers and their versions.
+class AnswerTimeout(TimeoutError):
+    """A process did not answer in time."""
+
+
+class LineProcess:
+    """A process that answers every line with a line of JSON; `close` ends it with all that it started.
+
+    Args:
+        command: program and arguments.
+        options: further arguments of `subprocess.Popen`.
+    """
+
+    def __init__(self, command: Sequence[str], **options: Any):
+        self._buffer = b""
+        # A new session: the process can be killed with its children, and Ctrl-C reaches the parent alone.
+        self._process = subprocess.Popen[bytes](
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **options
+        )
+
+    def send(self, line: str, limit: float | None = None) -> Any:
+        """Send a line and return the answer.
+
+        Args:
+            limit: seconds that it may take; None: any time.
+
+        Raises:
+            AnswerTimeout: it took longer.
+            EOFError: the process has ended.
+        """
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # its output tells that it has ended
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        return self.receive(limit)
+
+    def receive(self, limit: float | None = None) -> Any:
+        """Return the next line of output, see `send`."""
+        assert self._process.stdout is not None
+        end = None if limit is None else time.monotonic() + limit
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(None if end is None else max(0.0, end - time.monotonic())):
+                    raise AnswerTimeout(f"no answer within {limit:g} s")
+                chunk = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not chunk:
+                    raise EOFError("the process ended")
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        # Also waits, and closes the pipes.
+        self._process.communicate()
+
+
+class PeerProcess(LineProcess):
+    """A file of peers, served by `peer_server` under another Python, in a folder that is removed with it.
 
     Args:
         python: the interpreter.
-        file: the program, which imports nothing of this package.
-        *arguments: arguments of the program.
+        file: the peers.
+        arguments: for the file's ``find_installed``.
+        quiet: drop what the peers print.
+        startup: seconds within which the peers must be loaded; None: any time.
 
     Attributes:
         versions: name of each peer -> version; or other content of the first line.
+        folder: the working directory, in which peers may leave files.
 
     Raises:
         InputError: the process ended before it answered; `ask` raises it too.
     """
 
-    def __init__(self, python: Path, file: str, *arguments: str):
-        # Peers write files into their working directory.
-        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
+    def __init__(self, python: Path, file: str, *arguments: str, quiet: bool = False, startup: float | None = None):
+        self._python = str(python.absolute())
+        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-", ignore_cleanup_errors=True)
+        self.folder = Path(self._folder.name)
         # -P: modules in the file's folder have the same names as libraries and would shadow them.
-        self._process = JsonProcess([str(python.absolute()), "-P", file, *arguments], cwd=self._folder.name)
+        command = [self._python, "-P", peer_server.__file__, file, *arguments]
         try:
-            self.versions: Any = self._exchange(b"")
-        except InputError:
+            super().__init__(command, cwd=self.folder, stderr=subprocess.DEVNULL if quiet else None)
+        except OSError:
+            self._folder.cleanup()
+            raise
+        try:
+            self.versions: Any = self.receive(startup)
+        except BaseException:
             self.close()
             raise
 
-    def ask(self, **request: Any) -> dict[str, Any]:
-        return self._exchange(encode(request))
+    def ask(self, limit: float | None = None, /, **request: Any) -> Any:
+        return self.send(json.dumps(request), limit)
+
+    def receive(self, limit: float | None = None) -> Any:
+        try:
+            return super().receive(limit)
+        except EOFError:
+            raise InputError(f"the peers' process under {self._python!r} ended; run it by hand to see why.") from None
 
     def close(self) -> None:
-        self._process.end()
+        super().close()
         self._folder.cleanup()
 
-    def _exchange(self, request: bytes) -> Any:
-        try:
-            return self._process.call(request, None)
-        except ProcessLost:
-            python = self._process.process.args[0]  # type: ignore[index]
-            raise InputError(f"the peers' process under {python!r} ended; run it by hand to see why.") from None
+
+@contextlib.contextmanager
+def open_peers(pythons: Iterable[Path], file: str) -> Iterator[dict[str, PeerProcess]]:
+    """Start a process under each interpreter; yield the peers with theirs. If several have the same peer, the first one
+    named counts."""
+    check_pythons(pythons)
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for python in pythons:
+            processes.append(PeerProcess(python, file))
+            stack.callback(processes[-1].close)
+        yield {peer: process for process in reversed(processes) for peer in process.versions}
+
+
+def find_peers(pythons: Iterable[Path], file: str, startup: float | None = None) -> dict[str, tuple[Path, str]]:
+    """Find the peers that are installed under some interpreters: their Python and their version."""
+    found: dict[str, tuple[Path, str]] = {}
+    for python in pythons:
+        process = PeerProcess(python, file, quiet=True, startup=startup)
+        process.close()
+        for name, version in process.versions.items():
+            found.setdefault(name, (python, version))
+    return found

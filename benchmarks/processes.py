@@ -18,7 +18,7 @@ examples:
 from __future__ import annotations
 
 import dataclasses
-import json
+import functools
 import statistics
 import time
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 
-from ..agents.atomic import check_output, write_atomically
 from ..checks import check_count
 from ..errors import InputError
 from ..scripts.train_ranks import run_in_processes
+from .harness import Side, Spread, compare, format_markdown, progress, read_options, write_json
+from .ready_made import make_groups
 
 HEAD_DIM = 32
 """Width of an attention head of the model."""
@@ -86,22 +86,19 @@ class ProcessesBenchOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison and return the exit code."""
     from rich.console import Console
-    from rich.progress import track
 
-    options = tyro.cli(ProcessesBenchOptions, args=argv, prog="palaestra bench processes", description=__doc__)
-    check_output(options.json, "--json")
-    turns = [
-        (turn, side)
-        for turn in range(options.rounds)
-        for side in (list(options.sides) if turn % 2 == 0 else list(options.sides)[::-1])
-    ]
-    rows: list[dict[str, Any]] = []
-    for turn, side in track(turns, "turns", console=Console(stderr=True), transient=True):
+    options = read_options(ProcessesBenchOptions, "processes", argv, __doc__)
+
+    def measure(side: str, number: int) -> list[dict[str, Any]]:
         found = run_in_processes(take_turn, (options, side), options.sides[side][0])
-        rows += [{"side": side, "round": turn * options.updates + i, **row} for i, row in enumerate(found)]
+        return [{"side": side, "round": number * options.updates + i, **row} for i, row in enumerate(found)]
+
+    sides = [Side(name, functools.partial(measure, name)) for name in options.sides]
+    with progress(options.rounds * len(sides), "turns") as advance:
+        measured = compare(sides, options.rounds, watch=lambda side, found: advance(side))
+    rows = [row for turns in measured.values() for found in turns for row in found]
     Console().print(format_table(options, rows), highlight=False, soft_wrap=True)
-    if options.json is not None:
-        write_atomically(options.json, [json.dumps(rows, indent=2) + "\n"])
+    write_json(options.json, rows)
     return 0
 
 
@@ -118,19 +115,18 @@ def take_turn(given: tuple[ProcessesBenchOptions, str]) -> list[dict[str, Any]]:
     options, side = given
     processes, split = options.sides[side]
     torch.set_num_threads(options.threads)
-    before = _largest_memory()
+    before = largest_memory()
     if processes == 1:
         times = _time_updates(options, None)
-        return [{**row, "memory_mib": [_largest_memory() - before]} for row in times]
-    channel = RankChannel(minutes=10.0)
-    times = []
+        return [{**row, "memory_mib": [largest_memory() - before]} for row in times]
+    channel, times = RankChannel(minutes=10.0), []
     if channel.rank:
         (ShardedFollower if split else Follower)(channel).serve()
     else:
         ranks = ShardedRanks(channel) if split else Ranks(channel)
         times = _time_updates(options, ranks)
         ranks.stop()
-    memory = channel.gather(_largest_memory() - before)
+    memory = channel.gather(largest_memory() - before)
     channel.leave()
     return [{**row, "memory_mib": memory} for row in times]
 
@@ -152,7 +148,7 @@ def _time_updates(options: ProcessesBenchOptions, ranks: Any) -> list[dict[str, 
     objective.advance(1, options.warmup + options.updates)
     policy, reference = (tiny_model(0, shape)[0] for _ in range(2))
     update = Update(config, objective, policy, reference, None, ranks=ranks)
-    groups = make_groups(options)
+    groups = draw_groups(options)
     rows = []
     for _ in range(options.warmup + options.updates):
         begun, used = time.perf_counter(), time.process_time()
@@ -161,29 +157,23 @@ def _time_updates(options: ProcessesBenchOptions, ranks: Any) -> list[dict[str, 
     return rows[options.warmup :]
 
 
-def _largest_memory() -> float:
+def largest_memory() -> float:
     """The largest memory of this process that was resident so far, MiB."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def make_groups(options: ProcessesBenchOptions) -> list[Any]:
+def draw_groups(options: ProcessesBenchOptions) -> list[Any]:
     """Groups of random tokens whose rewards differ within each group."""
-    from ..agents.grpo.batch.trajectory import Group, Trajectory, Turn
-
     rng = np.random.default_rng(0)
-    groups = []
-    for number in range(options.prompts):
-        prompt = tuple(rng.integers(5, 100, options.prompt_tokens).tolist())
-        members = []
-        for reward in rng.permutation(options.samples) / options.samples:
-            ids = tuple(rng.integers(5, 100, options.new_tokens).tolist())
-            turn = Turn(prompt, ids, (-4.6,) * len(ids), "length", float(reward))
-            outcome = {"success": reward > 0.5, "progress": float(reward), "truncated": True, "valid": True}
-            members.append(Trajectory("ready-made", {}, 0.0, (turn,), max_tokens=options.new_tokens, **outcome))
-        groups.append(Group(number, tuple(members)))
-    return groups
+    answers = []
+    for _ in range(options.prompts):
+        prompt = rng.integers(5, 100, options.prompt_tokens).tolist()
+        for reward in (rng.permutation(options.samples) / options.samples).tolist():
+            ids = rng.integers(5, 100, options.new_tokens).tolist()
+            answers.append((prompt, ids, [-4.6] * len(ids), reward))
+    return make_groups(answers, options.samples)
 
 
 def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:
@@ -191,22 +181,24 @@ def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]])
     the largest memory of the first process and of the others."""
     one, *others = options.sides
     threads = f"{options.threads} thread{'s' * (options.threads > 1)} each"
-    head = [f"one and {options.processes} processes, {threads}", one]
-    lines = [head + [cell for side in others for cell in (side, "ratio")]]
+    head = (
+        f"one and {options.processes} processes, {threads}",
+        one,
+        *(cell for side in others for cell in (side, "ratio")),
+    )
     by_side = {side: [row for row in rows if row["side"] == side] for side in options.sides}
+    lines = []
     for key, title in (("seconds", "training, ms"), ("leader_cpu_s", "the leader's processor time, ms")):
-        alone = np.array([row[key] for row in by_side[one]])
-        cells = [title, f"{1e3 * statistics.median(alone):,.0f}"]
+        times = {side: [row[key] for row in found] for side, found in by_side.items()}
+        cells = [title, f"{1e3 * statistics.median(times[one]):,.0f}"]
         for side in others:
-            shared = np.array([row[key] for row in by_side[side]])
-            low, ratio, high = np.quantile(alone / shared, (0.25, 0.5, 0.75))
-            cells += [f"{1e3 * np.median(shared):,.0f}", f"**{ratio:.2f}** ({low:.2f} to {high:.2f})"]
+            ratio, quartiles = Spread.of_ratios(times[one], times[side]).show(".2f")
+            cells += [f"{1e3 * statistics.median(times[side]):,.0f}", f"**{ratio}** ({quartiles})"]
         lines.append(cells)
     memory = {side: np.max([row["memory_mib"] for row in found], axis=0) for side, found in by_side.items()}
-    first, whole = ["memory of the first process, MiB", f"{memory[one][0]:,.0f}"], memory[one][0]
-    rest = ["the largest of the others, MiB", ""]
+    whole = memory[one][0]
+    first, rest = ["memory of the first process, MiB", f"{whole:,.0f}"], ["the largest of the others, MiB", ""]
     for side in others:
-        first += [f"{memory[side][0]:,.0f}", f"{whole / memory[side][0]:.2f}"]
-        rest += [f"{memory[side][1:].max():,.0f}", f"{whole / memory[side][1:].max():.2f}"]
-    text = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in (*lines, first, rest)]
-    return "\n".join([text[0], f"| --- |{' ---: |' * (len(lines[0]) - 1)}", *text[1:]])
+        for cells, most in ((first, memory[side][0]), (rest, memory[side][1:].max())):
+            cells += [f"{most:,.0f}", f"{whole / most:.2f}"]
+    return format_markdown(head, [*lines, first, rest]).replace("|  |", "| |")

@@ -12,20 +12,18 @@ examples:
 
 from __future__ import annotations
 
-import json
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
-import tyro
 
-from ..agents.atomic import check_output, write_atomically
-from ..errors import InputError
 from ..scripts.axes import parse_axes
+from .harness import check_least, make_table, read_options, require, track, write_json
+from .students import train_student
 
 NONE = "none"
 
@@ -61,35 +59,34 @@ class RewardBench:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and print its tables; its exit code."""
     from rich.console import Console
-    from rich.progress import track
-    from rich.table import Table
 
-    options = tyro.cli(RewardBench, args=argv, prog="palaestra bench rewards", description=__doc__)
-    check_output(options.json, "--json")
-    for name in ("steps", "checkpoints", "episodes", "seeds"):
-        if getattr(options, name) < 1:
-            raise InputError(f"--{name} must be at least 1, not {getattr(options, name)}.")
+    options = read_options(RewardBench, "rewards", argv, __doc__)
+    check_least(options, 1, "steps", "checkpoints", "episodes", "seeds")
     designs = {name: _describe(options, name) for name in options.designers}
     console = Console()
-    table = Table("designer", "states with another reward", "of", "seconds", "informativeness", "optimal policies")
-    for name, row in designs.items():
-        table.add_row(name, *(str(value) for value in row.values()))
+    head = ("designer", "states with another reward", "of", "seconds", "informativeness", "optimal policies")
     console.print(f"One level of {options.env}:")
-    console.print(table)
+    console.print(make_table(head, [(name, *map(str, row.values())) for name, row in designs.items()]))
     curves: dict[str, list[list[tuple[int, float]]]] = {name: [] for name in designs}
-    runs = [(name, seed) for seed in range(options.seeds) for name in designs]
-    for name, seed in track(runs, "training", console=Console(stderr=True), transient=True):
+    for name, seed in track([(name, seed) for seed in range(options.seeds) for name in designs], "training"):
         curves[name].append(_train(options, name, seed))
     steps = [step for step, _ in next(iter(curves.values()))[0]]
-    table = Table("held-out levels solved after", *(f"{step:,}" for step in steps), "mean of all but the first")
-    for name, rows in curves.items():
-        means = np.array([[success for _, success in row] for row in rows]).mean(0)
-        table.add_row(name, *(f"{value:.0%}" for value in means), f"{means[1:].mean():.0%}")
-    console.print(table)
-    if options.json is not None:
-        write_atomically(options.json, json.dumps({"designs": designs, "curves": curves}, indent=1) + "\n")
+    means = {name: np.array([[success for _, success in row] for row in rows]).mean(0) for name, rows in curves.items()}
+    rows = [(name, *(f"{value:.0%}" for value in mean), f"{mean[1:].mean():.0%}") for name, mean in means.items()]
+    head = ("held-out levels solved after", *(f"{step:,}" for step in steps), "mean of all but the first")
+    console.print(make_table(head, rows))
+    write_json(options.json, {"designs": designs, "curves": curves})
     if options.plot is not None:
-        _draw(options.plot, curves)
+        require("--plot", "train", "matplotlib")
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 4))
+        axis = figure.subplots()
+        for name, mean in means.items():
+            axis.plot(steps, mean, label=name)
+        axis.set(xlabel="environment steps", ylabel="held-out levels solved", ylim=(0, 1))
+        axis.legend()
+        figure.savefig(options.plot, bbox_inches="tight")
     return 0
 
 
@@ -103,8 +100,6 @@ def _bonus(name: str) -> tuple[str, dict[str, Any]]:
 
 def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
     """Design the reward of one level and describe it."""
-    import gymnasium as gym
-
     from ..agents.students.bonuses.designed import DesignedBonus
     from ..rewards.audit.mdp import optimal_policy
     from ..rewards.tabular.explicable import informativeness
@@ -137,17 +132,13 @@ def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
 
 
 def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]]:
-    """Train one student in a folder that is removed again; (step, success) of its evaluations."""
-    import gymnasium as gym
-
+    """Train one student; (step, success) of its evaluations."""
     from ..agents.students import QConfig
-    from ..agents.students.student_run import StudentRun
 
-    env = gym.make(options.env, disable_env_checker=True)
-    axes = parse_axes(list(options.axis), getattr(env.unwrapped, "param_space"))  # noqa: B009
-    env.close()
-    words = [f"{key}={value!r}" for key, value in _bonus(name)[1].items()]
-    text = f"designed({', '.join([f'designer={_bonus(name)[0]!r}', *words])})"
+    env: Any = gym.make(options.env, disable_env_checker=True).unwrapped
+    axes = parse_axes(list(options.axis), env.param_space)
+    designer, extra = _bonus(name)
+    text = f"designed({', '.join(f'{key}={value!r}' for key, value in {'designer': designer, **extra}.items())})"
     every = max(options.steps // options.checkpoints, 1)
     config = QConfig(
         env=options.env,
@@ -164,28 +155,4 @@ def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]
         checkpoint_every=2 * options.steps,
         track=(),
     )
-    with tempfile.TemporaryDirectory(prefix="palaestra-rewards-") as folder:
-        run = StudentRun.start(Path(folder) / "run", config)
-        run.run(notify=lambda sentence: None)
-        rows = (run.folder.path / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
-    return [(int(row["step"]), float(row["success"])) for row in map(json.loads, rows)]
-
-
-def _draw(path: Path, curves: Mapping[str, list[list[tuple[int, float]]]]) -> None:
-    from ..errors import MissingExtra
-
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtra("--plot", "train") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(6, 4))
-    for name, rows in curves.items():
-        steps = [step for step, _ in rows[0]]
-        axis.plot(steps, np.array([[success for _, success in row] for row in rows]).mean(0), label=name)
-    axis.set(xlabel="environment steps", ylabel="held-out levels solved", ylim=(0, 1))
-    axis.legend()
-    figure.savefig(path, bbox_inches="tight")
-    pyplot.close(figure)
+    return [(int(row["step"]), float(row["success"])) for row in train_student(config)[0]]

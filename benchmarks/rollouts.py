@@ -20,7 +20,7 @@ examples:
 
 from __future__ import annotations
 
-import json
+import functools
 import statistics
 import time
 from collections.abc import Sequence
@@ -29,13 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import tyro
 
-from ..agents.atomic import check_output, write_atomically
 from ..checks import check_count
 from ..envs import register
 from ..envs.games.guess_number import GuessNumber
-from ..errors import InputError, MissingExtra
+from ..errors import InputError
+from .harness import Side, Spread, compare, make_table, read_options, require, write_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -131,8 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     from rich.console import Console
 
-    options = tyro.cli(RolloutBenchOptions, args=argv, prog="palaestra bench rollouts", description=__doc__)
-    check_output(options.json, "--json")
+    options = read_options(RolloutBenchOptions, "rollouts", argv, __doc__)
     for name in ("episodes", "tokens", "workers", "rounds", "threads", "group"):
         check_count(name, getattr(options, name), 1)
     if not 0 <= options.waits[0] <= options.waits[1] < float("inf"):
@@ -147,20 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     with console.status(f"{options.episodes} episodes, {options.rounds} rounds of each side"):
         times = measure_rollouts(options)
-    console.print(_make_rollout_table(options, times))
-    found = asdict(times)
-    if options.steps:
-        with console.status(f"{options.rounds} runs of {options.steps} steps of either kind"):
-            training = measure_training(options)
-        console.print(_make_training_table(options, times, training))
-        found |= {"training": asdict(training)}
-    if options.json is not None:
-        write_atomically(options.json, json.dumps(found, indent=2) + "\n")
-    return 0
-
-
-def _make_rollout_table(options: RolloutBenchOptions, times: RolloutTimes) -> Table:
-    bound = max(times.decoding, times.waiting)
+    found, bound = asdict(times), max(times.decoding, times.waiting)
     rows = (
         ("decoding alone", times.decoding, None),
         ("the episode that waits longest", times.waiting, None),
@@ -168,47 +153,44 @@ def _make_rollout_table(options: RolloutBenchOptions, times: RolloutTimes) -> Ta
         ("one environment after another", times.inline, None if times.inline is None else times.inline / bound),
     )
     title = f"{options.episodes} episodes of up to four turns, {options.tokens} tokens a turn"
-    return _make_table(title, options.episodes, rows)
+    console.print(_tabulate(title, options.episodes, rows))
+    if options.steps:
+        with console.status(f"{options.rounds} runs of {options.steps} steps of either kind"):
+            training = measure_training(options)
+        rows = (
+            ("the update alone", training.update, None),
+            ("playing and training in turns", training.in_turns, training.in_turns / bound),
+            ("playing one batch ahead", training.ahead, training.ahead / bound),
+        )
+        table = _tabulate(f"training on {options.episodes} such episodes a step", options.episodes, rows)
+        low, gain, high = training.gain
+        table.caption = f"one batch ahead: {gain:.2f} times as fast, quartiles {low:.2f} to {high:.2f}"
+        console.print(table)
+        found |= {"training": asdict(training)}
+    write_json(options.json, found)
+    return 0
 
 
-def _make_training_table(options: RolloutBenchOptions, times: RolloutTimes, training: TrainingTimes) -> Table:
-    bound = max(times.decoding, times.waiting)
-    low, gain, high = training.gain
-    rows = (
-        ("the update alone", training.update, None),
-        ("playing and training in turns", training.in_turns, training.in_turns / bound),
-        ("playing one batch ahead", training.ahead, training.ahead / bound),
-    )
-    table = _make_table(f"training on {options.episodes} such episodes a step", options.episodes, rows)
-    table.caption = f"one batch ahead: {gain:.2f} times as fast, quartiles {low:.2f} to {high:.2f}"
-    return table
-
-
-def _make_table(title: str, episodes: int, rows: Sequence[tuple[str, float | None, float | None]]) -> Table:
-    """Rows of (name, seconds, ratio to the bound); those without seconds are left out."""
-    from rich.table import Table
-
-    table = Table(title=title)
-    for heading in ("", "seconds", "ms an episode", "to the bound"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for label, seconds, ratio in rows:
-        if seconds is not None:
-            each = f"{1000 * seconds / episodes:.1f}"
-            table.add_row(label, f"{seconds:.2f}", each, "" if ratio is None else f"{ratio:.2f}")
-    return table
+def _tabulate(title: str, episodes: int, rows: Sequence[tuple[str, float | None, float | None]]) -> Table:
+    """Tabulate rows of (name, seconds, ratio to the bound); those without seconds are left out."""
+    cells = [
+        (label, f"{seconds:.2f}", f"{1000 * seconds / episodes:.1f}", "" if ratio is None else f"{ratio:.2f}")
+        for label, seconds, ratio in rows
+        if seconds is not None
+    ]
+    return make_table(("", "seconds", "ms an episode", "to the bound"), cells, text=1, title=title)
 
 
 def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
     """Time all sides, in turns after one untimed round."""
-    try:
-        import torch
+    require("rollouts", "train", "torch", "transformers")
+    import torch
 
-        from ..agents.grpo.rollouts.environment_workers import EnvironmentWorkers
-        from ..agents.grpo.rollouts.environments import Environments
-        from ..agents.grpo.rollouts.episode_player import EpisodePlayer
-        from ..agents.grpo.rollouts.episode_starts import RolloutTask, Start, TokenLimits
-    except ImportError:
-        raise MissingExtra("rollouts", "train") from None
+    from ..agents.grpo.rollouts.environment_workers import EnvironmentWorkers
+    from ..agents.grpo.rollouts.environments import Environments
+    from ..agents.grpo.rollouts.episode_player import EpisodePlayer
+    from ..agents.grpo.rollouts.episode_starts import RolloutTask, Start, TokenLimits
+
     torch.set_num_threads(options.threads)
     register(ENV, WaitingGuessNumber)
     language = _make_model(options)
@@ -217,7 +199,9 @@ def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
     engine = language.engine(options.episodes, limits.context)
     workers = EnvironmentWorkers(options.workers)
 
-    def play(waits: tuple[float, float], threads: EnvironmentWorkers | None) -> float:
+    turns: list[int] = []
+
+    def play(waits: tuple[float, float], threads: EnvironmentWorkers | None, number: int = 0) -> float:
         WaitingGuessNumber.waits, environments.workers = waits, threads
         engine.seed(options.seed)
         rng = np.random.default_rng(options.seed)
@@ -226,28 +210,26 @@ def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
         begun = time.perf_counter()
         played = player.play(starts)
         took = time.perf_counter() - begun
-        turns.extend(len(one.trajectory.turns) for one in played)
+        turns[:] = [len(one.trajectory.turns) for one in played]
         return took
 
-    turns: list[int] = []
     play((0.0, 0.0), workers)
-    turns.clear()
-    rounds = []
-    for _ in range(options.rounds):
-        overlapped = play(options.waits, workers)
-        rounds.append((overlapped, play((0.0, 0.0), workers)))
+    overlapped = Side("workers", functools.partial(play, options.waits, workers))
+    decoding = Side("decoding", functools.partial(play, (0.0, 0.0), workers))
+    compare([overlapped, decoding], options.rounds)
     # The same episodes each time, so that their waits are known from their turns.
     waiting = max(
-        np.random.default_rng(options.seed + i).uniform(*options.waits, size=count).sum()
-        for i, count in enumerate(turns[: options.episodes])
+        float(np.random.default_rng(options.seed + i).uniform(*options.waits, size=count).sum())
+        for i, count in enumerate(turns)
     )
     inline = [play(options.waits, None) for _ in range(options.rounds)] if options.inline else []
+    bounds = [max(alone, waiting) for alone in decoding.rounds]
     return RolloutTimes(
-        decoding=statistics.median(decoding for _, decoding in rounds),
-        waiting=float(waiting),
-        workers=statistics.median(overlapped for overlapped, _ in rounds),
+        decoding=statistics.median(decoding.rounds),
+        waiting=waiting,
+        workers=statistics.median(overlapped.rounds),
         inline=statistics.median(inline) if inline else None,
-        ratio=statistics.median(overlapped / max(decoding, waiting) for overlapped, decoding in rounds),
+        ratio=Spread.of_ratios(overlapped.rounds, bounds).median,
     )
 
 
@@ -273,7 +255,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
     WaitingGuessNumber.waits = options.waits
     config = TrainConfig(
         env=ENV,
-        axes={name: value for name, value in TURNS.items()},
+        axes=dict(TURNS),
         teacher="random",
         recipe=options.recipe,
         # Rewards that differ although no answer of random weights is right.
@@ -294,7 +276,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
         threads=options.threads,
     )
 
-    def time_step(folder: Path, staleness: int) -> tuple[float, float]:
+    def time_step(folder: Path, staleness: int, number: int) -> tuple[float, float]:
         """Seconds of a step, and of its update."""
         ends: list[float] = []
 
@@ -302,7 +284,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
             if progress.phase == "train":
                 ends.append(time.perf_counter())
 
-        learner = Learner.start(folder, replace(config, staleness=staleness))
+        learner = Learner.start(folder / f"{number}-{staleness}", replace(config, staleness=staleness))
         try:
             learner.run(watch, lambda sentence: None)
         finally:
@@ -310,15 +292,15 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
         timings = [row for row in learner.folder.read("timings", 3, options.steps - 2) if "train_s" in row]
         return (ends[-3] - ends[1]) / (options.steps - 4), statistics.median(row["train_s"] for row in timings)
 
-    rounds = []
     with tempfile.TemporaryDirectory() as folder:
         if options.width:
             _make_model(options).save(Path(folder) / "model")
             config = replace(config, model=str(Path(folder) / "model"))
-        time_step(Path(folder) / "warm", 1)
-        for number in range(options.rounds):
-            (in_turns, update), (ahead, _) = (time_step(Path(folder) / f"{number}-{lag}", lag) for lag in (0, 1))
-            rounds.append((update, in_turns, ahead))
-    update, in_turns, ahead = (statistics.median(column) for column in zip(*rounds, strict=True))
-    low, gain, high = np.quantile([turns / beside for _, turns, beside in rounds], (0.25, 0.5, 0.75)).tolist()
-    return TrainingTimes(update, in_turns, ahead, (low, gain, high))
+        time_step(Path(folder), 1, -1)
+        in_turns, ahead = (Side(str(lag), functools.partial(time_step, Path(folder), lag)) for lag in (0, 1))
+        compare([in_turns, ahead], options.rounds)
+    steps = [[step for step, _ in side.rounds] for side in (in_turns, ahead)]
+    update = statistics.median(update for _, update in in_turns.rounds)
+    gain = Spread.of_ratios(*steps)
+    in_turns_s, ahead_s = map(statistics.median, steps)
+    return TrainingTimes(update, in_turns_s, ahead_s, (gain.low, gain.median, gain.high))

@@ -27,11 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 
-from ..agents.atomic import check_output, write_atomically
 from ..checks import check_count, check_number
-from ..errors import InputError, MissingExtra
+from ..errors import InputError
+from .harness import make_table, read_options, require, write_json
 
 WARM = 100
 """Sessions after which memory is compared."""
@@ -83,20 +82,15 @@ class Left:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and return its exit code."""
     from rich.console import Console
-    from rich.table import Table
 
-    options = tyro.cli(ServeBenchOptions, args=argv, prog="palaestra bench serve", description=__doc__)
-    check_output(options.json, "--json")
+    options = read_options(ServeBenchOptions, "serve", argv, __doc__)
     check_count("--sessions", options.sessions, 1)
     check_count("--in-a-row", options.in_a_row)
     check_number("--think", options.think, 0.0)
     check_number("--seconds", options.seconds, above=0.0)
     if not Path("/proc/self/stat").is_file():
         raise InputError("palaestra bench serve reads /proc, which this system does not have; run it on Linux.")
-    try:
-        import websockets.asyncio.client  # noqa: F401
-    except ImportError:
-        raise MissingExtra("palaestra bench serve", "serve") from None
+    require("palaestra bench serve", "serve", "websockets")
     console = Console()
     with start_server(options.env, options.sessions + _SPARE) as (process, address):
         with console.status(f"{options.sessions} sessions, each thinking"):
@@ -107,21 +101,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             began = time.perf_counter()
             before, after = asyncio.run(measure_left(process, address, options))
             took = time.perf_counter() - began
-    table = Table(title=f"palaestra serve {options.env}, {options.sessions} sessions at once")
-    for heading in ("", "p50 ms", "p99 ms", "longest ms", "steps/s", "server's processors"):
-        table.add_column(heading, justify="left" if not heading else "right")
+    rows = []
     for name, found in ((f"thinking {options.think:g} s", thinking), ("without a pause", pressing)):
-        figures = (f"{found.p50:.1f}", f"{found.p99:.1f}", f"{found.longest:.1f}", f"{found.rate:,.0f}")
-        table.add_row(name, *figures, f"{found.processor:.2f}")
-    console.print(table)
+        milliseconds = (f"{value:.1f}" for value in (found.p50, found.p99, found.longest))
+        rows.append((name, *milliseconds, f"{found.rate:,.0f}", f"{found.processor:.2f}"))
+    head = ("", "p50 ms", "p99 ms", "longest ms", "steps/s", "server's processors")
+    title = f"palaestra serve {options.env}, {options.sessions} sessions at once"
+    console.print(make_table(head, rows, text=1, title=title))
     console.print(
         f"{options.in_a_row:,} sessions in a row, {options.in_a_row / took:,.0f}/s: {before.megabytes:.1f} to "
         f"{after.megabytes:.1f} MB, {before.threads} to {after.threads} threads, {before.files} to {after.files} files."
     )
-    if options.json is not None:
-        found = {"thinking": asdict(thinking), "pressing": asdict(pressing)}
-        found |= {"before": asdict(before), "after": asdict(after), "seconds": took}
-        write_atomically(options.json, json.dumps(found, indent=1) + "\n")
+    latencies = {"thinking": asdict(thinking), "pressing": asdict(pressing)}
+    write_json(options.json, latencies | {"before": asdict(before), "after": asdict(after), "seconds": took})
     return 0
 
 
@@ -171,14 +163,8 @@ async def measure_latencies(process: int, address: str, options: ServeBenchOptio
         await ready.wait()
         began, used = time.perf_counter(), _processor_seconds(process)
     took = time.perf_counter() - began
-    milliseconds = 1000.0 * np.array(times)
-    return Latencies(
-        p50=float(np.quantile(milliseconds, 0.5)),
-        p99=float(np.quantile(milliseconds, 0.99)),
-        longest=float(milliseconds.max()),
-        rate=len(times) / took,
-        processor=(_processor_seconds(process) - used) / took,
-    )
+    milliseconds = np.quantile(1000.0 * np.array(times), (0.5, 0.99, 1.0)).tolist()
+    return Latencies(*milliseconds, rate=len(times) / took, processor=(_processor_seconds(process) - used) / took)
 
 
 async def measure_left(process: int, address: str, options: ServeBenchOptions) -> tuple[Left, Left]:
@@ -200,7 +186,9 @@ async def measure_left(process: int, address: str, options: ServeBenchOptions) -
     async def play_all(count: int) -> Left:
         await asyncio.gather(*(play(count) for _ in range(_AT_ONCE)))
         await asyncio.sleep(0.5)
-        return _left(process)
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+        files = len(os.listdir(f"/proc/{process}/fd"))
+        return Left(int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), files)
 
     before = await play_all(max(WARM // _AT_ONCE, 1))
     return before, await play_all(options.in_a_row)
@@ -223,9 +211,3 @@ async def _ask(socket: Any, kind: str, data: dict[str, Any]) -> dict[str, Any]:
 def _processor_seconds(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _left(process: int) -> Left:
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
-    files = len(os.listdir(f"/proc/{process}/fd"))
-    return Left(int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), files)

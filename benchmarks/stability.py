@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 
-from ..agents.atomic import check_output, write_atomically
 from ..agents.grpo.config import Patience, Stages, TrainConfig
-from ..errors import InputError, MissingExtra, unknown_name
+from .harness import check_least, check_names, make_table, read_options, require, write_json
 from .ladders import LADDERS, make_environments
 
 LADDER = LADDERS["SecretCode"]
@@ -66,29 +64,20 @@ class StabilityOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     from rich.console import Console
-    from rich.table import Table
 
-    options = tyro.cli(StabilityOptions, args=argv, prog="palaestra bench stability", description=__doc__)
-    check_output(options.json, "--json")
-    for name in ("start", "steps", "streams", "tasks"):
-        if (value := getattr(options, name)) < 1:
-            raise InputError(f"--{name} must be at least 1, not {value}.")
-    for name in options.only:
-        if name not in CHANGES:
-            raise unknown_name("change", name, CHANGES)
-    console = Console()
-    table = Table("changed", f"success on rungs {RUNGS}", "largest gradient norm", "updates taken back")
+    options = read_options(StabilityOptions, "stability", argv, __doc__)
+    check_least(options, 1, "start", "steps", "streams", "tasks")
+    check_names("change", options.only, CHANGES)
+    require("the learner", "train", "torch", "transformers", "safetensors")
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("") as status:
-        try:
-            rows = compare(Path(folder), options, status.update)
-        except ModuleNotFoundError as error:
-            raise MissingExtra("the learner", "train") from error
+        rows = compare(Path(folder), options, status.update)
+    cells = []
     for row in rows:
         success = ", ".join(f"{value:.0%}" for value in row["success"])
-        table.add_row(row["change"], success, f"{max(row['grad_norm']):.1f}", str(sum(row["skipped"])))
-    console.print(table)
-    if options.json is not None:
-        write_atomically(options.json, json.dumps(rows, indent=1) + "\n")
+        cells.append((row["change"], success, f"{max(row['grad_norm']):.1f}", str(sum(row["skipped"]))))
+    head = ("changed", f"success on rungs {RUNGS}", "largest gradient norm", "updates taken back")
+    Console().print(make_table(head, cells))
+    write_json(options.json, rows)
     return 0
 
 

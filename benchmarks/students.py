@@ -6,18 +6,19 @@ environments, rollouts, epochs and minibatches. Processor time is compared, as a
 
 from __future__ import annotations
 
+import functools
 import importlib
 import statistics
-import sys
-import time
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import tyro
 
 from ..errors import MissingExtra
+from .harness import Side, Spread, compare, make_table, processor_seconds, read_lines, read_options
 
 
 @dataclass(frozen=True)
@@ -33,26 +34,32 @@ class StudentsBench:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and print its table; its exit code."""
     from rich.console import Console
-    from rich.table import Table
 
-    options = tyro.cli(StudentsBench, args=argv, prog="palaestra bench students", description=__doc__)
-    ours, theirs = _make_ours(options), _make_theirs(options)
-    times: dict[str, list[float]] = {"Palaestra": [], "Stable-Baselines3": []}
-    for _ in range(options.iterations):
-        for name, iterate in (("Palaestra", ours), ("Stable-Baselines3", theirs)):
-            begun = time.process_time()
-            iterate()
-            times[name].append(time.process_time() - begun)
+    options = read_options(StudentsBench, "students", argv, __doc__)
+
+    made = {"Palaestra": _make_ours(options), "Stable-Baselines3": _make_theirs(options)}
+    sides = [Side(name, functools.partial(processor_seconds, iterate)) for name, iterate in made.items()]
+    times = compare(sides, options.iterations)
     steps = 128 * options.environments
-    table = Table("PPO of", "processor seconds a rollout", "environment steps a second")
+    rows = []
     for name, seconds in times.items():
         middle = statistics.median(seconds)
-        table.add_row(name, f"{middle:.2f} ({min(seconds):.2f}-{max(seconds):.2f})", f"{steps / middle:,.0f}")
+        rows.append((name, f"{middle:.2f} ({min(seconds):.2f}-{max(seconds):.2f})", f"{steps / middle:,.0f}"))
     console = Console()
-    console.print(table)
-    ratios = [theirs / ours for ours, theirs in zip(times["Palaestra"], times["Stable-Baselines3"], strict=True)]
-    console.print(f"median ratio of an iteration: {statistics.median(ratios):.2f}")
+    console.print(make_table(("PPO of", "processor seconds a rollout", "environment steps a second"), rows))
+    ours, theirs = times.values()
+    console.print(f"median ratio of an iteration: {Spread.of_ratios(theirs, ours).median:.2f}")
     return 0
+
+
+def train_student(config: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Train a student in a folder that is removed again; the rows of its evaluations and of its metrics."""
+    from ..agents.students.student_run import StudentRun
+
+    with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
+        run = StudentRun.start(Path(folder) / "run", config)
+        run.run(notify=lambda sentence: None)
+        return read_lines(run.folder.path / "evaluations.jsonl"), read_lines(run.folder.path / "metrics.jsonl")
 
 
 def _make_ours(options: StudentsBench) -> Callable[[], Any]:
@@ -86,9 +93,3 @@ def _make_theirs(options: StudentsBench) -> Callable[[], Any]:
         **{"n_steps": 128, "batch_size": 256, "n_epochs": 4, "seed": 0, "device": "cpu"},
     )
     return lambda: model.learn(128 * options.environments, reset_num_timesteps=False)
-
-
-if __name__ == "__main__":
-    from ..scripts.cli import run_guarded
-
-    sys.exit(run_guarded(main, sys.argv[1:]))

@@ -13,25 +13,23 @@ examples:
 
 from __future__ import annotations
 
-import contextlib
-import json
+import functools
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import tyro
 
-from ...agents.atomic import check_output, write_atomically
 from ...envs import Question
-from ...errors import InputError, unknown_name
-from ..peer_process import PeerProcess
+from ...errors import InputError
+from ..harness import Side, check_names, compare, make_table, read_options, track, wide_console, write_json
+from ..peer_process import PeerProcess, open_peers
 from . import peers
-from .matches import GAMES, MATCHES, Match
+from .matches import GAMES, MATCHES, Match, Theirs
 
 
 @dataclass(frozen=True)
@@ -50,78 +48,59 @@ class EnvBenchOptions:
     """Write the figures here as JSON."""
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Medians of one side of one line, per second of processor time; ``made`` and ``checked`` have one value a
-    round."""
-
-    side: str
-    made: list[float] = field(default_factory=list)
-    checked: list[float] = field(default_factory=list)
-    error: str = ""
-
-    @property
-    def both(self) -> list[float]:
-        """Tasks that are made and judged twice, by a right and a wrong answer, or by two moves."""
-        return [1.0 / (1.0 / made + 2.0 / checked) for made, checked in zip(self.made, self.checked)]
-
-    def add(self, answer: dict[str, float]) -> None:
-        self.made.append(answer["generated"] / max(answer["generating"], 1e-9))
-        self.checked.append(answer["checked"] / max(answer["checking"], 1e-9))
+Rates = dict[str, float]
+"""Per second of processor time: tasks "made", answers "checked", and "both", tasks that are made and judged twice, by a
+right and a wrong answer, or by two moves."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    config = tyro.cli(EnvBenchOptions, args=argv, prog="palaestra bench envs", description=__doc__)
-    check_output(config.json, "--json")
+    config = read_options(EnvBenchOptions, "envs", argv, __doc__)
     known = {match.name: match for match in MATCHES}
-    for name in config.only:
-        if name not in known:
-            raise unknown_name("line", name, known)
-    for path in config.peer_python:
-        if not path.is_file():
-            raise InputError(f"--peer-python must be a Python interpreter, but {str(path)!r} is no file.")
+    check_names("line", config.only, known)
     if config.rounds < 1 or config.seconds <= 0:
         raise InputError(f"--rounds and --seconds must be positive, not {config.rounds} and {config.seconds:g}.")
-    with contextlib.ExitStack() as stack:
-        helpers = [PeerProcess(path, peers.__file__) for path in config.peer_python or (Path(sys.executable),)]
-        for helper in helpers:
-            stack.callback(helper.close)
+    with open_peers(config.peer_python or (Path(sys.executable),), peers.__file__) as first:
         matches = [known[name] for name in config.only] if config.only else list(MATCHES)
-        rows = [(match, _sides(match, helpers, config)) for match in _progress(matches)]
-        versions = {name: version for helper in reversed(helpers) for name, version in helper.versions.items()}
+        rows = [(match, _measure(match, first, config)) for match in track(matches, "tasks")]
+    versions = {name: peer.versions[name] for name, peer in first.items()}
     games = {env_id: steps_per_second(env_id, config.seconds) for env_id in GAMES} if config.games else {}
     _print(rows, games, versions)
-    if config.json is not None:
-        lines = [{**asdict(match), "sides": [asdict(side) for side in sides]} for match, sides in rows]
-        figures = {"versions": versions, "tasks": lines, "steps_per_second": games}
-        write_atomically(config.json, json.dumps(figures, indent=2) + "\n")
+    lines = []
+    for match, sides in rows:
+        rates = [{name: [one[name] for one in side.rounds] for name in ("made", "checked")} for side in sides]
+        shown = [{"side": s.name, **found, "error": str(s.failure or "")} for s, found in zip(sides, rates)]
+        lines.append({**asdict(match), "sides": shown})
+    write_json(config.json, {"versions": versions, "tasks": lines, "steps_per_second": games})
     return 0
 
 
-def _progress(matches: Sequence[Match]) -> Iterator[Match]:
-    from rich.console import Console
-    from rich.progress import track
+def _measure(match: Match, first: Mapping[str, PeerProcess], config: EnvBenchOptions) -> list[Side[Rates]]:
+    """Measure our side and the peers that are installed."""
 
-    yield from track(matches, description="tasks", console=Console(stderr=True), transient=True)
+    def rate(answer: Mapping[str, float]) -> Rates:
+        made = answer["generated"] / max(answer["generating"], 1e-9)
+        checked = answer["checked"] / max(answer["checking"], 1e-9)
+        return {"made": made, "checked": checked, "both": 1.0 / (1.0 / made + 2.0 / checked)}
+
+    def measure_ours(number: int) -> Rates:
+        return rate(peers.measure_rates(make_source(match, number), config.seconds))
+
+    def measure_theirs(task: Theirs, number: int) -> Rates:
+        request = {"peer": task.peer, "name": task.name, "config": dict(task.config), "first": 10_000 * number}
+        answer = first[task.peer].ask(**request, seconds=config.seconds)
+        if "error" in answer:
+            raise PeerTaskError(answer["error"])
+        return rate(answer)
+
+    ours = Side("palaestra", measure_ours)
+    theirs = [Side(task.peer, functools.partial(measure_theirs, task)) for task in match.peers if task.peer in first]
+    compare([ours, *theirs], config.rounds, failures=(PeerTaskError,))
+    return [ours, *theirs]
 
 
-def _sides(match: Match, helpers: Sequence[PeerProcess], config: EnvBenchOptions) -> list[Rates]:
-    """Ours and each peer's rates; measured in turns, so that a busy machine slows all alike."""
-    ours = Rates("palaestra")
-    # If several Pythons have the same peer, the first one named counts.
-    first = {peer: helper for helper in reversed(helpers) for peer in helper.versions}
-    theirs = [(Rates(task.peer), first[task.peer], task) for task in match.peers if task.peer in first]
-    for turn in range(config.rounds):
-        ours.add(peers.measure_rates(make_source(match, turn), config.seconds))
-        for position, (rates, helper, task) in enumerate(theirs):
-            request = {"peer": task.peer, "name": task.name, "config": dict(task.config), "first": 10_000 * turn}
-            answer = helper.ask(seconds=config.seconds, **request)
-            if "error" in answer:
-                theirs[position] = (Rates(task.peer, error=answer["error"]), helper, task)
-            else:
-                rates.add(answer)
-    return [ours, *(rates for rates, *_ in theirs)]
+class PeerTaskError(Exception):
+    """A peer raised an error."""
 
 
 def make_source(match: Match, turn: int) -> peers.TaskSource:
@@ -173,45 +152,40 @@ def steps_per_second(env_id: str, seconds: float) -> float:
     return steps / spent
 
 
-def _print(rows: Sequence[tuple[Match, list[Rates]]], games: dict[str, float], versions: dict[str, str]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    # Wide enough for all columns where the output is a file.
-    console = Console(width=max(120, Console().width))
+def _print(
+    rows: Sequence[tuple[Match, list[Side[Rates]]]], games: dict[str, float], versions: Mapping[str, str]
+) -> None:
+    console = wide_console()
     others = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no peer installed"
-    grid = Table(box=box.SIMPLE_HEAD, title=f"Per second of processor time, against {others}", title_justify="left")
-    for column in ("task", "side"):
-        grid.add_column(column, no_wrap=True)
-    for column in ("made", "ours / theirs", "checked", "ours / theirs", "both", "ours / theirs"):
-        grid.add_column(column, justify="right", no_wrap=True)
+    cells = []
     for match, (ours, *theirs) in rows:
-        grid.add_row(match.name, ours.side, _rate(ours.made), "", _rate(ours.checked), "", _rate(ours.both), "")
+        mine = (cell for name in ("made", "checked", "both") for cell in (_rate(ours, name), ""))
+        cells.append((match.name, ours.name, *mine))
         for side in theirs:
-            if side.error:
-                grid.add_row("", side.side, "failed", "", "", "", "", "")
+            if side.failure:
+                cells.append(("", side.name, "failed", "", "", "", "", ""))
                 continue
-            made, checked = _ratio(ours.made, side.made), _ratio(ours.checked, side.checked)
-            both = _ratio(ours.both, side.both)
-            grid.add_row("", side.side, _rate(side.made), made, _rate(side.checked), checked, _rate(side.both), both)
-    console.print(grid)
+            figures = ((_rate(side, name), _ratio(ours, side, name)) for name in ("made", "checked", "both"))
+            cells.append(("", side.name, *(cell for pair in figures for cell in pair)))
+    head = ("task", "side", "made", "ours / theirs", "checked", "ours / theirs", "both", "ours / theirs")
+    title = f"Per second of processor time, against {others}"
+    console.print(make_table(head, cells, text=2, title=title, plain=True))
     for match, sides in rows:
         promises = {"palaestra": match.promise, **{task.peer: task.promise for task in match.peers}}
-        guarantees = "; ".join(f"{side.side}: {promises.get(side.side, '')}" for side in sides)
+        guarantees = "; ".join(f"{side.name}: {promises.get(side.name, '')}" for side in sides)
         console.print(f"{match.name} guarantees {guarantees}", highlight=False)
         for side in sides:
-            if side.error:
-                console.print(f"{match.name} failed under {side.side}: {side.error}", highlight=False)
+            if side.failure:
+                console.print(f"{match.name} failed under {side.name}: {side.failure}", highlight=False)
     for env_id, rate in games.items():
         console.print(f"{env_id}: {rate:,.0f} steps/s", highlight=False)
 
 
-def _rate(values: Sequence[float]) -> str:
-    middle = statistics.median(values)
+def _rate(side: Side[Rates], name: str) -> str:
+    middle = statistics.median(rates[name] for rates in side.rounds)
     return f"{middle:,.0f}" if middle >= 100 else f"{middle:.3g}"
 
 
-def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
+def _ratio(ours: Side[Rates], theirs: Side[Rates], name: str) -> str:
     """The median over the rounds."""
-    return f"{statistics.median(a / b for a, b in zip(ours, theirs)):.3g}"
+    return f"{statistics.median(a[name] / b[name] for a, b in zip(ours.rounds, theirs.rounds)):.3g}"

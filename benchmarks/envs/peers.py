@@ -1,9 +1,7 @@
-"""Tasks of other projects, made and checked on demand: a plain file that runs under whatever Python has the peer.
+"""Tasks of other projects, made and checked: a file for `peer_server`, which imports nothing of this package.
 
-It imports nothing of this package. Reads one JSON request a line from standard input and answers with one line:
-
-    {"peer": "reasoning-gym", "name": "sudoku", "config": {...}, "seconds": 1.0, "first": 0}
-    {"generated": 53, "generating": 1.0, "checked": 106, "checking": 0.2}
+{"peer": "reasoning-gym", "name": "sudoku", "config": {...}, "seconds": 1.0, "first": 0}
+{"generated": 53, "generating": 1.0, "checked": 106, "checking": 0.2}
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.metadata
-import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -94,20 +90,7 @@ def measure_rates(
     return {"generated": len(tasks), "generating": generating, "checked": checked, "checking": checking}
 
 
-def main() -> None:
-    # Redirect prints of peers to standard error, so that they do not mix with the answers.
-    out, sys.stdout = sys.stdout, sys.stderr
-    print(json.dumps(find_installed()), file=out, flush=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            source = PEERS[request["peer"]][1](request["name"], request["config"], request["first"])
-            measure_rates(source, 0.0)  # late imports do not count as the first task's time
-            answer = measure_rates(source, request["seconds"])
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
-        print(json.dumps(answer), file=out, flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def answer(peer: str, name: str, config: dict[str, Any], first: int, seconds: float) -> dict[str, float]:
+    source = PEERS[peer][1](name, config, first)
+    measure_rates(source, 0.0)  # late imports do not count as the first task's time
+    return measure_rates(source, seconds)

@@ -36,11 +36,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-import tyro
-
-from ...agents.atomic import check_output, write_atomically
+from ...agents.atomic import write_atomically
 from ...checks import check_number
-from ...errors import unknown_name
+from ..harness import check_names, format_markdown, read_options
 from . import steps
 from .row_processes import RowProcesses, end_with
 from .rows import GpuRow, rows_of
@@ -74,14 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure row by row; 1 if a floor is not met or a row is missing."""
     from rich.console import Console
 
-    options = tyro.cli(GpuBenchOptions, args=argv, prog="palaestra bench gpu", description=__doc__)
-    check_output(options.out, "--out", folder=True)
+    options = read_options(GpuBenchOptions, "gpu", argv, __doc__)
     device = choose_device(options.device)
-    kind = device.partition(":")[0]
-    known = rows_of(kind)
-    for name in options.rows:
-        if name not in known:
-            raise unknown_name("row", name, known)
+    known = rows_of(device.partition(":")[0])
+    check_names("row", options.rows, known)
     plan = {name: known[name] for name in options.rows or known}
     console = Console(stderr=True)
     results = measure(plan, device, options, lambda sentence: console.print(sentence, highlight=False))
@@ -160,7 +154,8 @@ def work(parent: int) -> None:
             lines = [dataclasses.replace(line, name=f"{line.name}, {setup.shape}") for line in lines]
     except Exception as error:
         traceback.print_exc()
-        lines = [Figure(request["name"], note=f"missing: {_describe(error)}")]
+        reason = f"{type(error).__name__}: {str(error).strip()}".partition("\n")[0]
+        lines = [Figure(request["name"], note=f"missing: {reason[:300]}")]
     write_atomically(request["out"], json.dumps([dataclasses.asdict(line) for line in lines]))
 
 
@@ -171,11 +166,6 @@ def load_libraries() -> None:
         from transformers import LlamaForCausalLM, Qwen2ForCausalLM  # noqa: F401
 
         from ...agents.grpo import learner  # noqa: F401
-
-
-def _describe(error: Exception) -> str:
-    first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}"[:300]
 
 
 class Results:
@@ -222,14 +212,14 @@ class Results:
 
 def format_lines(lines: Sequence[Figure]) -> str:
     """A table of lines."""
-    rows = ["| row | value | floor | met | note |", "| --- | ---: | ---: | --- | --- |"]
+    rows = []
     for line in lines:
         value = "" if line.value is None else f"{_number(line.value)} {line.unit}".strip()
         sign = "at most" if line.most else "at least"
         floor = "" if line.floor is None else f"{sign} {_number(line.floor)}"
         met = {True: "yes", False: "**no**", None: ""}[line.met]
-        rows.append("| " + " | ".join([line.name, value, floor, met, line.note.replace("|", "/")]) + " |")
-    return "\n".join(rows) + "\n"
+        rows.append((line.name, value, floor, met, line.note.replace("|", "/")))
+    return format_markdown(("row", "value", "floor", "met", "note"), rows, align="lrrll") + "\n"
 
 
 def describe_machine(device: str) -> str:

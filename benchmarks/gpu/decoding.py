@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from ..harness import Spread
 from .setup import GAP_HALF, GAP_SINGLE, SHARE_OF_ESTIMATE, TIMES_GENERATE, Figure, Setup
 
 _LONG = 4
@@ -63,10 +62,8 @@ def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
         )
     ratio_floor = TIMES_GENERATE if setup.floors_count else None
     note = f"a wave in {whole:.2f} s, generate in {slow:.2f} s"
-    return [
-        *lines,
-        Figure(f"generate's time against ours, batch {batch}", slow / whole, "times", ratio_floor, note=note),
-    ]
+    name = f"generate's time against ours, batch {batch}"
+    return [*lines, Figure(name, slow / whole, "times", ratio_floor, note=note)]
 
 
 def compare_captured(setup: Setup) -> list[Figure]:
@@ -142,9 +139,9 @@ def ratio_of(
 ) -> Figure:
     """The ratio of two sides' times: median and quartiles of the ratios within a round."""
     ratios = [a / b for a, b in zip(above, below, strict=False)]
-    low, median, high = np.quantile(ratios, (0.25, 0.5, 0.75)).tolist()
-    said = f"{low:.3g} to {high:.3g}" + (f"; {note}" if note else "")
-    return Figure(name, median, "times", floor, note=said, rounds=ratios)
+    spread = Spread.of(ratios)
+    said = spread.show(".3g")[1] + (f"; {note}" if note else "")
+    return Figure(name, spread.median, "times", floor, note=said, rounds=ratios)
 
 
 def measure_ragged(setup: Setup) -> list[Figure]:
@@ -160,14 +157,16 @@ def measure_ragged(setup: Setup) -> list[Figure]:
     for stops in ((), (stop,)):
         if stops:
             stop_after(model, stop, max(2, sizes.new // 4))
-        captures = Captures(setup)
-        engine = setup.make_engine(model, slots, stops=stops, capture=captures.factory)
+        seconds: list[float] = []
+        capture = partial(time_captures, setup, seconds) if setup.cuda else None  # on a CPU nothing is captured
+        engine = setup.make_engine(model, slots, stops=stops, capture=capture)
         sample(setup, engine, prompts[:slots], sizes.new)
         found: list[Any] = []
         took = setup.seconds(lambda engine=engine, found=found: found.extend(sample(setup, engine, prompts, sizes.new)))
         tokens = sum(len(completion.ids) for completion in found)
         rates.append(tokens / took)
-        notes.append(f"{tokens / len(found):.0f} tokens an answer, {captures.describe()}")
+        captures = f"{len(seconds)} captures in {sum(seconds):.3g} s"
+        notes.append(f"{tokens / len(found):.0f} tokens an answer, {captures}")
         engine = None
     full, ragged = rates
     name = f"tokens a second, {slots} rows refilled from {len(prompts)}"
@@ -175,37 +174,23 @@ def measure_ragged(setup: Setup) -> list[Figure]:
         Figure(f"{name}, full length", full, "tokens/s", note=notes[0]),
         Figure(f"{name}, geometric lengths", ragged, "tokens/s", note=notes[1]),
     ]
-    if captures.seconds:
-        lines.append(Figure("capture of a decoding step", 1e3 * statistics.median(captures.seconds), "ms"))
+    if seconds:
+        lines.append(Figure("capture of a decoding step", 1e3 * statistics.median(seconds), "ms"))
     return lines
 
 
-class Captures:
-    """Captures decoding steps as the engine would by itself, and keeps the time that each took."""
+def time_captures(setup: Setup, seconds: list[float]) -> Any:
+    """Capture decoding steps as the engine would by itself, and keep the time that each took."""
+    from ...agents.engines.graphs import CudaCapture
 
-    def __init__(self, setup: Setup):
-        self._setup = setup
-        self.seconds: list[float] = []
+    inner = CudaCapture(torch_device(setup))
 
-    @property
-    def factory(self) -> Any:
-        """Capture that the engine is given; None on a CPU, where it captures nothing."""
-        return self._make if self._setup.cuda else None
+    def capture(step: Any) -> Any:
+        replay: list[Any] = []
+        seconds.append(setup.seconds(lambda: replay.append(inner(step))))
+        return replay[0]
 
-    def _make(self) -> Any:
-        from ...agents.engines.graphs import CudaCapture
-
-        inner = CudaCapture(torch_device(self._setup))
-
-        def capture(step: Any) -> Any:
-            replay: list[Any] = []
-            self.seconds.append(self._setup.seconds(lambda: replay.append(inner(step))))
-            return replay[0]
-
-        return capture
-
-    def describe(self) -> str:
-        return f"{len(self.seconds)} captures in {sum(self.seconds):.3g} s"
+    return capture
 
 
 def measure_turns(setup: Setup) -> list[Figure]:
@@ -241,9 +226,7 @@ def measure_turns(setup: Setup) -> list[Figure]:
 
     play()  # allocates, and captures where the engine does
     took = setup.seconds(play)
-    rates = []
-    for turn in range(2):
-        rates.append(rows * sizes.prompt / setup.seconds(partial(read, turn)))
+    rates = [rows * sizes.prompt / setup.seconds(partial(read, turn)) for turn in range(2)]
     for session in range(rows):
         engine.close(session)
     note = f"{rows} conversations, {sizes.prompt} tokens read and {new} sampled a turn"

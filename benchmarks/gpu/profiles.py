@@ -56,7 +56,11 @@ def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> lis
     wall = setup.seconds(work)
     with profile(activities=activities) as recorded:
         took = setup.seconds(work)
-    kernels = sorted(_kernels(recorded, setup.cuda), key=lambda kernel: -kernel[1])
+    # Kernels on a GPU, (name, microseconds, launches), or operations on a CPU. On a GPU operations, of the type CPU,
+    # have the time of the kernels that they launch besides.
+    events = [event for event in recorded.key_averages() if not setup.cuda or event.device_type.name == "CUDA"]
+    own = "self_device_time_total" if setup.cuda else "self_cpu_time_total"
+    kernels = sorted(((e.key, getattr(e, own), e.count) for e in events), key=lambda kernel: -kernel[1])
     if not kernels:
         return [Figure(f"profile of {what}", note="missing: the profiler recorded no kernel")]
     busy = sum(kernel[1] for kernel in kernels) / 1e6
@@ -68,15 +72,6 @@ def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> lis
         Figure(f"kernels of {what}", 1e3 * busy, "ms"),
         Figure(f"share of the longest, {what}", its / 1e6 / busy, "", note=first[:_WIDTH]),
     ]
-
-
-def _kernels(recorded: Any, cuda: bool) -> list[tuple[str, float, int]]:
-    """(name, time in microseconds, launches) of each kernel on the device, or of each operation on a CPU."""
-    if cuda:
-        # Operations have the time of the kernels that they launch besides, and are of the type CPU.
-        events = [event for event in recorded.key_averages() if event.device_type.name == "CUDA"]
-        return [(event.key, event.self_device_time_total, event.count) for event in events]
-    return [(event.key, event.self_cpu_time_total, event.count) for event in recorded.key_averages()]
 
 
 def format_kernels(what: str, seconds: float, kernels: list[tuple[str, float, int]]) -> str:

@@ -84,12 +84,7 @@ class RowProcesses:
         errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         # Start a new session, so that the row's child processes, which may hold the GPU, can be killed with it.
         process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=errors,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
+            self._command, stdin=subprocess.PIPE, stdout=errors, stderr=errors, text=True, start_new_session=True
         )
         return process, errors
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import decoding, kernels, profiles, steps, training
+from . import decoding, kernels, profiles, runs, steps, training
 from .setup import PAIRS, SHAPES, Figure, Setup
 
 
@@ -48,37 +48,25 @@ def rows_of(kind: str) -> dict[str, GpuRow]:
         "step": GpuRow(steps.measure_ours, 20),
         "profile-decoding": GpuRow(profiles.profile_decoding, 15),
         "profile-update": GpuRow(profiles.profile_update, 15),
-        "train": GpuRow(_run("plain", resume=True), 35, smaller=True),
-        "train-ahead": GpuRow(_run("--staleness 1"), 25, smaller=True),
-        "train-bfloat16": GpuRow(_run("--dtype bfloat16 --gradient-checkpointing"), 25, smaller=True),
-        "train-turns": GpuRow(_run("of three turns", turns=True), 25, smaller=True),
-        "train-lora": GpuRow(_run("--lora 8"), 25, smaller=True),
+        "train": GpuRow(partial(runs.measure_run, name="plain", resume=True), 35, smaller=True),
+        "train-ahead": GpuRow(partial(runs.measure_run, name="--staleness 1"), 25, smaller=True),
+        "train-bfloat16": GpuRow(
+            partial(runs.measure_run, name="--dtype bfloat16 --gradient-checkpointing"), 25, smaller=True
+        ),
+        "train-turns": GpuRow(partial(runs.measure_run, name="of three turns", turns=True), 25, smaller=True),
+        "train-lora": GpuRow(partial(runs.measure_run, name="--lora 8"), 25, smaller=True),
         "ragged": GpuRow(decoding.measure_ragged, 15),
         "turns": GpuRow(decoding.measure_turns, 15),
         "decode-small": GpuRow(partial(decoding.measure_decoding, batch=smaller), 20, smaller=True),
         "training-small": GpuRow(training.measure_training, 15, smaller=True),
-        "train-compile": GpuRow(_run("--compile"), 50, smaller=True),
+        "train-compile": GpuRow(partial(runs.measure_run, name="--compile"), 50, smaller=True),
         "trl": GpuRow(steps.measure_trl, 35),
         "learner": GpuRow(measure_learner, 35),
         "shared-prompts": GpuRow(decoding.compare_shared, 10),
         "short-memory": GpuRow(training.compare_short_memory, 10),
-        **{
-            f"decode-{batch}": GpuRow(partial(decoding.measure_decoding, batch=batch), 10) for batch in reversed(others)
-        },
+        **{f"decode-{n}": GpuRow(partial(decoding.measure_decoding, batch=n), 10) for n in reversed(others)},
         "trl-vllm": GpuRow(partial(steps.measure_trl, vllm=True), 5),
     }
-
-
-def _run(name: str, resume: bool = False, turns: bool = False) -> Callable[[Setup], list[Figure]]:
-    """The measurement of a run, whose options are its name."""
-
-    def measure(setup: Setup) -> list[Figure]:
-        from .runs import measure_run
-
-        options = name.split() if name.startswith("--") else []
-        return measure_run(setup, name, *options, resume=resume, turns=turns)
-
-    return measure
 
 
 def measure_device(setup: Setup) -> list[Figure]:

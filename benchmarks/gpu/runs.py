@@ -21,6 +21,7 @@ import numpy as np
 
 from ...envs import Game, IntAxis, ParamSpace, Transition
 from ...errors import MissingExtra
+from ..harness import read_lines
 from ..learner.our_side import ENV, LETTERS, register_task, stop_after, widen_tokenizer
 from ..learner.trl_side import lower_case_share
 from .setup import GAP_HALF, GAP_SINGLE, Figure, Setup
@@ -55,15 +56,15 @@ class LetterTurns(Game):
         return "a" * state[1]
 
 
-def measure_run(setup: Setup, name: str, *options: str, resume: bool = False, turns: bool = False) -> list[Figure]:
+def measure_run(setup: Setup, name: str, resume: bool = False, turns: bool = False) -> list[Figure]:
     """Make a short run and read its figures from its log.
 
     Args:
-        name: name of the run in the table.
-        options: options of ``palaestra train``, in addition to the common ones.
+        name: name of the run in the table; one that begins with "--" is the run's own options.
         resume: resume from the checkpoint, for the number of steps between two checkpoints.
         turns: play tasks of several turns.
     """
+    options = name.split() if name.startswith("--") else []
     if "--lora" in options and importlib.util.find_spec("peft") is None:
         return [Figure(f"palaestra train, {name}", note="missing: peft is not here")]
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as place:
@@ -80,7 +81,7 @@ def measure_run(setup: Setup, name: str, *options: str, resume: bool = False, tu
         if resume:
             gc.collect()
             _train(["--resume", str(out), "--steps", str(_STEPS + _EVERY)])
-            steps = [line["step"] for line in _read_lines(out / "metrics.jsonl")]
+            steps = [line["step"] for line in read_lines(out / "metrics.jsonl")]
             whole = steps == [*range(1, _STEPS + _EVERY + 1)]
             lines.append(Figure(f"steps after a resume, {name}", float(whole * _EVERY), "", float(_EVERY)))
     return lines
@@ -147,13 +148,9 @@ def _train(words: list[str]) -> None:
             raise RuntimeError(f"palaestra train ended with exit code {code}.")
 
 
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def _read_run(setup: Setup, name: str, out: Path, took: float) -> list[Figure]:
     """The figures of a run's log."""
-    metrics, timings = _read_lines(out / "metrics.jsonl"), _read_lines(out / "timings.jsonl")
+    metrics, timings = read_lines(out / "metrics.jsonl"), read_lines(out / "timings.jsonl")
     first, *later = [line for line in timings if "rollout_s" in line]  # the first one allocates, captures and compiles
     evaluated = sum(line.get("evaluation_s", 0.0) for line in timings)
     rolled, trained = ([line[key] for line in later] for key in ("rollout_s", "train_s"))

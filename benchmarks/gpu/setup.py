@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
@@ -56,65 +56,34 @@ class Shape:
     repeats: int
 
 
+def _model(
+    vocabulary: int, hidden: int, intermediate: int, layers: int, heads: tuple[int, int], longest: int
+) -> dict[str, Any]:
+    """Fields of a model's configuration; ``heads``: of attention, and of keys and values."""
+    return {
+        "vocab_size": vocabulary,
+        "hidden_size": hidden,
+        "intermediate_size": intermediate,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads[0],
+        "num_key_value_heads": heads[1],
+        "max_position_embeddings": longest,
+        "tie_word_embeddings": True,
+    }
+
+
+_QWEN2 = _model(151_936, 896, 4864, 24, (14, 2), 32_768)
+_SMOLLM2 = _model(49_152, 576, 1536, 30, (9, 3), 8192)
+_TINY = _model(512, 64, 128, 2, (4, 2), 256)
+# Conversations of 256 to 512 tokens, 384 on average.
+_WORK = {"prompt": 256, "new": 256, "packed": 8192, "row": 1024, "prompts": 16, "samples": 8, "repeats": 5}
+_TINY_WORK = {"prompt": 8, "new": 8, "packed": 128, "row": 32, "prompts": 2, "samples": 4, "repeats": 2}
 SHAPES = {
-    # Conversations of 256 to 512 tokens, 384 on average.
-    "qwen2.5-0.5b": Shape(
-        "qwen2",
-        {
-            "vocab_size": 151_936,
-            "hidden_size": 896,
-            "intermediate_size": 4864,
-            "num_hidden_layers": 24,
-            "num_attention_heads": 14,
-            "num_key_value_heads": 2,
-            "max_position_embeddings": 32_768,
-            "tie_word_embeddings": True,
-        },
-        {256: 182e3, 512: 218e3, 1024: 242e3},
-        prompt=256,
-        new=256,
-        packed=8192,
-        row=1024,
-        prompts=16,
-        samples=8,
-        repeats=5,
-    ),
-    "smollm2-135m": Shape(
-        "llama",
-        {
-            "vocab_size": 49_152,
-            "hidden_size": 576,
-            "intermediate_size": 1536,
-            "num_hidden_layers": 30,
-            "num_attention_heads": 9,
-            "num_key_value_heads": 3,
-            "max_position_embeddings": 8192,
-            "tie_word_embeddings": True,
-        },
-        {256: 0.0},
-        prompt=256,
-        new=256,
-        packed=8192,
-        row=1024,
-        prompts=16,
-        samples=8,
-        repeats=5,
-    ),
+    "qwen2.5-0.5b": Shape("qwen2", _QWEN2, {256: 182e3, 512: 218e3, 1024: 242e3}, **_WORK),
+    "smollm2-135m": Shape("llama", _SMOLLM2, {256: 0.0}, **_WORK),
+    "tiny-qwen2": Shape("qwen2", _TINY, {4: 0.0, 8: 0.0}, **_TINY_WORK),
+    "tiny-llama": Shape("llama", _TINY, {4: 0.0}, **_TINY_WORK),
 }
-_SMALL: dict[str, Any] = {
-    "vocab_size": 512,
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 256,
-    "tie_word_embeddings": True,
-}
-SHAPES["tiny-qwen2"] = Shape(
-    "qwen2", _SMALL, {4: 0.0, 8: 0.0}, 8, 8, packed=128, row=32, prompts=2, samples=4, repeats=2
-)
-SHAPES["tiny-llama"] = replace(SHAPES["tiny-qwen2"], family="llama", batches={4: 0.0})
 PAIRS = {"cuda": ("qwen2.5-0.5b", "smollm2-135m"), "cpu": ("tiny-qwen2", "tiny-llama")}
 """The larger and the smaller shape by the kind of device: on a CPU the command is only tried out."""
 

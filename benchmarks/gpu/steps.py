@@ -7,6 +7,7 @@ optimiser step on rewards that differ within every group, without a KL penalty. 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import statistics
 import tempfile
 import time
@@ -16,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ..learner.trl_side import TRL_ARGUMENTS
+from ..ready_made import make_groups
 from .decoding import ratio_of, sample
 from .setup import TIMES_TRL, Figure, Setup
-from .training import make_groups
 
 LR = 1e-6
 OURS, THEIRS = "GRPO step, ours", ("GRPO step, TRL", "GRPO step, TRL with vLLM")
@@ -53,11 +55,8 @@ def make_update(setup: Setup, model: Any) -> Any:
 def reward(setup: Setup, prompts: list[list[int]], found: list[Any], number: int) -> Any:
     """Groups of sampled answers, with rewards that differ within each."""
     samples = setup.sizes.samples
-    rewards = np.random.default_rng(number).permutation(samples) / samples
-    answers = [
-        (prompt, c.ids, c.logps, float(rewards[i % samples]))
-        for i, (prompt, c) in enumerate(zip(prompts, found, strict=True))
-    ]
+    rewards = itertools.cycle((np.random.default_rng(number).permutation(samples) / samples).tolist())
+    answers = [(prompt, c.ids, c.logps, ret) for prompt, c, ret in zip(prompts, found, rewards)]
     return make_groups(answers, samples)
 
 
@@ -173,27 +172,17 @@ def _train(setup: Setup, folder: Path, vllm: bool) -> list[float]:
             per_device_train_batch_size=rows // parts,
             gradient_accumulation_steps=parts,
             steps_per_generation=parts,
-            num_iterations=1,
             num_generations=sizes.samples,
             max_completion_length=sizes.new,
-            temperature=1.0,
-            top_p=1.0,
-            top_k=0,
-            beta=0.0,
             loss_type="dr_grpo",
             learning_rate=LR,
             lr_scheduler_type="constant",
             optim="adamw_torch_fused",
             use_cpu=not setup.cuda,
             bf16=setup.half,
-            save_strategy="no",
-            logging_strategy="no",
-            report_to="none",
-            gradient_checkpointing=False,
-            disable_tqdm=True,
-            dataloader_pin_memory=False,
             model_init_kwargs={"dtype": torch.bfloat16} if vllm else None,
             **options,
+            **TRL_ARGUMENTS,
         ),
     )
     trainer.train()

@@ -4,39 +4,11 @@ from __future__ import annotations
 
 import copy
 import statistics
-from collections.abc import Sequence
 from typing import Any
 
+from ..ready_made import make_batch
 from .decoding import sample
 from .setup import GAP_HALF, GAP_SINGLE, KERNEL_HALF, KERNEL_SINGLE, UTILISATION, Figure, Setup
-
-
-def make_batch(answers: Sequence[tuple[Sequence[int], Sequence[int], Sequence[float], float]], samples: int = 1) -> Any:
-    """A batch of (prompt, answer, log-probabilities, reward), so many answers to a prompt side by side."""
-    from ...agents.grpo.batch.batch import collate
-
-    return collate(make_groups(answers, samples))
-
-
-def make_groups(answers: Sequence[tuple[Sequence[int], Sequence[int], Sequence[float], float]], samples: int) -> Any:
-    """Groups of trajectories of one turn."""
-    from ...agents.grpo.batch.trajectory import Group, Trajectory, Turn
-
-    members = [
-        Trajectory(
-            "bench",
-            {},
-            0.0,
-            (Turn(tuple(prompt), tuple(answer), tuple(logps), "length", reward),),
-            success=reward > 0.5,
-            progress=reward,
-            truncated=True,
-            valid=True,
-            max_tokens=len(answer),
-        )
-        for prompt, answer, logps, reward in answers
-    ]
-    return [Group(i, tuple(members[i : i + samples])) for i in range(0, len(members), samples)]
 
 
 def measure_training(setup: Setup) -> list[Figure]:
@@ -53,8 +25,7 @@ def measure_training(setup: Setup) -> list[Figure]:
     optimizer = make_optimizer(model.parameters(), lr=1e-6)
     rows = setup.make_prompts(sizes.packed // sizes.row, seed=1)
     tokens = [(row * (sizes.row // len(row) + 1))[: sizes.row] for row in rows]
-    answers = [(row[:1], row[1:], [0.0] * (sizes.row - 1), 1.0) for row in tokens]
-    batch = make_batch(answers)
+    batch = make_batch([(row[:1], row[1:], [0.0] * (sizes.row - 1), 1.0) for row in tokens])
     slope = torch.where(batch.action, 1.0 / sizes.packed, 0.0)
     forward = Forward(packer="plain", budget=sizes.packed)
 
@@ -74,14 +45,13 @@ def measure_training(setup: Setup) -> list[Figure]:
         optimizer.zero_grad()  # a pass on top of gradients keeps a copy of them
     passes, peak = statistics.median(timed), setup.peak_gb()
     whole = statistics.median(setup.seconds(step) for _ in range(sizes.repeats))
-    flops, note = count_flops(model, batch), ""
+    flops = count_flops(model, batch)
     most, source = setup.peak_flops()
     floor = UTILISATION if setup.floors_count else None
     note = f"{flops / sizes.packed / 1e9:.2f} GFLOP a token, against {source}"
+    name = f"utilisation of forward and backward, {sizes.packed} tokens"
     lines = [
-        Figure(
-            f"utilisation of forward and backward, {sizes.packed} tokens", flops / passes / most, "", floor, note=note
-        ),
+        Figure(name, flops / passes / most, "", floor, note=note),
         Figure("training, with the optimiser step", sizes.packed / whole, "tokens/s"),
     ]
     if peak is not None:
@@ -89,12 +59,9 @@ def measure_training(setup: Setup) -> list[Figure]:
         state = sum(w.numel() for w in model.parameters()) * 12
         said = (need.per_token * sizes.packed + need.fixed - state) / 1e9
         used = peak - held / 1e9
+        planned = "memory of a pass as the token budget plans it"
         lines.append(Figure("peak memory of training", peak, "GB"))
-        lines.append(
-            Figure(
-                "memory of a pass as the token budget plans it", said / used, "of what it takes", note=f"{used:.2f} GB"
-            )
-        )
+        lines.append(Figure(planned, said / used, "of what it takes", note=f"{used:.2f} GB"))
     return lines
 
 
@@ -119,11 +86,8 @@ def measure_gap(setup: Setup) -> list[Figure]:
     lines = []
     for fp32 in (False, True) if setup.half else (False,):
         engine = setup.make_engine(model, count, fp32_head=fp32)
-        answers = [
-            (prompt, c.ids, c.logps, 0.0)
-            for prompt, c in zip(prompts, sample(setup, engine, prompts, setup.sizes.new), strict=True)
-        ]
-        batch = make_batch(answers, 4)
+        found = sample(setup, engine, prompts, setup.sizes.new)
+        batch = make_batch([(prompt, c.ids, c.logps, 0.0) for prompt, c in zip(prompts, found, strict=True)], 4)
         logp = Forward(fp32_head=fp32).measure(model, batch).logp
         gap = (logp - batch.logp_mu)[batch.action].abs()
         most = GAP_HALF if setup.half else GAP_SINGLE
@@ -142,16 +106,15 @@ def compare_attention(setup: Setup) -> list[Figure]:
 
     sizes, generator = setup.sizes, torch.Generator().manual_seed(0)
     prompts = [prompt for prompt in setup.make_prompts(2) for _ in range(3)]
-    answers = [(prompt, prompt[: 3 + 2 * i], [0.0] * (3 + 2 * i), 0.0) for i, prompt in enumerate(prompts)]
-    answers = [(p, a, logps[: len(a)], r) for p, a, logps, r in answers]
+    pairs = [(prompt, prompt[: 3 + 2 * i]) for i, prompt in enumerate(prompts)]
+    answers = [(prompt, answer, [0.0] * len(answer), 0.0) for prompt, answer in pairs]
     (micro,) = PACKERS["shared_prefix"](make_batch(answers, 3), range(len(answers)), 10**9)
     there = micro.to(torch.device(setup.device))
     heads, kv = sizes.model["num_attention_heads"], sizes.model["num_key_value_heads"]
     dim = sizes.model["hidden_size"] // heads
     dtype = torch.bfloat16 if setup.half else torch.float32
-    tensors = [
-        torch.randn(len(micro.ids), n, dim, generator=generator).to(setup.device, dtype) for n in (heads, kv, kv, heads)
-    ]
+    shapes = [(len(micro.ids), n, dim) for n in (heads, kv, kv, heads)]
+    tensors = [torch.randn(shape, generator=generator).to(setup.device, dtype) for shape in shapes]
     kind = "variable-length kernel" if setup.half else "padded attention"
     most = KERNEL_HALF if setup.half else KERNEL_SINGLE
     lines = []
@@ -201,8 +164,7 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
     size = float(gradients[0].norm())
     worst = float((gradients[0] - gradients[1]).norm()) / size
     if forwards[1].memory.budget is None:
-        return [
-            Figure(name, note=f"missing: {len(batch.ids)} tokens fitted into the limit, so that nothing was tested")
-        ]
+        note = f"missing: {len(batch.ids)} tokens fitted into the limit, so that nothing was tested"
+        return [Figure(name, note=note)]
     note = f"from one pass of {len(batch.ids)} tokens down to {forwards[1].memory.budget}"
     return [Figure(name, worst, "of its norm", KERNEL_HALF, most=True, note=note)]

@@ -14,17 +14,15 @@ examples:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
-from ...agents.atomic import check_output, write_atomically
+from ...agents.atomic import write_atomically
 from ...checks import check_count
-from ...errors import InputError, unknown_name
+from ...errors import InputError
+from ..harness import check_names, read_options, write_json
 from .learning import LEARNING_TABLES, measure_learning
 from .speed import measure_speed
 
@@ -55,11 +53,15 @@ class GridBenchOptions:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options = tyro.cli(GridBenchOptions, args=argv, prog="palaestra bench grids", description=__doc__)
-    check_output(options.json, "--json")
-    check_output(options.markdown, "--markdown")
-    check_output(options.out, "--out", folder=True)
-    _check(options)
+    options = read_options(GridBenchOptions, "grids", argv, __doc__)
+    check_names("table of gridworlds", options.tables, (SPEED, *LEARNING_TABLES))
+    if options.rounds < 1 or options.steps < 100:
+        raise InputError(
+            f"--rounds must be at least 1 and --steps at least 100, not {options.rounds} and {options.steps}."
+        )
+    check_count("seeds", options.seeds, 1)
+    if options.longest is not None:
+        check_count("longest", options.longest, 1)
     texts, figures = [], {}
     for name in options.tables:
         found: Any
@@ -73,20 +75,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(texts[-1], end="\n\n")
     if options.markdown is not None:
         write_atomically(options.markdown, "\n\n".join(texts) + "\n")
-    if options.json is not None:
-        write_atomically(options.json, json.dumps(figures, indent=2) + "\n")
+    write_json(options.json, figures)
     return 0
-
-
-def _check(options: GridBenchOptions) -> None:
-    known = (SPEED, *LEARNING_TABLES)
-    for name in options.tables:
-        if name not in known:
-            raise unknown_name("table of gridworlds", name, known)
-    if options.rounds < 1 or options.steps < 100:
-        raise InputError(
-            f"--rounds must be at least 1 and --steps at least 100, not {options.rounds} and {options.steps}."
-        )
-    check_count("seeds", options.seeds, 1)
-    if options.longest is not None:
-        check_count("longest", options.longest, 1)

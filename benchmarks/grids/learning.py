@@ -17,7 +17,8 @@ from typing import Any
 from ...agents.atomic import write_atomically
 from ...agents.grpo.run.folder import RunFolder, is_run, refuse_changes
 from ...agents.learners import LEARNERS
-from ...errors import InputError, unknown_name
+from ...errors import InputError
+from ..harness import check_names, format_markdown, read_lines
 
 SHARE, HELD = 0.9, 5
 
@@ -75,21 +76,14 @@ LEARNING_TABLES: dict[str, LearningTable] = {
             "palaestra/NoisyTV-v0",
             {"size": 13, "screens": 9, "channel": "remote"},
             400_000,
-            {
-                "none": GridPlayer(),
-                "prediction": _with_bonus("prediction"),
-                "hindsight": _with_bonus("hindsight"),
-            },
+            {"none": GridPlayer(), "prediction": _with_bonus("prediction"), "hindsight": _with_bonus("hindsight")},
         ),
         LearningTable(
             "deceptive-maze",
             "palaestra/DeceptiveMaze-v0",
             {"pockets": 5, "depth": 10},
             500_000,
-            {
-                "count": _with_bonus("count", levels=1),
-                "go-explore": GridPlayer("go-explore", {"levels": 1}),
-            },
+            {"count": _with_bonus("count", levels=1), "go-explore": GridPlayer("go-explore", {"levels": 1})},
             whole=True,
         ),
     )
@@ -135,15 +129,9 @@ class LearningFigures:
         """A table in Markdown."""
         table = self.table
         axes = " ".join(f"{name}={value}" for name, value in table.axes.items())
-        first, *others = self.runs
+        first = next(iter(self.runs))
         seeds = len(self.runs[first])
-        lines = [
-            f"{table.env} {axes}, {seeds} seed{'s' * (seeds != 1)}, at most {table.steps:,} steps",
-            "",
-            f"| player | learned | environment steps to {SHARE:.0%}: median (least to most) | times fewer than {first} "
-            "| first success at step | success in training at the end, % | held-out success, % |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
-        ]
+        rows = []
         for player, runs in self.runs.items():
             steps = sorted(run.learned or math.inf for run in runs)
             middle = statistics.median_low(steps)
@@ -152,16 +140,17 @@ class LearningFigures:
             trained = ", ".join("none" if run.trained is None else f"{100 * run.trained:.0f}" for run in runs)
             met = ", ".join(_count(run.first or math.inf) for run in runs)
             learned = sum(run.learned is not None for run in runs)
-            fewer = self._describe_ratio(player) if player in others else ""
-            lines.append(f"| {player} | {learned} of {seeds} | {span} | {fewer} | {met} | {trained} | {held_out} |")
-        return "\n".join(lines)
-
-    def _describe_ratio(self, player: str) -> str:
-        if any(run.learned is None for run in self.runs[player]):
-            return ""
-        middle, low, high, bound = self.ratio(player)
-        sign = "at least " if bound else ""
-        return f"{sign}{middle:.1f}" + (f" [{low:.1f}, {high:.1f}]" if math.isfinite(high) else "")
+            fewer = ""
+            if player != first and all(run.learned is not None for run in runs):
+                ratio, low, high, bound = self.ratio(player)
+                interval = f" [{low:.1f}, {high:.1f}]" if math.isfinite(high) else ""
+                fewer = f"{'at least ' if bound else ''}{ratio:.1f}{interval}"
+            rows.append((player, f"{learned} of {seeds}", span, fewer, met, trained, held_out))
+        took = f"environment steps to {SHARE:.0%}: median (least to most)"
+        ends = ("first success at step", "success in training at the end, %", "held-out success, %")
+        head = ("player", "learned", took, f"times fewer than {first}", *ends)
+        about = f"{table.env} {axes}, {seeds} seed{'s' * (seeds != 1)}, at most {table.steps:,} steps"
+        return f"{about}\n\n{format_markdown(head, rows, align='l' * len(head))}"
 
     def to_json(self) -> dict[str, Any]:
         rows = {player: [vars(run) for run in runs] for player, runs in self.runs.items()}
@@ -203,9 +192,10 @@ def measure_learning(
             on, as a setting follows their number.
         MissingExtra: torch is absent.
     """
-    for name in players:
-        if name not in table.players:
-            raise unknown_name(f"player of the table {table.name!r}", name, table.players)
+    check_names(f"player of the table {table.name!r}", players, table.players)
+    from rich.console import Console
+
+    console = Console(stderr=True)
     table = replace(table, steps=longest or table.steps)
     chosen = [name for name in table.players if not players or name in players]
     runs: dict[str, list[GridRunFigures]] = {name: [] for name in chosen}
@@ -213,16 +203,11 @@ def measure_learning(
     for seed in range(seeds):
         for name in chosen:
             runs[name].append(_measure(table, table.players[name], seed, out / name / str(seed)))
-            _say(f"{table.name}, {name}, seed {seed}", runs[name][-1])
+            run = runs[name][-1]
+            learned = "not learned" if run.learned is None else f"learned at step {run.learned:,}"
+            said = f"{table.name}, {name}, seed {seed}: {learned} of {run.steps:,}, {run.success:.0%} held out"
+            console.print(said, highlight=False)
     return LearningFigures(table, runs)
-
-
-def _say(what: str, run: GridRunFigures) -> None:
-    from rich.console import Console
-
-    learned = "not learned" if run.learned is None else f"learned at step {run.learned:,}"
-    console = Console(stderr=True)
-    console.print(f"{what}: {learned} of {run.steps:,}, {run.success:.0%} held out", highlight=False)
 
 
 def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) -> GridRunFigures:
@@ -258,9 +243,9 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
         if table.whole:
             run.run()
         else:
-            run.run(lambda progress: run.stop() if _find_step_learned(_read_metrics(folder)) else None)
+            run.run(lambda progress: run.stop() if _find_step_learned(read_lines(folder / "metrics.jsonl")) else None)
         success = run.evaluate(config.final_episodes).success.mean
-        rows = _read_metrics(folder)
+        rows = read_lines(folder / "metrics.jsonl")
         last = [share for row in rows if (share := _success_of(row)) is not None][-HELD:]
         trained = statistics.fmean(last) if last else None
         found = GridRunFigures(_find_step_learned(rows), run.step, success, _find_first_success(rows), trained)
@@ -268,11 +253,6 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
         run.close()
     write_atomically(figures, json.dumps(vars(found)) + "\n")
     return found
-
-
-def _read_metrics(folder: Path) -> list[dict[str, Any]]:
-    metrics = folder / "metrics.jsonl"
-    return [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()] if metrics.is_file() else []
 
 
 def _success_of(row: Mapping[str, Any]) -> float | None:

@@ -12,12 +12,13 @@ import io
 import statistics
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from ...errors import MissingExtra
+from ..harness import Side, Spread, compare, format_markdown, require
 
 MATCHES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("MiniGrid-DoorKey-8x8-v0", "DoorKey", {"size": 8, "obstacles": 0}),
@@ -52,7 +53,13 @@ class SpeedFigures:
 
     def tabulate(self) -> str:
         """Two tables in Markdown."""
-        return _tabulate(self.steps, self.texts, self.minigrid)
+        rows = [
+            (row["id"], f"{row['ours']:,.0f}", f"{row['theirs']:,.0f}", f"{row['ratio']:.1f}") for row in self.steps
+        ]
+        head = (f"MiniGrid {self.minigrid} id", "ours, steps/s", "MiniGrid, steps/s", "ratio")
+        texts = [(f"{row['family']}Text", *(f"{row[form]:,.0f}" for form in DESCRIBED)) for row in self.texts]
+        shown = format_markdown(("text twin", "map, descriptions/s", "view", "words"), texts)
+        return f"{format_markdown(head, rows)}\n\n{shown}"
 
     def to_json(self) -> dict[str, Any]:
         return {"minigrid": self.minigrid, "steps_per_second": self.steps, "descriptions_per_second": self.texts}
@@ -68,10 +75,9 @@ def measure_speed(rounds: int, steps: int) -> SpeedFigures:
     Raises:
         MissingExtra: MiniGrid is absent.
     """
-    try:
-        import minigrid
-    except ImportError:
-        raise MissingExtra("palaestra bench grids", "grid") from None
+    require("palaestra bench grids", "grid", "minigrid")
+    import minigrid
+
     found = [measure_match(*match, rounds, steps) for match in MATCHES]
     described = [(name, params) for _, name, params in MATCHES if name != "LavaGap" or params["rivers"] == 1]
     texts = [measure_texts(name, params, rounds, steps) for name, params in described]
@@ -82,16 +88,14 @@ def measure_match(theirs_id: str, name: str, params: dict[str, Any], rounds: int
     """Return the medians of steps per second of both sides, and of their ratio."""
     ours = gym.make(f"palaestra/{name}-v0", disable_env_checker=True, **params)
     theirs = gym.make(theirs_id, disable_env_checker=True)
-    rates = [(_step_rate(ours, turn, steps), _step_rate(theirs, turn, steps)) for turn in range(rounds)]
-    return {
-        "id": theirs_id,
-        "ours": statistics.median(mine for mine, _ in rates),
-        "theirs": statistics.median(other for _, other in rates),
-        "ratio": statistics.median(mine / other for mine, other in rates),
-    }
+    rates = compare(
+        [Side(name, partial(_step_rate, env, steps)) for name, env in (("ours", ours), ("theirs", theirs))], rounds
+    )
+    ratio = Spread.of_ratios(rates["ours"], rates["theirs"]).median
+    return {"id": theirs_id, **{name: statistics.median(found) for name, found in rates.items()}, "ratio": ratio}
 
 
-def _step_rate(env: gym.Env[Any, Any], seed: int, steps: int) -> float:
+def _step_rate(env: gym.Env[Any, Any], steps: int, seed: int) -> float:
     space: Any = env.action_space
     actions = np.random.default_rng(seed).integers(space.n, size=steps).tolist()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -126,16 +130,3 @@ def measure_texts(name: str, params: dict[str, Any], rounds: int, steps: int) ->
             rates.append(len(states) / (time.process_time() - begun))
         found[form] = statistics.median(rates)
     return found
-
-
-def _tabulate(steps: list[dict[str, Any]], texts: list[dict[str, Any]], version: str) -> str:
-    lines = [
-        f"| MiniGrid {version} id | ours, steps/s | MiniGrid, steps/s | ratio |",
-        "| --- | ---: | ---: | ---: |",
-        *(f"| {row['id']} | {row['ours']:,.0f} | {row['theirs']:,.0f} | {row['ratio']:.1f} |" for row in steps),
-        "",
-        "| text twin | map, descriptions/s | view | words |",
-        "| --- | ---: | ---: | ---: |",
-        *(f"| {row['family']}Text | {row['map']:,.0f} | {row['view']:,.0f} | {row['words']:,.0f} |" for row in texts),
-    ]
-    return "\n".join(lines)

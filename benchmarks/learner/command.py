@@ -24,27 +24,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-import tyro
-
-from ...agents.atomic import check_output, write_atomically
+from ...agents.atomic import write_atomically
 from ...agents.language.model_cache import find_model, is_model_name
-from ...errors import InputError, MissingExtra
+from ...errors import InputError
+from ..harness import Side, Spread, check_least, compare, read_options, require, write_json
+from ..peer_process import LineProcess
 from . import our_side, trl_side
 from .curves import CurveRecorder, draw_curves
 from .floor import report_floor
 from .settings import PARTS, Part, Settings
-from .tables import Spread, format_tables, summarise_steps
+from .tables import format_tables, summarise_steps
 
 ROOT = Path(__file__).resolve().parents[2]
 TRL = "trl==1.16.*"
@@ -95,9 +94,10 @@ class LearnerBenchOptions:
     """Draw the curves of the part "real" here, after each evaluation."""
 
     def __post_init__(self) -> None:
-        for name, low in _LEAST.items():
-            if getattr(self, name) < low:
-                raise InputError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}.")
+        check_least(self, 2, "steps")
+        check_least(self, 0, "warmup")
+        check_least(self, 5, "prompt_tokens")
+        check_least(self, 1, "threads", "eval_every", "held_out", "trl_passes")
         if not self.parts:
             raise InputError(f"--parts needs at least one of {', '.join(PARTS)}.")
         known = self.model is not None and (Path(self.model).is_dir() or is_model_name(self.model))
@@ -111,129 +111,77 @@ class LearnerBenchOptions:
         real = PARTS["real"][0].small() if self.quick else PARTS["real"][0]
         if (rows := real.prompts * real.samples) % self.trl_passes:
             raise InputError(f"--trl-passes must divide the {rows} episodes of a step, not be {self.trl_passes}.")
-        for name in ("json", "markdown", "figure"):
-            path = getattr(self, name)
-            if path is not None and path.is_dir():
-                raise InputError(f"--{name} must be a file, but {str(path)!r} is a folder.")
 
 
-_LEAST = {"steps": 2, "warmup": 0, "prompt_tokens": 5, "threads": 1, "eval_every": 1, "held_out": 1, "trl_passes": 1}
+class Worker(LineProcess):
+    """A side of the comparison, running in a separate process, and the recorder of its curves, if any.
 
+    A step reports ``seconds``, ``rollout_s``, ``train_s``, ``cpu_s``, ``tokens``, ``reward``, ``flat`` (share of groups
+    without variance), ``peak_mb`` and, for ready-made completions, ``extra_mb`` and ``processed`` (tokens encoded).
+    """
 
-class Side(Protocol):
-    """Something that takes one optimiser step at a time and reports on it."""
-
-    name: str
-
-    def step(self) -> Mapping[str, float]:
-        """Entries ``seconds``, ``rollout_s``, ``train_s``, ``cpu_s``, ``tokens``, ``reward``, ``flat`` (share of groups
-        without variance), ``peak_mb`` and, for ready-made completions, ``extra_mb`` and ``processed`` (tokens encoded).
-        """
-        ...
-
-
-class Worker:
-    """A side of the comparison, running in a separate process."""
-
-    def __init__(self, name: str, command: Sequence[str | Path], settings: Settings):
-        self.name = name
+    def __init__(
+        self, name: str, command: Sequence[str | Path], settings: Settings, recorder: CurveRecorder | None = None
+    ):
+        self.name, self._recorder = name, recorder
         self._log = Path(settings.folder) / f"{name}.log"
         threads = str(settings.threads)
-        environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": threads,
-            "MKL_NUM_THREADS": threads,
-            "TOKENIZERS_PARALLELISM": "false",
-            "HF_HUB_OFFLINE": "1",
-        }
+        fixed = {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+        fixed |= {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
         with self._log.open("w", encoding="utf-8") as log:
-            self._process = subprocess.Popen(
-                [*map(str, command), json.dumps(dataclasses.asdict(settings))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env=environment,
-            )
-        ready = self._receive()
+            words = [*map(str, command), json.dumps(dataclasses.asdict(settings))]
+            super().__init__(words, stderr=log, env={**os.environ, **fixed})
+        ready = self.receive()
         self.versions: dict[str, str] = ready["versions"]
         self.start_mb: float = ready["peak_mb"]
 
-    def step(self) -> dict[str, float]:
+    def step(self, number: int = 0) -> dict[str, float]:
         """Take one step."""
-        self._send("step")
-        return self._receive()
+        report = self.send("step")
+        if self._recorder is not None:
+            self._recorder.add(self, report)
+        return report
 
     def evaluate(self) -> dict[str, float]:
         """Measure the policy on held-out tasks, see `curves.Evaluated`."""
-        self._send("evaluate")
-        return self._receive()
+        return self.send("evaluate")
 
-    def close(self) -> None:
-        """Close the process's input, which it takes as a request to stop after the current work."""
-        self._process.communicate()
-
-    def _send(self, word: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(word + "\n")
-        self._process.stdin.flush()
-
-    def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
+    def receive(self, limit: float | None = None) -> dict[str, Any]:
+        try:
+            return super().receive(limit)
+        except EOFError:
             self.close()
             code = self._process.returncode
             end = self._log.read_text(encoding="utf-8").strip()[-3000:]
             killed = " (killed, mostly because memory ran out: give it more passes, or run the sides alone)"
             raise RuntimeError(
                 f"the process of {self.name} ended with exit code {code}{killed if code == -9 else ''}:\n{end}"
-            )
-        return json.loads(line)
+            ) from None
 
-
-def take_turns(
-    sides: Sequence[Side],
-    warmup: int,
-    steps: int,
-    watch: Callable[[Any, Mapping[str, float]], None] = lambda side, report: None,
-) -> dict[str, list[Mapping[str, float]]]:
-    """Steps of every side in turn, in reversed order every other round; the first ``warmup`` rounds are dropped.
-
-    Args:
-        watch: called with a side and its report after each step, also of the rounds that are dropped.
-
-    Returns:
-        The reports of the timed steps by name of the side.
-    """
-    reports: dict[str, list[Mapping[str, float]]] = {side.name: [] for side in sides}
-    for round_ in range(warmup + steps):
-        for side in sides if round_ % 2 == 0 else sides[::-1]:
-            report = side.step()
-            watch(side, report)
-            if round_ >= warmup:
-                reports[side.name].append(report)
-    return reports
+    def close(self) -> None:
+        """Close the process's input, which it takes as a request to stop after the current work."""
+        self._process.communicate()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison and return the exit code."""
     from rich.console import Console
 
-    config = tyro.cli(LearnerBenchOptions, args=argv, prog="palaestra bench learner", description=__doc__)
-    for name in ("json", "markdown", "figure"):
-        check_output(getattr(config, name), f"--{name}")
+    config = read_options(LearnerBenchOptions, "learner", argv, __doc__)
     console = Console()
     if config.setup:
-        set_up(config.trl_python)
+        # With the torch that is used here, and this package, whose verifiers judge the part "real".
+        place = config.trl_python.parent.parent
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        packages = ("-c", ROOT / "constraints.txt", "torch", "transformers", TRL, "-e", ROOT)
+        subprocess.run([*map(str, (config.trl_python, "-m", "pip", "install", *packages))], check=True)
         return 0
+    require("the learner benchmark", "train", "torch", "transformers")
     if config.floor is not None:
         console.print(report_floor(config.floor, config.threads, config.quick, config.json), highlight=False)
         return 0
-    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
-        raise MissingExtra("the learner benchmark", "train")
-    if config.figure is not None and importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtra("the figure of the learner benchmark", "train")
+    if config.figure is not None:
+        require("the figure of the learner benchmark", "train", "matplotlib")
     if absence := _explain_absence(config.trl_python, real="real" in config.parts):
         console.print(absence, highlight=False)
     results: dict[str, list[dict[str, Any]]] = {}
@@ -246,12 +194,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 recorder.save = functools.partial(_save_curves, config, results, settings, recorder)
             with tempfile.TemporaryDirectory() as folder:
                 placed = replace(settings, folder=folder)
-                results[part].append(compare(placed, config, absence is None, recorder))
+                results[part].append(compare_sides(placed, config, absence is None, recorder))
         console.print(format_tables({part: results[part]}), highlight=False, soft_wrap=True)
-    if config.json is not None:
-        write_atomically(config.json, [json.dumps(results, indent=2) + "\n"])
+    write_json(config.json, results)
     if config.markdown is not None:
-        write_atomically(config.markdown, [format_tables(results)])
+        write_atomically(config.markdown, format_tables(results))
     return 0
 
 
@@ -285,44 +232,39 @@ def _save_curves(
 ) -> None:
     """Write the JSON file with the rows so far, and after an evaluation the figure, too."""
     cases = [*results["real"], {"settings": dataclasses.asdict(settings), "curves": recorder.curves}]
-    if config.json is not None:
-        write_atomically(config.json, [json.dumps({**results, "real": cases}, indent=2) + "\n"])
+    write_json(config.json, {**results, "real": cases})
     if config.figure is not None and evaluated:
         draw_curves(cases, config.figure)
 
 
-def compare(
+def compare_sides(
     settings: Settings, config: LearnerBenchOptions, with_trl: bool, recorder: CurveRecorder | None = None
 ) -> dict[str, Any]:
     """Start both sides, let them take turns, and summarise; an entry of what ``--json`` writes."""
     our_side.prepare(dataclasses.asdict(settings))
-    module = our_side.MODULE
-    commands: dict[str, list[str | Path]] = {
-        "ours": [sys.executable, "-c", f"import sys; from {module} import work; work(sys.argv[1])"]
-    }
+    program = f"import sys; from {our_side.MODULE} import work; work(sys.argv[1])"
+    commands: dict[str, list[str | Path]] = {"ours": [sys.executable, "-c", program]}
     if with_trl:
         # -P keeps this folder, whose modules share names with others, off TRL's path.
         commands["TRL"] = [config.trl_python, "-P", Path(trl_side.__file__)]
     warmup, steps = _count_steps(config)
-    reports: dict[str, list[Mapping[str, float]]] = {}
+    reports: dict[str, list[dict[str, float]]] = {}
     sides: dict[str, dict[str, Any]] = {}
     for together in [[name] for name in commands] if config.alone else [list(commands)]:
         workers: list[Worker] = []
         try:
             for name in together:
-                workers.append(Worker(name, commands[name], settings))
-            if recorder is None:
-                reports |= take_turns(workers, warmup, steps)
-            else:
-                for worker in workers:
+                workers.append(Worker(name, commands[name], settings, recorder))
+            for worker in workers:
+                if recorder is not None:
                     recorder.begin(worker)
-                reports |= take_turns(workers, warmup, steps, recorder.add)
+            reports |= compare([Side(worker.name, worker.step) for worker in workers], steps, dropped=warmup)
         finally:
             for worker in workers:
                 worker.close()
         for worker in workers:
-            rows = reports[worker.name]
             made = {"versions": worker.versions, "start_mb": worker.start_mb}
+            rows = reports[worker.name]
             sides[worker.name] = {**made, **summarise_steps(rows), "steps": rows}
     return {
         "settings": {**dataclasses.asdict(settings), "folder": "", "steps": steps, "warmup": warmup},
@@ -339,18 +281,8 @@ def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, fl
     for name in ("seconds", "rollout_s", "train_s", "cpu_s", "peak_mb", "extra_mb", "processed"):
         pairs = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(ours, theirs, strict=True)]
         if all(a > 0 for a, _ in pairs):
-            result[name] = dataclasses.asdict(Spread.of([b / a for a, b in pairs]))
+            result[name] = Spread.of([b / a for a, b in pairs]).to_json()
     return result
-
-
-def set_up(python: Path) -> None:
-    """Create the virtual environment of ``python`` and install TRL with the torch that is used here, and this package,
-    whose verifiers judge the part "real".
-    """
-    place = python.parent.parent
-    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-    install = [python, "-m", "pip", "install", "-c", ROOT / "constraints.txt", "torch", "transformers", TRL, "-e", ROOT]
-    subprocess.run(list(map(str, install)), check=True)
 
 
 def _explain_absence(python: Path, real: bool) -> str | None:

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..harness import format_markdown
+
 Row = dict[str, float]
 SMOOTHED = 5
 """Steps over which the figure averages success in training."""
@@ -73,14 +75,12 @@ def format_curves(cases: Sequence[Mapping[str, Any]]) -> str:
     names = list(cases[0]["curves"])
     columns = ("training", "held out", "greedy", "minutes", "processor minutes")
     header = ["step", *(f"{name}: {column}" for name in names for column in columns)]
-    lines = ["| " + " | ".join(header) + " |", "|" + " ---: |" * len(header)]
-    evaluated = sorted(
-        {row["step"] for case in cases for curve in case["curves"].values() for row in curve["held_out"]}
-    )
-    for before, step in itertools.pairwise([-1, *evaluated]):
-        cells = [str(step), *(cell for name in names for cell in _cells(cases, name, before, step))]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines.append("")
+    steps = sorted({row["step"] for case in cases for curve in case["curves"].values() for row in curve["held_out"]})
+    rows = [
+        (str(step), *(cell for name in names for cell in _cells(cases, name, before, step)))
+        for before, step in itertools.pairwise([-1, *steps])
+    ]
+    lines = [format_markdown(header, rows, align="r"), ""]
     for name in names:
         seconds = [side["seconds"]["median"] for side in _sides(cases, name)]
         work = [statistics.median(row["cpu_s"] for row in side["steps"]) for side in _sides(cases, name)]
@@ -103,10 +103,11 @@ def draw_curves(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
     for column, (key, (label, unit)) in enumerate(axis_labels.items()):
         for color, name in zip(("#1f6f8b", "#c2571a"), cases[0]["curves"]):
             curves = [case["curves"][name] for case in cases if name in case["curves"]]
-            trained = [
-                [{**row, "success": value} for row, value in zip(curve["steps"], _smooth(curve["steps"]))]
-                for curve in curves
-            ]
+            trained = []
+            for curve in curves:
+                last = [curve["steps"][max(0, end - SMOOTHED) : end] for end in range(1, len(curve["steps"]) + 1)]
+                means = [statistics.fmean(row["success"] for row in rows) for rows in last]
+                trained.append([{**row, "success": mean} for row, mean in zip(curve["steps"], means)])
             _draw_lines(axes[0, column], trained, key, unit, "success", {"color": color, "label": name})
             held_out = [curve["held_out"] for curve in curves]
             _draw_lines(axes[1, column], held_out, key, unit, "sampled", {"color": color, "label": f"{name}, sampled"})
@@ -137,11 +138,6 @@ def _cells(cases: Sequence[Mapping[str, Any]], name: str, before: float, step: f
         *(f"{statistics.fmean(row[key] for row in rows):.1%}" for key in ("sampled", "greedy")),
         *(f"{statistics.fmean(row[key] for row in rows) / 60:.1f}" for key in ("seconds", "cpu_s")),
     ]
-
-
-def _smooth(rows: Sequence[Row]) -> list[float]:
-    values = [row["success"] for row in rows]
-    return [statistics.fmean(values[max(0, end - SMOOTHED) : end]) for end in range(1, len(values) + 1)]
 
 
 def _draw_lines(

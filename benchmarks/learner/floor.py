@@ -7,31 +7,20 @@ of all keys and values once. Activations, norms, attention's softmax, the draw o
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import time
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...agents.atomic import write_atomically
-from ...errors import MissingExtra
-from ..gpu.training import make_batch
-from .tables import Spread
+from ..gpu.setup import SHAPES
+from ..harness import Side, Spread, compare, format_markdown, processor_seconds, write_json
+from ..ready_made import make_batch
 
 SMOLLM2 = "smollm2-shape"
 """Name of the shape of SmolLM2-135M, with random weights."""
-_SHAPE = {
-    "hidden_size": 576,
-    "intermediate_size": 1536,
-    "num_hidden_layers": 30,
-    "num_attention_heads": 9,
-    "num_key_value_heads": 3,
-    "vocab_size": 49152,
-    "tie_word_embeddings": True,
-}
+_SHAPE = dict(SHAPES["smollm2-135m"].model)
 
 
 @dataclass(frozen=True)
@@ -76,8 +65,6 @@ def report_floor(name: str, threads: int, quick: bool, json_file: Path | None) -
         quick: one round of a few tokens: whether it runs, not how fast.
         json_file: written with all figures, if given.
     """
-    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
-        raise MissingExtra("the learner benchmark", "train")
     import torch
 
     before = torch.get_num_threads()
@@ -87,8 +74,7 @@ def report_floor(name: str, threads: int, quick: bool, json_file: Path | None) -
         rows = compare_with_floor(load_model(name), sizes, 1 if quick else 5)
     finally:
         torch.set_num_threads(before)
-    if json_file is not None:
-        write_atomically(json_file, [json.dumps({"model": name, **asdict(sizes), "rows": rows}, indent=2) + "\n"])
+    write_json(json_file, {"model": name, **asdict(sizes), "rows": rows})
     return format_floor(name, sizes, rows)
 
 
@@ -104,34 +90,24 @@ def compare_with_floor(model: Any, sizes: FloorSizes, rounds: int) -> list[dict[
         "decoding, a step": (_decoding(model, sizes), _decoding_floor(model, sizes)),
         "forward and backward": (_training(model, sizes), _training_floor(model, sizes)),
     }.items():
-        ours()
-        floor()
-        pairs = []
-        for number in range(rounds):
-            sides = (ours, floor) if number % 2 == 0 else (floor, ours)
-            times = {side: side() for side in sides}
-            pairs.append((times[ours], times[floor]))
-        mine, least = (Spread.of(column).median for column in zip(*pairs, strict=True))
-        share = Spread.of([floor / own for own, floor in pairs])
-        found.append({"name": name, "seconds": mine, "floor_s": least, "share": asdict(share)})
+        sides = {"ours": ours, "floor": floor}
+        times = compare([Side(side, lambda number, time=time: time(), time) for side, time in sides.items()], rounds)
+        share = Spread.of_ratios(times["floor"], times["ours"]).to_json()
+        medians = {"seconds": statistics.median(times["ours"]), "floor_s": statistics.median(times["floor"])}
+        found.append({"name": name, **medians, "share": share})
     return found
 
 
 def format_floor(model: str, sizes: FloorSizes, rows: Sequence[dict[str, Any]]) -> str:
     """Format the entries as a table in Markdown."""
     shape = f"{sizes.rows} rows, prompt {sizes.prompt_tokens}, answer {sizes.new_tokens}"
-    lines = [f"| {model}, {shape} | processor time, ms | floor, ms | floor's share |", "| --- | ---: | ---: | ---: |"]
+    cells = []
     for row in rows:
-        share = row["share"]
-        spread = f"**{share['median']:.0%}** ({share['low']:.0%} to {share['high']:.0%})"
-        lines.append(f"| {row['name']} | {1e3 * row['seconds']:.1f} | {1e3 * row['floor_s']:.1f} | {spread} |")
-    return "\n".join([*lines, ""])
-
-
-def _processor_time(work: Callable[[], Any]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
+        median, quartiles = Spread(**row["share"]).show(".0%")
+        times = (f"{1e3 * row[side]:.1f}" for side in ("seconds", "floor_s"))
+        cells.append((row["name"], *times, f"**{median}** ({quartiles})"))
+    head = (f"{model}, {shape}", "processor time, ms", "floor, ms", "floor's share")
+    return format_markdown(head, cells) + "\n"
 
 
 def _prompts(model: Any, sizes: FloorSizes) -> list[list[int]]:
@@ -161,7 +137,7 @@ def _decoding(model: Any, sizes: FloorSizes) -> Callable[[], float]:
             while len(found) < sizes.rows:
                 found.extend(engine.step())
 
-        seconds = _processor_time(finish)
+        seconds = processor_seconds(finish)
         for session in range(sizes.rows):
             engine.close(session)
         return seconds / (sizes.new_tokens - 1)
@@ -187,7 +163,7 @@ def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
     @torch.inference_mode()
     def several() -> float:
-        return _processor_time(lambda: [step() for _ in range(8)]) / 8
+        return processor_seconds(lambda: [step() for _ in range(8)]) / 8
 
     return several
 
@@ -201,7 +177,7 @@ def _training(model: Any, sizes: FloorSizes) -> Callable[[], float]:
     forward = Forward()
 
     def train() -> float:
-        seconds = _processor_time(lambda: forward.backward(model, batch, slope))
+        seconds = processor_seconds(lambda: forward.backward(model, batch, slope))
         model.zero_grad()
         return seconds
 
@@ -233,7 +209,7 @@ def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
     @torch.no_grad()
     def train() -> float:
-        return _processor_time(products)
+        return processor_seconds(products)
 
     return train
 

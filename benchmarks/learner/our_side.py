@@ -19,6 +19,7 @@ import numpy as np
 
 from ...envs import FloatAxis, IntAxis, ParamSpace, Question, Task
 from ...rewards import Verdict
+from ..ready_made import make_groups
 from .trl_side import Channel, Extra, load_rollouts, score_answer
 
 MODULE = f"{__package__}.our_side"
@@ -50,11 +51,8 @@ class Letters(Question):
 
 def task_axes(settings: dict[str, Any]) -> dict[str, Any]:
     """The task's parameters; two tokens of a prompt are the marks around its text."""
-    return {
-        "letters": settings["prompt_tokens"] - 2,
-        "tokens": settings["new_tokens"],
-        "flat": float(settings["flat"]),
-    }
+    letters = settings["prompt_tokens"] - 2
+    return {"letters": letters, "tokens": settings["new_tokens"], "flat": float(settings["flat"])}
 
 
 def register_task() -> None:
@@ -202,9 +200,22 @@ class ReadyMade:
 
     def play(self, tasks: Sequence[Any], player: Any) -> list[Any]:
         """One group a task, whatever the task is."""
-        settings = self._settings
-        groups = [_group(rows, settings) for rows in next(self._batches)]
-        pause.begin(_count_processed(groups, settings["packer"]))
+        from ...agents.grpo.batch.batch import collate
+        from ...agents.grpo.batch.packing import PACKERS
+
+        groups = make_groups(
+            (
+                (rows["prompt"], ids, [0.0] * len(ids), score)
+                for rows in next(self._batches)
+                for ids, score in zip(rows["completions"], rows["rewards"], strict=True)
+            ),
+            self._settings["samples"],
+            self._settings["new_tokens"],
+        )
+        # Tokens that the training pass encodes: distinct ones of rows whose advantage is not zero.
+        batch = collate([group for group in groups if group.has_variance])
+        micros = PACKERS[self._settings["packer"]](batch, list(range(batch.rows)), 10**9)
+        pause.begin(sum(len(micro.ids) for micro in micros))
         return groups
 
 
@@ -226,26 +237,6 @@ class Pause:
 pause = Pause()
 
 
-def _group(rows: dict[str, Any], settings: dict[str, Any]) -> Any:
-    from ...agents.grpo.batch.trajectory import Group, Trajectory, Turn
-
-    trajectories = []
-    for ids, score in zip(rows["completions"], rows["rewards"], strict=True):
-        turn = Turn(tuple(rows["prompt"]), tuple(ids), (0.0,) * len(ids), "length", score)
-        outcome = {"success": score > 0.5, "progress": score, "truncated": True, "valid": True}
-        trajectories.append(Trajectory("ready-made", {}, 0.0, (turn,), max_tokens=settings["new_tokens"], **outcome))
-    return Group(-1, tuple(trajectories))
-
-
-def _count_processed(groups: Sequence[Any], packer: str) -> int:
-    """Tokens that the training pass encodes: distinct ones of rows whose advantage is not zero."""
-    from ...agents.grpo.batch.batch import collate
-    from ...agents.grpo.batch.packing import PACKERS
-
-    batch = collate([group for group in groups if group.has_variance])
-    return sum(len(micro.ids) for micro in PACKERS[packer](batch, list(range(batch.rows)), 10**9))
-
-
 def work(text: str) -> None:
     """Body of our process; ``text`` is the settings as JSON."""
     channel = Channel()
@@ -259,10 +250,8 @@ def work(text: str) -> None:
     begun = False
 
     def evaluate() -> dict[str, float]:
-        kinds = {"sampled": False, "greedy": True}
-        return {
-            name: learner.evaluate(settings["held_out"], greedy=greedy).success.mean for name, greedy in kinds.items()
-        }
+        sampled, greedy = (learner.evaluate(settings["held_out"], greedy=greedy) for greedy in (False, True))
+        return {"sampled": sampled.success.mean, "greedy": greedy.success.mean}
 
     channel.evaluate = evaluate
 
@@ -288,8 +277,8 @@ def work(text: str) -> None:
         elif not begun:
             # The evaluation before the first step.
             begun = True
-            versions = {"palaestra": __version__} | {name: version(name) for name in ("torch", "transformers")}
-            go_on = channel.report(event="ready", versions=versions)
+            versions = {name: version(name) for name in ("torch", "transformers")}
+            go_on = channel.report(event="ready", versions={"palaestra": __version__, **versions})
         else:
             return
         if not go_on:
@@ -301,7 +290,9 @@ def work(text: str) -> None:
 def _configuration(settings: dict[str, Any]) -> Any:
     from ...agents.grpo.config import Patience, TrainConfig
 
+    same = ("seed", "prompts", "samples", "lr", "lr_warmup", "max_grad_norm", "packer", "threads", "device")
     return TrainConfig(
+        **{name: settings[name] for name in same},
         env=settings["env"] or ENV,
         axes=settings["axes"] if settings["env"] else task_axes(settings),
         teacher="random",
@@ -309,24 +300,15 @@ def _configuration(settings: dict[str, Any]) -> Any:
         kl=0.0,
         model=settings["model"] or str(Path(settings["folder"]) / "model"),
         system=settings["system"] or None,
-        seed=settings["seed"],
         steps=10**6,
-        prompts=settings["prompts"],
-        samples=settings["samples"],
-        lr=settings["lr"],
-        lr_warmup=settings["lr_warmup"],
-        max_grad_norm=settings["max_grad_norm"],
         max_new_tokens=settings["new_tokens"],
         max_episode_tokens=settings["new_tokens"],
         context=settings["prompt_tokens"] + settings["new_tokens"],
-        packer=settings["packer"],
         eval_every=0,
         eval_episodes=1,
         final_episodes=1,
         checkpoint_every=10**6,
         patience=Patience(0, 0, 0, 0),
-        threads=settings["threads"],
-        device=settings["device"],
     )
 
 

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ..harness import Spread, format_markdown
 from .curves import format_curves
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Median and quartiles."""
-
-    median: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        low, median, high = (float(q) for q in np.quantile(values, (0.25, 0.5, 0.75)))
-        return cls(median, low, high)
 
 
 def summarise_steps(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
@@ -40,7 +23,7 @@ def summarise_steps(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
         for name in ("tokens", "flat", "processed", "extra_mb")
     }
     return {
-        **{name: dataclasses.asdict(spread) for name, spread in spreads.items()},
+        **{name: spread.to_json() for name, spread in spreads.items()},
         **medians,
         "tokens_per_s": medians["tokens"] / spreads["seconds"].median,
         "peak_mb": max(report["peak_mb"] for report in reports),
@@ -56,13 +39,12 @@ def format_tables(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
 
 def _part(part: str, cases: list[Mapping[str, Any]]) -> str:
     played = cases[0]["settings"]["played"]
-    columns = _PLAYED if played else _READY_MADE
-    lines = ["| " + " | ".join([part, *columns]) + " |", "| --- |" + " ---: |" * len(columns)]
-    for case in cases:
-        for name, side in case["sides"].items():
-            cells = _played_cells(side) if played else _ready_made_cells(side)
-            lines.append("| " + " | ".join([f"{case['settings']['label']}, {name}", *cells]) + " |")
-    lines.append("")
+    rows = [
+        (f"{case['settings']['label']}, {name}", *_cells(side, played))
+        for case in cases
+        for name, side in case["sides"].items()
+    ]
+    lines = [format_markdown((part, *(_PLAYED if played else _READY_MADE)), rows), ""]
     for case in cases:
         if case["ratios"]:
             lines += [f"{case['settings']['label']}: {_ratios(case['ratios'], played)}", ""]
@@ -81,11 +63,12 @@ def _milliseconds(spread: Mapping[str, float]) -> str:
     return f"{1e3 * spread['median']:.0f} ({1e3 * spread['low']:.0f}-{1e3 * spread['high']:.0f})"
 
 
-def _played_cells(side: Mapping[str, Any]) -> list[str]:
+def _cells(side: Mapping[str, Any], played: bool) -> list[str]:
+    if not played:
+        return [_milliseconds(side["train_s"]), f"{side['processed']:,.0f}", f"{side['extra_mb']:,.0f}"]
     return [
         _milliseconds(side["seconds"]),
-        f"{1e3 * side['rollout_s']['median']:.0f}",
-        f"{1e3 * side['train_s']['median']:.0f}",
+        *(f"{1e3 * side[part]['median']:.0f}" for part in ("rollout_s", "train_s")),
         f"{side['tokens']:,.0f}",
         f"{side['flat']:.0%}",
         f"{side['peak_mb']:,.0f}",
@@ -93,17 +76,12 @@ def _played_cells(side: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _ready_made_cells(side: Mapping[str, Any]) -> list[str]:
-    return [_milliseconds(side["train_s"]), f"{side['processed']:,.0f}", f"{side['extra_mb']:,.0f}"]
-
-
 def _ratios(ratios: Mapping[str, Mapping[str, float]], played: bool) -> str:
-    names = _PLAYED_RATIOS if played else _READY_MADE_RATIOS
     sentences = []
-    for key, name in names.items():
+    for key, name in (_PLAYED_RATIOS if played else _READY_MADE_RATIOS).items():
         if key in ratios:
-            ratio = ratios[key]
-            sentences.append(f"{name} {ratio['median']:.2f} times ours ({ratio['low']:.2f} to {ratio['high']:.2f})")
+            median, quartiles = Spread(**ratios[key]).show(".2f")
+            sentences.append(f"{name} {median} times ours ({quartiles})")
     if "processed" in ratios and not played:
         sentences.append(f"tokens encoded {ratios['processed']['median']:.1f} times ours")
     return "TRL's " + ", ".join(sentences) + "."

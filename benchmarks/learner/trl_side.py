@@ -123,6 +123,21 @@ def encode_prompt(tokenizer: Any, prompt: dict[str, Any]) -> list[int]:
     )
 
 
+TRL_ARGUMENTS: dict[str, Any] = {
+    "num_iterations": 1,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "top_k": 0,
+    "beta": 0.0,
+    "gradient_checkpointing": False,
+    "dataloader_pin_memory": False,
+    "save_strategy": "no",
+    "logging_strategy": "no",
+    "report_to": "none",
+    "disable_tqdm": True,
+}
+"""Arguments of every comparison with TRL: one pass over fresh samples, no KL penalty, nothing written."""
+
 Verifier = Callable[[list[Any], dict[str, list[Any]]], list[float]]
 """Rewards of completions; the columns name their tasks."""
 
@@ -270,13 +285,8 @@ def main(settings: dict[str, Any]) -> None:
             per_device_train_batch_size=rows // settings["trl_passes"],
             gradient_accumulation_steps=settings["trl_passes"],
             generation_batch_size=rows,
-            num_iterations=1,
             num_generations=settings["samples"],
             max_completion_length=settings["new_tokens"],
-            temperature=1.0,
-            top_p=1.0,
-            top_k=0,
-            beta=0.0,
             epsilon=0.2,
             loss_type="grpo",
             scale_rewards="group",
@@ -285,12 +295,7 @@ def main(settings: dict[str, Any]) -> None:
             max_grad_norm=settings["max_grad_norm"],
             use_cpu=settings["device"] == "cpu",
             bf16=False,
-            gradient_checkpointing=False,
-            dataloader_pin_memory=False,
-            save_strategy="no",
-            logging_strategy="no",
-            report_to="none",
-            disable_tqdm=True,
+            **TRL_ARGUMENTS,
         ),
     )
     generate, score = trainer._generate_and_score_completions, trainer._get_per_token_logps_and_entropies

@@ -18,6 +18,7 @@ from ...agents.grpo.config import TrainConfig
 from ...agents.grpo.run.folder import RunFolder
 from ...agents.language.language_agent import LanguageAgent
 from ...agents.prompt_form import add_prompt_form
+from ..harness import read_lines
 
 SEED = 7
 """Of the tasks; the run's own evaluations take another."""
@@ -50,16 +51,21 @@ def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
                 shots=config.shots,
                 out=out,
             )
-            played.append([json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()])
-    return [
-        {
-            "question": question,
-            "reference": before.get("reference"),
-            "before": _answer(before),
-            "after": _answer(after),
-        }
-        for question, before, after in zip(_ask(config, tasks), *played, strict=True)
-    ]
+            played.append(read_lines(out))
+    name = config.envs[0]
+    options = add_prompt_form(environment_spec(name), config.env_options, config.prompt_form)
+    with closing(gym.make(name, disable_env_checker=True, split="test", **options)) as env:
+        plan = EpisodePlan(env, name, tasks, SEED, None, config.axes)
+        drawn = [plan.begin(index) for index in range(tasks)]
+        questions = [env.reset(seed=record.seed, options=own)[0] for record, own in drawn]
+    rows = []
+    for question, *sides in zip(questions, *played, strict=True):
+        before, after = (
+            {"actions": [turn["action"] for turn in one["turns"]], "success": one["is_success"]} for one in sides
+        )
+        reference = sides[0].get("reference")
+        rows.append({"question": question, "reference": reference, "before": before, "after": after})
+    return rows
 
 
 def keep_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
@@ -70,18 +76,3 @@ def keep_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
     rows = compare_answers(run, tasks)
     write_atomically(place, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     return rows
-
-
-def _ask(config: TrainConfig, tasks: int) -> list[str]:
-    """The questions of the held-out tasks, without worked examples."""
-    name = config.envs[0]
-    options = add_prompt_form(environment_spec(name), config.env_options, config.prompt_form)
-    with closing(gym.make(name, disable_env_checker=True, split="test", **options)) as env:
-        plan = EpisodePlan(env, name, tasks, SEED, None, config.axes)
-        drawn = [plan.begin(index) for index in range(tasks)]
-        questions = [env.reset(seed=record.seed, options=own)[0] for record, own in drawn]
-    return questions
-
-
-def _answer(episode: dict[str, Any]) -> dict[str, Any]:
-    return {"actions": [turn["action"] for turn in episode["turns"]], "success": episode["is_success"]}

@@ -17,6 +17,7 @@ from ...agents.atomic import write_atomically
 from ...agents.grpo.run.folder import newest_checkpoint
 from ...errors import InputError
 from ...teachers.benchmarks.table import UNIFORM
+from ..harness import read_lines
 from .answers import keep_answers
 from .cases import ModelCase
 
@@ -87,10 +88,6 @@ def read_case(case: ModelCase, model: str, teacher: str, seed: int, folder: Path
     cost = folder / "cost.json"
     if not cost.is_file() or not (spent := json.loads(cost.read_text(encoding="utf-8")))["finished"]:
         return None
-    evaluations, metrics = (_rows(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
+    evaluations, metrics = (read_lines(folder / f"{name}.jsonl") for name in ("evaluations", "metrics"))
     shown = keep_answers(folder, answers) if answers and seed == 0 and teacher == UNIFORM else []
     return CaseRun(model, case, teacher, seed, folder, evaluations, metrics, spent["processor_s"], shown)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []

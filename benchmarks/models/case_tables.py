@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import shorten
-from ...teachers.benchmarks.statistics import MeanEstimate, estimate_mean
+from ...teachers.benchmarks.statistics import estimate_mean
 from ...teachers.benchmarks.table import UNIFORM
+from ..harness import format_markdown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,26 +25,19 @@ SHOWN = 240  # characters of a question or an answer
 
 def format_cases(runs: Sequence[CaseRun]) -> str:
     """One row a run: success on held-out tasks before and after, in percent with 95 % intervals."""
-    titles = "model | case | environment | seed | sampled, before | after | greedy, before | after | steps | CPU min"
-    lines = [f"| {titles} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    shares = ("sampled, before", "after", "greedy, before", "after")
+    head = ("model", "case", "environment", "seed", *shares, "steps", "CPU min")
+    rows = []
     for run in runs:
         first, last = run.evaluations[0], run.evaluations[-1]
-        rise = rises(first, last)
         after = _percent(last["success"], last["ci"])
-        cells = [
-            run.model,
-            run.case.about,
-            f"`{run.case.env}`",
-            str(run.seed),
-            _percent(first["success"], first["ci"]),
-            "ended without signal" if run.ended_early else f"**{after}**" if rise else after,
-            _percent(first["greedy_success"], first["greedy_ci"]),
-            "–" if run.ended_early else _percent(last["greedy_success"], last["greedy_ci"]),
-            str(len(run.metrics)),
-            f"{run.processor_s / 60:.0f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        sampled = "ended without signal" if run.ended_early else f"**{after}**" if rises(first, last) else after
+        greedy = "–" if run.ended_early else _percent(last["greedy_success"], last["greedy_ci"])
+        names = run.model, run.case.about, f"`{run.case.env}`", str(run.seed)
+        success = _percent(first["success"], first["ci"]), sampled
+        greedily = _percent(first["greedy_success"], first["greedy_ci"]), greedy
+        rows.append((*names, *success, *greedily, str(len(run.metrics)), f"{run.processor_s / 60:.0f}"))
+    return format_markdown(head, rows, align="lll")
 
 
 def rises(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
@@ -57,11 +51,8 @@ def _percent(mean: float, interval: Sequence[float]) -> str:
 
 def format_answers(run: CaseRun) -> str:
     """Held-out questions with the likeliest answers of the model before and after."""
-    lines = [f"{run.model}, {run.case.about}:", "", "| question | before | after |", "| --- | --- | --- |"]
-    lines += [
-        f"| {_cell(row['question'])} | {_played(row['before'])} | {_played(row['after'])} |" for row in run.answers
-    ]
-    return "\n".join(lines)
+    rows = [(_cell(row["question"]), _played(row["before"]), _played(row["after"])) for row in run.answers]
+    return f"{run.model}, {run.case.about}:\n\n{format_markdown(('question', 'before', 'after'), rows, align='lll')}"
 
 
 def _played(answer: Mapping[str, Any]) -> str:
@@ -79,10 +70,7 @@ def format_teachers(runs: Sequence[CaseRun]) -> str:
 
     All runs of a model and case are compared at the least total that one of them sampled.
     """
-    lines = [
-        "| model, case | teacher | success | beside uniform | over the run | beside uniform | mixed groups |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     cases: dict[tuple[str, str], list[CaseRun]] = defaultdict(list)
     for run in runs:
         cases[run.model, run.case.name].append(run)
@@ -96,18 +84,17 @@ def format_teachers(runs: Sequence[CaseRun]) -> str:
                 cells.append(f"{100 * np.mean([curve[place] for curve in mine.values()]):.0f}")
                 pairs = [(curve, curves[UNIFORM, seed]) for seed, curve in mine.items() if (UNIFORM, seed) in curves]
                 gain = estimate_mean([one[place] - other[place] for one, other in pairs]) if pairs else None
-                cells.append("–" if gain is None or teacher == UNIFORM else _points(gain))
+                text = "–"
+                if gain is not None and teacher != UNIFORM:
+                    interval = "" if gain.n == 1 else f" [{100 * gain.low:.0f}, {100 * gain.high:.0f}]"
+                    text = f"{100 * gain.mean:+.0f}{interval}"
+                cells.append(text)
             groups = np.mean(
                 [1 - row["zero_variance_share"] for run in members if run.teacher == teacher for row in run.metrics]
             )
-            lines.append(f"| {model}, {case} | {teacher} | {' | '.join(cells)} | {groups:.0%} |")
-    return "\n".join(lines)
-
-
-def _points(gain: MeanEstimate) -> str:
-    if gain.n == 1:
-        return f"{100 * gain.mean:+.0f}"
-    return f"{100 * gain.mean:+.0f} [{100 * gain.low:.0f}, {100 * gain.high:.0f}]"
+            rows.append((f"{model}, {case}", teacher, *cells, f"{groups:.0%}"))
+    beside = ("success", "beside uniform", "over the run", "beside uniform", "mixed groups")
+    return format_markdown(("model, case", "teacher", *beside), rows, align="ll")
 
 
 def _tokens(run: CaseRun) -> list[float]:
@@ -132,13 +119,12 @@ def format_suite(name: str, scores: Mapping[str, Mapping[str, Any]]) -> str:
         scores: player -> environment -> its row of a suite report, with "success".
     """
     envs = list(dict.fromkeys(env for rows in scores.values() for env in rows))
-    lines = [f"| suite {name} | {' | '.join(scores)} |", f"| --- |{' ---: |' * len(scores)}"]
+    rows = []
     for env in envs:
-        cells = (f"{100 * rows[env]:.0f}" if rows.get(env) is not None else "–" for rows in scores.values())
-        lines.append(f"| `{env}` | {' | '.join(cells)} |")
-    means = (f"{100 * sum(rows.values()) / len(rows):.1f}" for rows in scores.values())
-    lines.append(f"| mean | {' | '.join(means)} |")
-    return "\n".join(lines)
+        cells = (f"{100 * found[env]:.0f}" if found.get(env) is not None else "–" for found in scores.values())
+        rows.append((f"`{env}`", *cells))
+    means = (f"{100 * sum(found.values()) / len(found):.1f}" for found in scores.values())
+    return format_markdown((f"suite {name}", *scores), [*rows, ("mean", *means)])
 
 
 def draw_curves(runs: Sequence[CaseRun]) -> str:

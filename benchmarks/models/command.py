@@ -24,12 +24,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
-from ...agents.atomic import check_output, write_atomically
+from ...agents.atomic import write_atomically
 from ...checks import check_count
-from ...errors import InputError, unknown_name
+from ...errors import InputError
 from ...teachers.benchmarks.table import UNIFORM
+from ..harness import check_names, read_options, write_json
 from .case_runs import CaseRun, read_case, train_case
 from .case_tables import draw_curves, format_answers, format_cases, format_suite, format_teachers
 from .cases import CASES
@@ -67,9 +66,7 @@ class ModelBenchOptions:
     """Write the curves here as SVG."""
 
     def __post_init__(self) -> None:
-        for name in self.cases:
-            if name not in CASES:
-                raise unknown_name("case", name, CASES)
+        check_names("case", self.cases, CASES)
         if not self.models:
             raise InputError("--models needs at least one model, such as smollm2-135m.")
         for name in ("seeds", "steps"):
@@ -81,9 +78,7 @@ class ModelBenchOptions:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options = tyro.cli(ModelBenchOptions, args=argv, prog="palaestra bench models", description=__doc__)
-    for name, folder in {"markdown": False, "figure": False, "out": True}.items():
-        check_output(getattr(options, name), f"--{name}", folder=folder)
+    options = read_options(ModelBenchOptions, "models", argv, __doc__)
     runs: list[CaseRun] = []
     for model, name in itertools.product(options.models, options.cases or CASES):
         case = CASES[name]
@@ -128,7 +123,6 @@ def play_suite(suite: str, runs: Sequence[CaseRun]) -> dict[str, dict[str, float
             place.parent.mkdir(parents=True, exist_ok=True)
             agent = LanguageAgent(source, **SUITE_LIMITS)
             report = evaluate_all(agent, suite, progress=True)
-            found = {one.env: one.success.mean for one in report.reports}
-            write_atomically(place, json.dumps(found, indent=1) + "\n")
+            write_json(place, {one.env: one.success.mean for one in report.reports})
         scores[player] = json.loads(place.read_text(encoding="utf-8"))
     return scores

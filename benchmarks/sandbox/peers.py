@@ -1,17 +1,15 @@
-"""Programs run by the sandboxes of other projects: a plain file that runs under whatever Python has the peer.
+"""Programs run by the sandboxes of other projects: a file for `peer_server`, which imports nothing of this package.
 
-It imports nothing of this package. Reads one JSON request a line from standard input and answers with one line:
-
-    {"side": "gem bwrap", "program": "print(6 * 7)"}
-    {"stdout": "42\\n", "said": ""}
+{"side": "gem bwrap", "program": "print(6 * 7)"}
+{"stdout": "42\\n", "said": ""}
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.metadata
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -49,23 +47,15 @@ def find_installed() -> dict[str, str]:
     return found
 
 
-def main() -> None:
-    # Redirect prints of peers to standard error, so that they do not mix with the answers.
-    out, sys.stdout = sys.stdout, sys.stderr
-    print(json.dumps(find_installed()), file=out, flush=True)
-    runners: dict[str, Runner] = {}
-    for line in sys.stdin:
-        request = json.loads(line)
-        name = request["side"]
-        try:
-            if name not in runners:
-                _, make, kind, _ = SIDES[name]
-                runners[name] = make(kind)
-            stdout, said = runners[name](request["program"])
-        except Exception as error:
-            stdout, said = "", f"{type(error).__name__}: {error}"
-        print(json.dumps({"stdout": stdout, "said": said[-500:]}), file=out, flush=True)
+@functools.cache
+def make_runner(side: str) -> Runner:
+    _, make, kind, _ = SIDES[side]
+    return make(kind)
 
 
-if __name__ == "__main__":
-    main()
+def answer(side: str, program: str) -> dict[str, str]:
+    try:
+        stdout, said = make_runner(side)(program)
+    except Exception as error:
+        stdout, said = "", f"{type(error).__name__}: {error}"
+    return {"stdout": stdout, "said": said[-500:]}

@@ -16,7 +16,6 @@ examples:
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import tempfile
 import time
@@ -27,12 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import tyro
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
-from ...agents.atomic import check_output, write_atomically
 from ...envs.sql.databases.contents import draw_rows, insert_rows, make_database
 from ...envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
 from ...envs.sql.engines.dialects import translate_query
@@ -40,8 +35,9 @@ from ...envs.sql.queries.equivalence import normal_form
 from ...envs.sql.queries.near_misses import near_misses
 from ...envs.sql.queries.query_tree import is_ordered_query
 from ...envs.sql.queries.witnesses import choose_focus
-from ...errors import InputError, MissingExtra, unknown_name
+from ...errors import InputError
 from ...rewards.verifiers.sql import Database, QueryError, open_database, round_floats, same_rows
+from ..harness import check_names, make_table, read_options, require, track, write_json
 from ..peer_process import PeerProcess
 from . import peer_evaluators
 
@@ -101,19 +97,15 @@ class LabelledQuery:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    config = tyro.cli(SqlBenchOptions, args=argv, prog="palaestra bench sql", description=__doc__)
-    check_output(config.json, "--json")
+    config = read_options(SqlBenchOptions, "sql", argv, __doc__)
+    check_names("engine of SQL", config.engines, ENGINES)
     for name in config.engines:
-        if name not in ENGINES:
-            raise unknown_name("engine of SQL", name, ENGINES)
         make_engine(name)
     with start_evaluators(config) as evaluators:
         graders, undecided = compare_graders(config, evaluators)
     speeds = {name: measure_speed(name, config.speed_tasks, config.seed) for name in config.engines}
     _print(graders, undecided, speeds, config)
-    if config.json is not None:
-        data = {"graders": list(map(asdict, graders)), "undecided": undecided, "per_second": speeds}
-        write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+    write_json(config.json, {"graders": list(map(asdict, graders)), "undecided": undecided, "per_second": speeds})
     return 0
 
 
@@ -126,14 +118,11 @@ def start_evaluators(config: SqlBenchOptions) -> Iterator[PeerProcess | None]:
         yield None
         return
     files = [str(file.absolute()) for file in config.evaluators]
-    process = PeerProcess(config.evaluators_python, peer_evaluators.__file__, *files)
-    try:
+    with contextlib.closing(PeerProcess(config.evaluators_python, peer_evaluators.__file__, *files)) as process:
         if len(process.versions) < len(files):
             known = ", ".join(peer_evaluators.EVALUATORS)
             raise InputError(f"only {process.versions} of {len(files)} files are evaluators of {known}.")
         yield process
-    finally:
-        process.close()
 
 
 def compare_graders(
@@ -148,13 +137,13 @@ def compare_graders(
     names = [] if evaluators is None else evaluators.versions
     theirs = {(name, where): Verdicts(f"{name}, {where}") for name in names for where in _FOLDERS}
     undecided: Counter[str] = Counter()
-    for place in track(range(config.tasks), "grading", console=Console(stderr=True), transient=True):
+    for place in track(range(config.tasks), "grading"):
         env.reset(seed=config.seed + place, options={"difficulty": DIFFICULTIES[place % len(DIFFICULTIES)]})
         known, gold = env.here().data, env.here().reference
         expected, ordered = known.witnesses.expected, is_ordered_query(known.query)
         queries = list(label_queries(known, gold, config.contents, undecided))
         if evaluators is not None:
-            _ask_evaluators(evaluators, theirs, queries, gold, ordered, [database for database, _ in expected])
+            judge_elsewhere(evaluators, theirs, queries, gold, ordered, [database for database, _ in expected])
         for query in queries:
             for verdicts, name in zip(ours, config.engines):
                 engine = make_engine(name)
@@ -169,7 +158,7 @@ def compare_graders(
     return [*ours, rows_alone, sets, *theirs.values()], undecided
 
 
-def _ask_evaluators(
+def judge_elsewhere(
     evaluators: PeerProcess,
     theirs: dict[tuple[str, str], Verdicts],
     queries: Sequence[LabelledQuery],
@@ -188,7 +177,7 @@ def _ask_evaluators(
             there = str(Path(folder) / where)
             for query in queries:
                 asked = {"query": query.text, "gold": gold, "ordered": ordered, "folder": there}
-                _count(verdicts, query, evaluators.ask(evaluator=name, **asked)["accepted"], gold)
+                _count(verdicts, query, evaluators.ask(evaluator=name, **asked), gold)
 
 
 def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str]) -> Iterator[LabelledQuery]:
@@ -200,10 +189,9 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
         contents: number of databases for the labels.
         undecided: receives the counts of queries without a label, by rewriting.
     """
-    try:
-        from .rewrites import equivalent_queries, wrong_queries
-    except ImportError:
-        raise MissingExtra("'palaestra bench sql'", "sql") from None
+    require("'palaestra bench sql'", "sql", "sqlglot")
+    from .rewrites import equivalent_queries, wrong_queries
+
     schema, expected, ordered = known.plan.schema, known.witnesses.expected, is_ordered_query(known.query)
     right = dict((text, made) for made, text in equivalent_queries(gold, ordered))
     misses = [(kind, other, other.sql()) for kind, other in near_misses(known.query, schema)]
@@ -288,14 +276,15 @@ def _print(
     graders: Sequence[Verdicts], undecided: Counter[str], speeds: dict[str, Any], config: SqlBenchOptions
 ) -> None:
     console = Console()
-    table = Table("grader", "right queries refused", "wrong queries accepted")
-    for one in graders:
-        table.add_row(
+    rows = [
+        (
             one.grader,
             f"{one.refused} of {one.right} ({one.refused / max(one.right, 1):.1%})",
             f"{one.accepted} of {one.wrong} ({one.accepted / max(one.wrong, 1):.1%})",
         )
-    console.print(table)
+        for one in graders
+    ]
+    console.print(make_table(("grader", "right queries refused", "wrong queries accepted"), rows))
     proven = undecided[_PROVEN]
     console.print(
         f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
@@ -303,15 +292,13 @@ def _print(
     )
     shown = [*graders[: len(config.engines)], *(one for one in graders if one.grader.endswith(_FOLDERS[1]))]
     for one in shown:
-        kinds = Counter(line.partition(": ")[0] for line in one.failures)
-        console.print(
-            f"{one.grader}, by mistake: {', '.join(f'{name} {n}' for name, n in kinds.most_common()) or 'none'}"
-        )
+        kinds = Counter(line.partition(": ")[0] for line in one.failures).most_common()
+        console.print(f"{one.grader}, by mistake: {', '.join(f'{name} {n}' for name, n in kinds) or 'none'}")
     for name, figures in speeds.items():
-        speed = Table("difficulty", "made / s", "graded / s", title=name, title_justify="left")
-        for difficulty, one in figures.items():
-            speed.add_row(difficulty, f"{one['made']:,.0f}", f"{one['graded']:,.0f}")
-        console.print(speed)
+        speed = [(where, f"{one['made']:,.0f}", f"{one['graded']:,.0f}") for where, one in figures.items()]
+        table = make_table(("difficulty", "made / s", "graded / s"), speed, title=name)
+        table.title_justify = "left"
+        console.print(table)
     if config.failures:
         for one in shown:
             for line in one.failures:

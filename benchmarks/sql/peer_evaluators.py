@@ -1,16 +1,13 @@
-"""Released evaluators of other text-to-SQL benchmarks behind one interface.
+"""Released evaluators of other text-to-SQL benchmarks behind one interface: a file for `peer_server`.
 
-It runs as a plain file under a Python with their dependencies, so it imports nothing of this package. The first line of
-its output holds the names of the evaluators found in the given files, as JSON. Then each line of input is
-``{"evaluator", "query", "gold", "ordered", "folder"}``, and the answer is ``{"accepted"}``: true if the evaluator
-accepts the query on all databases of the folder.
+It runs under a Python with their dependencies, so it imports nothing of this package. A request has the query, the gold
+query, whether the order of rows counts, and a folder; the evaluator accepts if it does on all databases of the folder.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +28,7 @@ def test_suites(module: Any) -> Accepts:
 
 
 def bird(module: Any) -> Accepts:
-    """That of BIRD (``evaluation.py``): equal sets of rows."""
+    """Wrap the evaluator of BIRD (``evaluation.py``): equal sets of rows."""
 
     return lambda query, gold, ordered, folder: all(
         module.execute_model(query, gold, str(database), 0, _SECONDS)["res"] for database in folder.iterdir()
@@ -39,7 +36,7 @@ def bird(module: Any) -> Accepts:
 
 
 def spider2(module: Any) -> Accepts:
-    """That of Spider 2.0-lite (``evaluate.py``): each column of the right result is one of the answer's."""
+    """Wrap the evaluator of Spider 2.0-lite (``evaluate.py``): the answer has each column of the right result."""
 
     def accepts(query: str, gold: str, ordered: bool, folder: Path) -> bool:
         for database in folder.iterdir():
@@ -59,9 +56,11 @@ EVALUATORS: dict[str, tuple[str, Callable[[Any], Accepts]]] = {
 }
 
 
-def load_evaluators(files: list[str]) -> dict[str, Accepts]:
-    """Import the files and return the evaluators in them."""
-    found = {}
+_loaded: dict[str, Accepts] = {}
+
+
+def find_installed(*files: str) -> list[str]:
+    """Import the files; the names of the evaluators in them."""
     for place, file in enumerate(files):
         folder = str(Path(file).parent)
         sys.path.insert(0, folder)
@@ -71,24 +70,12 @@ def load_evaluators(files: list[str]) -> dict[str, Accepts]:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         sys.path.remove(folder)
-        found |= {name: adapt(module) for name, (has, adapt) in EVALUATORS.items() if hasattr(module, has)}
-    return found
+        _loaded.update({name: adapt(module) for name, (has, adapt) in EVALUATORS.items() if hasattr(module, has)})
+    return list(_loaded)
 
 
-def main(files: list[str]) -> None:
-    # Redirect prints of evaluators, so that they do not mix with the answers. Some evaluators replace sys.stdout.
-    answers, sys.stdout = sys.stdout, sys.stderr
-    evaluators = load_evaluators(files)
-    print(json.dumps(list(evaluators)), file=answers, flush=True)
-    for line in sys.stdin:
-        question = json.loads(line)
-        accepted = False
-        # An evaluator that fails on a query does not accept it.
-        with contextlib.suppress(Exception):
-            ask = evaluators[question["evaluator"]]
-            accepted = ask(question["query"], question["gold"], question["ordered"], Path(question["folder"]))
-        print(json.dumps({"accepted": accepted}), file=answers, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def answer(evaluator: str, query: str, gold: str, ordered: bool, folder: str) -> bool:
+    # An evaluator that fails on a query does not accept it.
+    with contextlib.suppress(Exception):
+        return _loaded[evaluator](query, gold, ordered, Path(folder))
+    return False

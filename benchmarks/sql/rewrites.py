@@ -59,13 +59,13 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
     """
     tree: Any = sqlglot.parse_one(gold, read="sqlite")
     if first_rows and len(first_rows) <= 40:
-        yield "memorised result", "VALUES " + ", ".join(f"({', '.join(map(_literal, row))})" for row in first_rows)
+        yield "memorised result", "VALUES " + ", ".join(f"({', '.join(map(_write_value, row))})" for row in first_rows)
     for place, node in enumerate(tree.find_all(exp.Literal)):
         if isinstance(node.parent, exp.Ordered):
             # The place of a column, as of set operations.
             continue
         if not node.is_string and not node.find_ancestor(exp.Limit, exp.Cast):
-            yield "constant", _replace(tree, exp.Literal, place, lambda one: _add_one(one.this))
+            yield "constant", _replace(tree, exp.Literal, place, _add_one)
         elif node.is_string and re.fullmatch(r"\d{4}-\d\d-\d\d", node.this):
             later = f"{int(node.this[:4]) + 1}{node.this[4:]}"
             yield "constant", _replace(tree, exp.Literal, place, lambda _, later=later: exp.Literal.string(later))
@@ -73,15 +73,7 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
             yield "pattern", _replace(tree, exp.Literal, place, lambda one: exp.Literal.string("%" + one.this))
     for place, node in enumerate(tree.find_all(exp.And)):
         if not node.find_ancestor(exp.Join):
-            yield (
-                "or for and",
-                _replace(
-                    tree,
-                    exp.And,
-                    place,
-                    lambda one: exp.paren(exp.or_(one.this.copy(), one.expression.copy(), wrap=False)),
-                ),
-            )
+            yield "or for and", _replace(tree, exp.And, place, _either)
     for kind in (exp.Count, exp.Sum, exp.Avg):
         for place, _ in enumerate(tree.find_all(kind)):
             yield "aggregate of distinct", _replace(tree, kind, place, _take_distinct)
@@ -89,19 +81,15 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
     if select is not None:
         first = select.expressions[0]
         yield "further column", write(select.select(exp.Literal.number(1)))
-        yield (
-            "text of the first column",
-            _with_columns(select, [exp.cast(first.copy(), "TEXT"), *select.expressions[1:]]),
-        )
-        yield (
-            "rounded first column",
-            _with_columns(select, [exp.func("ROUND", first.copy(), dialect="sqlite"), *select.expressions[1:]]),
-        )
+        changed = {
+            "text of the first column": exp.cast(first.copy(), "TEXT"),
+            "rounded first column": exp.func("ROUND", first.copy(), dialect="sqlite"),
+        }
+        for name, column in changed.items():
+            yield name, _with_columns(select, [column, *select.expressions[1:]])
         if not first.find(exp.AggFunc, exp.Window):
-            yield (
-                "first column present",
-                write(select.where(exp.Not(this=exp.Is(this=first.copy(), expression=exp.Null())))),
-            )
+            present = exp.Not(this=exp.Is(this=first.copy(), expression=exp.Null()))
+            yield "first column present", write(select.where(present))
         if select.args.get("group"):
             yield "group left out", _without(select, "group", "having", "order", "limit")
         if select.args.get("order"):
@@ -166,6 +154,10 @@ def _cross_join(node: Any) -> Any:
     return node
 
 
+def _either(node: Any) -> Any:
+    return exp.paren(exp.or_(node.this.copy(), node.expression.copy(), wrap=False))
+
+
 def _take_distinct(node: Any) -> Any:
     if isinstance(node.this, (exp.Distinct, exp.Star)):
         return node
@@ -193,9 +185,9 @@ def _without(select: Any, *clauses: str) -> str:
     return write(copied)
 
 
-def _add_one(number: str) -> Any:
-    return exp.Literal.number(float(number) + 1 if "." in number else int(number) + 1)
+def _add_one(number: Any) -> Any:
+    return exp.Literal.number(float(number.this) + 1 if "." in number.this else int(number.this) + 1)
 
 
-def _literal(value: Any) -> str:
+def _write_value(value: Any) -> str:
     return "NULL" if value is None else "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)

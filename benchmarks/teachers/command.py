@@ -26,20 +26,18 @@ examples:
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from ...agents.atomic import check_output, write_atomically
+from ...agents.atomic import write_atomically
 from ...agents.evaluation.formats import Format, format_rows
-from ...errors import InputError, MissingExtra, unknown_name
+from ...errors import InputError, MissingExtra
 from ...teachers.benchmarks import table as named
 from ...teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
 from ...teachers.benchmarks.statistics import (
@@ -52,6 +50,7 @@ from ...teachers.benchmarks.statistics import (
 )
 from ...teachers.benchmarks.table import ORACLE, UNIFORM, Table
 from ...teachers.registration import TEACHERS
+from ..harness import check_least, check_names, make_table, progress, read_options, wide_console, write_json
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
 from .peer_teachers import compare_with_peers, find_peers
 
@@ -98,22 +97,15 @@ class TeacherBenchOptions:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; return 0, 1 if a teacher failed, or 130 if Ctrl-C stopped it."""
-    config = tyro.cli(TeacherBenchOptions, args=argv, prog="palaestra bench teachers", description=__doc__)
-    for name, low in (("seeds", 1), ("episodes", 10), ("jobs", 1)):
-        value = getattr(config, name)
-        if value is not None and value < low:
-            raise InputError(f"--{name} must be at least {low}, not {value}.")
-    check_output(config.out, "--out", folder=True)
-    for name in config.tables:
-        if name not in TABLES:
-            raise unknown_name("table", name, TABLES)
+    config = read_options(TeacherBenchOptions, "teachers", argv, __doc__)
+    check_least(config, 1, "seeds", "jobs")
+    check_least(config, 10, "episodes")
+    check_names("table", config.tables, TABLES)
     named.PEERS.clear()
     named.PEERS.update(find_peers(config.peer_python))
     places = {name: TABLES[name] for name in dict.fromkeys(config.tables)}
     tables = {name: load_table(place) for name, place in places.items()}
-    for name in config.settings:
-        if name not in (known := [setting for table in tables.values() for setting in table.settings]):
-            raise unknown_name("setting", name, known)
+    check_names("setting", config.settings, [setting for table in tables.values() for setting in table.settings])
     if config.settings:
         without = [name for name, table in tables.items() if not set(config.settings) & set(table.settings)]
         if without and config.tables != TeacherBenchOptions.tables:
@@ -140,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(format_rows([row for name in tables for row in _rows(name, lines[name])], config.format), end="")
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
-    write_atomically(config.out / "summary.json", json.dumps(_plain(summary), indent=2) + "\n")
+    write_json(config.out / "summary.json", _plain(summary))
     _report(config.out, tables, rows, lines, failures)
     if stopped:
         print(f"stopped; the same command goes on where it was (results in {config.out}).", file=sys.stderr)
@@ -196,38 +188,26 @@ def _play(runs: Sequence[BenchmarkRun], records: Records, jobs: int) -> tuple[li
     """Make the runs that are missing; what failed, and whether Ctrl-C came."""
     left = records.find_missing(runs)
     failures: list[Failure] = []
-    with _progress(len(runs), len(runs) - len(left)) as advance:
+    with progress(len(runs), "runs", len(runs) - len(left)) as advance:
         try:
             for done in play_all(left, jobs, named.PEERS):
                 if isinstance(done, Failure):
                     failures.append(done)
+                    advance(f"{done.run.teacher} failed")
                 else:
                     records.add(done)
-                run = done.run if isinstance(done, Failure) else None
-                advance(f"{done['table']} {done['setting']}" if run is None else f"{run.teacher} failed")  # type: ignore[index]
+                    advance(f"{done['table']} {done['setting']}")
         except KeyboardInterrupt:
             return failures, True
     return failures, False
-
-
-@contextlib.contextmanager
-def _progress(total: int, done: int) -> Iterator[Callable[[str], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("runs", total=total, completed=done)
-        yield lambda note: progress.update(task, advance=1, description=note)
 
 
 def summarise_failures(failures: Sequence[Failure]) -> list[str]:
     """One sentence for each teacher and error, however many runs it spoilt."""
     found: dict[tuple[str, str, str], list[BenchmarkRun]] = {}
     for failure in failures:
-        found.setdefault((load_table(failure.run.table).name, failure.run.teacher, failure.error), []).append(
-            failure.run
-        )
+        run = failure.run
+        found.setdefault((load_table(run.table).name, run.teacher, failure.error), []).append(run)
     return [
         f"teacher {teacher!r} failed in {len(runs)} runs of {table}, first in {runs[0].setting!r} with seed "
         f"{runs[0].seed}: {error}"
@@ -241,10 +221,8 @@ def _print(
     joint: Mapping[str, Mapping[str, MeanEstimate]],
     failures: Sequence[Failure],
 ) -> None:
-    from rich import box
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table as Grid
 
     console = Console()
     for name, table in tables.items():
@@ -252,10 +230,10 @@ def _print(
         few = seeds < SEEDS_TO_JUDGE and any(line.gain is not None for line in lines[name])
         unit = f"{table.score}{' in %' if table.percent else ''}, {seeds} seed{'' if seeds == 1 else 's'}"
         unit += f"; a verdict takes {SEEDS_TO_JUDGE}" if few else ""
-        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: {table.title} ({unit})", title_justify="left")
+        mean = "mean ± 95 %" if table.statistic == "mean" else "IQM [95 %]"
+        grid = make_table((), plain=True, title=f"{name}: {table.title} ({unit})")
         grid.add_column("setting and teacher", overflow="fold", min_width=12)
-        head = "mean ± 95 %" if table.statistic == "mean" else "IQM [95 %]"
-        for column in (head, "minus uniform", *table.columns):
+        for column in (mean, "minus uniform", *table.columns):
             grid.add_column(column, justify="right", no_wrap=not table.columns)
         setting = ""
         for line in sorted(lines[name], key=lambda line: list(table.settings).index(line.setting)):
@@ -271,7 +249,7 @@ def _print(
         ranked = [line for line in lines[name] if line.teacher != ORACLE]
         standings = compare_over_settings(ranked, table.lower)
         if len({line.setting for line in ranked}) > 1 and len(standings) > 1:
-            grid = Grid(box=box.SIMPLE_HEAD, title=f"{name} over its settings", title_justify="left")
+            grid = make_table((), plain=True, title=f"{name} over its settings")
             grid.add_column("teacher", overflow="fold")
             both = [f"{table.score}, {' + '.join(table.joint)}"] if joint[name] else []
             for column in ("worst rank", "mean rank", "first or level", *both):
@@ -286,25 +264,18 @@ def _print(
 
 
 def _print_peers(tables: Mapping[str, Table], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Grid
-
+    head = ("setting", "theirs", "ours", "their score", "our score", "difference", "time, theirs / ours")
     for name, table in tables.items():
         found = compare_with_peers(list(named.PEERS.values()), rows[name])
-        if not found:
-            continue
-        versions = ", ".join(f"{each.name} {each.version}" for each in dict.fromkeys(c.peer for c in found))
-        grid = Grid(box=box.SIMPLE_HEAD, title=f"{name}: ours beside {versions}", title_justify="left")
-        for column in ("setting", "theirs", "ours"):
-            grid.add_column(column, no_wrap=True)
-        for column in ("their score", "our score", "difference", "time, theirs / ours"):
-            grid.add_column(column, justify="right", no_wrap=True)
+        cells = []
         for each in found:
-            scores = [format_estimate(value, table) for value in (each.theirs, each.ours, each.difference)]
+            scores = (format_estimate(value, table) for value in (each.theirs, each.ours, each.difference))
             times = f"{each.times:.3g}" if math.isfinite(each.times) else "–"
-            grid.add_row(each.setting, each.peer.name, each.peer.ours, *scores, times)
-        Console(width=max(120, Console().width)).print(grid)
+            cells.append((each.setting, each.peer.name, each.peer.ours, *scores, times))
+        if cells:
+            versions = ", ".join(f"{each.name} {each.version}" for each in dict.fromkeys(c.peer for c in found))
+            title = f"{name}: ours beside {versions}"
+            wide_console().print(make_table(head, cells, text=3, title=title, plain=True))
 
 
 def _report(

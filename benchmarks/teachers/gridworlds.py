@@ -6,15 +6,12 @@ levels alone; held-out levels of all sizes are the test.
 
 from __future__ import annotations
 
-import importlib
-import json
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from ...errors import MissingExtra
 from ...teachers.benchmarks.table import Table, TableResult, parse_teacher
+from ..harness import require
+from ..students import train_student
 
 CHECKPOINTS = 5
 ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels
@@ -31,15 +28,9 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
     Args:
         length: environment steps.
     """
+    require("table T8", "train", "torch")
     from ...agents.students.student_config import PPOConfig
 
-    try:
-        module = importlib.import_module("...agents.students.student_run", __package__)
-        importlib.import_module("...agents.students.ppo", __package__)
-    except ImportError as error:
-        if error.name == "torch":
-            raise MissingExtra("table T8", "train") from None
-        raise
     name, teacher_options = parse_teacher(teacher)
     config = PPOConfig(
         env=options["env"],
@@ -56,10 +47,7 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
         device="cpu",
         track=(),
     )
-    with tempfile.TemporaryDirectory(prefix="palaestra-t8-") as folder:
-        run = module.StudentRun.start(Path(folder) / "run", config)
-        run.run(notify=lambda sentence: None)
-        rows, steps = (_read(run.folder.path / f"{log}.jsonl") for log in ("evaluations", "metrics"))
+    rows, steps = train_student(config)
     hardest = max(rows[-1]["by_difficulty"], key=lambda part: part["low"])
     curve = [float(row["step"]) for row in rows], [float(row["success"]) for row in rows]
     practised = [row for row in steps if "success" in row]
@@ -73,10 +61,6 @@ def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
         },
         hyperparameters=teacher_options,
     )
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 TABLE = Table(

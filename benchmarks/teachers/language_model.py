@@ -8,7 +8,6 @@ warm-up, so that no teacher can gain anything.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -21,9 +20,9 @@ import numpy as np
 from ...agents.grpo.config import TrainConfig, WarmUp
 from ...agents.grpo.run.folder import write_folder
 from ...agents.grpo.run.observers import TrainingProgress
-from ...errors import MissingExtra
 from ...teachers.benchmarks.table import Table, TableResult, parse_teacher
 from ...teachers.registration import TEACHERS
+from ..harness import require
 from ..ladders import LADDERS, make_environments, measure_held_out, warm_up_tiny
 
 CHECKPOINTS = 5
@@ -162,12 +161,7 @@ def climb(
 
 
 def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folder: Path) -> TableResult:
-    try:
-        importlib.import_module("...agents.grpo.learner", __package__)
-    except ImportError as error:
-        if error.name in ("torch", "transformers", "safetensors"):
-            raise MissingExtra("table T7", "train") from None
-        raise
+    require("table T7", "train", "torch", "transformers", "safetensors")
     name, teacher_options = parse_teacher(teacher)
     config = TrainConfig.from_json({**options["config"], "seed": seed})
     steps = min(config.warmup.most_steps(config.model), PATIENCE * length)
@@ -218,11 +212,7 @@ TABLE = Table(
         "level": "words of symbols that the warm-up shows, all alike, in the secret code; share of words right",
     },
     run=_run,
-    teachers=lambda: [
-        "random",
-        "palaestra",
-        "rlve window=5 threshold=0.7",
-    ],
+    teachers=lambda: ["random", "palaestra", "rlve window=5 threshold=0.7"],
     kinds=frozenset({"box", "arms", "prompts", "levels"}),
     without=frozenset({"format-ladder", "format-stages"}),  # no axis is one of formats
     length="training steps",

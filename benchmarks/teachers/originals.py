@@ -1,6 +1,5 @@
-"""Teachers of other projects, asked on demand: a plain file that runs under whatever Python has the project.
+"""Teachers of other projects, asked on demand: a file for `peer_server`, which imports nothing of this package.
 
-It imports nothing of this package. Reads one JSON request a line from standard input and answers each with one line.
 "size" is the number of axes of the unit cube, or of arms; returns are in [0, 1]; "seconds" is the processor time that
 the project's own code took:
 
@@ -21,10 +20,6 @@ import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
-import json
-import os
-import signal
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -157,36 +152,17 @@ def find_installed() -> dict[str, str]:
     return found
 
 
-def answer_request(request: dict[str, Any], teacher: Any) -> tuple[dict[str, Any], Any]:
-    """Answer a request. Return the answer and the current teacher."""
-    if "make" in request:
-        make = ORIGINALS[request["make"]][2]
-        begun = time.process_time()
-        teacher = make(request["size"], request["seed"], request["options"])
-        return {"seconds": time.process_time() - begun}, teacher
+_teacher: Any = None
+
+
+def answer(**request: Any) -> dict[str, Any]:
+    global _teacher
     begun = time.process_time()
-    found = {"tasks": teacher.propose(request["propose"])} if "propose" in request else {}
+    found = {}
+    if "make" in request:
+        _teacher = ORIGINALS[request["make"]][2](request["size"], request["seed"], request["options"])
+    if "propose" in request:
+        found["tasks"] = _teacher.propose(request["propose"])
     if "observe" in request:
-        teacher.observe(request["observe"])
-    return {**found, "seconds": time.process_time() - begun}, teacher
-
-
-def main() -> None:
-    # Ctrl-C reaches the whole group of processes; this one ends with its input.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Keep prints of a project out of the answers and the table; its errors are reported as answers.
-    out, sys.stdout = sys.stdout, sys.stderr
-    if not sys.stdin.isatty():
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    print(json.dumps(find_installed()), file=out, flush=True)
-    teacher: Any = None
-    for line in sys.stdin:
-        try:
-            answer, teacher = answer_request(json.loads(line), teacher)
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
-        print(json.dumps(answer), file=out, flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        _teacher.observe(request["observe"])
+    return {**found, "seconds": time.process_time() - begun}

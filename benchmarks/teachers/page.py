@@ -60,7 +60,11 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
         "table": table,
         "settings": settings,
         "best": ahead[:3] if seeds >= SEEDS_TO_JUDGE else [],
-        "better": [name for name in real if _always_better(table, [found.get((name, s)) for s in settings])],
+        "better": [
+            name
+            for name in real
+            if all((name, s) in found and compare_to_uniform(found[name, s], table) == "better" for s in settings)
+        ],
         "rows": cells,
         "glossary": [(name, *describe_row(table, name)) for name in order],
         "seeds": seeds,
@@ -87,10 +91,6 @@ def describe_row(table: Table, row: str) -> tuple[str, str]:
         return table.rows[row], ""
     teacher = find_factory(parse_teacher(row)[0])
     return summary(teacher), paper(teacher)
-
-
-def _always_better(table: Table, lines: Sequence[Line | None]) -> bool:
-    return all(line is not None and compare_to_uniform(line, table) == "better" for line in lines)
 
 
 def _cell(table: Table, line: Line | None) -> dict[str, str]:

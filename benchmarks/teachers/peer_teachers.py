@@ -16,7 +16,8 @@ from ...teachers.benchmarks.statistics import MeanEstimate, estimate_mean, summa
 from ...teachers.pools import Arms, as_arms
 from ...teachers.protocol import Common, Draw, Evidence, Teacher
 from ...teachers.spaces import as_cube
-from ..peer_process import PeerProcess
+from .. import peer_process
+from ..harness import check_pythons
 from . import originals
 
 
@@ -78,16 +79,11 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
     Raises:
         InputError: a path is no interpreter, or no peer is installed.
     """
-    known, found = {peer.name: peer for peer in PEERS}, {}
-    for python in pythons:
-        if not python.is_file():
-            raise InputError(f"--peer-python must be a Python interpreter, but {str(python)!r} is no file.")
-        process = PeerProcess(python, originals.__file__)
-        process.close()
-        for name, version in process.versions.items():
-            peer = found.setdefault(name, known[name])
-            if not peer.version:
-                peer.python, peer.version = python.absolute(), version
+    check_pythons(pythons)
+    found = {}
+    for name, (python, version) in peer_process.find_peers(pythons, originals.__file__).items():
+        peer = found[name] = next(peer for peer in PEERS if peer.name == name)
+        peer.python, peer.version = python.absolute(), version
     if pythons and not found:
         names = ", ".join(map(str, pythons))
         raise InputError(f"none of teachDRL, syllabus and reasoning_gym can be imported under {names}; install one.")
@@ -95,10 +91,10 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
 
 
 @functools.cache
-def _start_process(python: Path, project: str) -> PeerProcess:
+def _start_process(python: Path, project: str) -> peer_process.PeerProcess:
     """A process for each project, as what one sets on loading, such as NumPy's errors, would disturb another."""
     del project
-    return PeerProcess(python, originals.__file__)
+    return peer_process.PeerProcess(python, originals.__file__, quiet=True)
 
 
 class PeerTeacher(Teacher):

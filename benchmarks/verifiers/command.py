@@ -27,27 +27,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import json
 import operator
-import os
-import selectors
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
-from ...agents.atomic import check_output, write_atomically
-from ...errors import InputError, unknown_name
+from ...errors import InputError
 from ...rewards import VERIFIERS, verify
 from ...rewards.audit import FuzzResult, measure_fuzz, sheet
 from ...rewards.audit.restating import restate_rows
+from ..harness import check_names, make_table, plain_text, progress, read_options, write_json
+from ..peer_process import PeerProcess, find_peers
 from . import peers, references
 
 # The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
@@ -97,98 +90,49 @@ class GraderFigures:
     wrote: int = 0
 
 
-class PeerTimeout(TimeoutError):
-    """The peer did not answer in time, or died."""
-
-
 class Peer:
-    """A peer's grader in a separate process, which is restarted after a row that kills it."""
+    """A peer's grader in a separate process, which is started again after a row that kills it.
+
+    Attributes:
+        wrote: rows that left files behind.
+    """
 
     def __init__(self, name: str, python: Path, seconds: float):
-        self._command = [str(python), "-P", peers.__file__, name]
-        self._seconds = seconds
-        self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-", ignore_cleanup_errors=True)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._buffer = b""
+        self._name, self._python, self._seconds = name, python, seconds
+        self._process: PeerProcess | None = None
         self.wrote = 0
 
     def __call__(self, row: sheet.Row) -> bool | None:
-        pair = json.dumps({"answer": row.answer, "reference": str(row.reference)})
-        try:
-            process = self._started()
-            assert process.stdin is not None
-            process.stdin.write(pair.encode() + b"\n")
-            process.stdin.flush()
-            reply = self._line(self._seconds)
-        except (OSError, PeerTimeout):
-            self._stop()
+        reply = None
+        with contextlib.suppress(OSError, InputError):
+            if self._process is None:
+                self._process = PeerProcess(self._python, peers.__file__, quiet=True, startup=STARTUP_SECONDS)
+                # The first call triggers the peer's lazy imports, which must not count for a row.
+                self._process.ask(STARTUP_SECONDS, grader=self._name, answer="1", reference="1")
+            pair = {"answer": row.answer, "reference": str(row.reference)}
+            reply = self._process.ask(self._seconds, grader=self._name, **pair)
+        if self._process is not None:
+            left = list(self._process.folder.iterdir())
+            self.wrote += bool(left)
+            for path in left:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+        if reply is None:
+            self.close()
             return None
-        finally:
-            self._sweep()
         if reply["error"] is not None:
             raise RuntimeError(reply["error"])
         return reply["accepted"]
 
     def close(self) -> None:
-        self._stop()
-        self._folder.cleanup()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            self._buffer = b""
-            # Start a new session, so that the grader's children can be killed with it.
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=self._folder.name,
-                start_new_session=True,
-            )
-            self._line(STARTUP_SECONDS)
-        return self._process
-
-    def _line(self, seconds: float) -> dict[str, Any]:
-        process = self._process
-        assert process is not None
-        assert process.stdout is not None
-        deadline = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise PeerTimeout(f"no answer within {seconds:g} s")
-                chunk = os.read(process.stdout.fileno(), 1 << 16)
-                if not chunk:
-                    raise PeerTimeout("the peer ended")
-                self._buffer += chunk
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(line)
-
-    def _stop(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
-
-    def _sweep(self) -> None:
-        """Count and remove the files that the last row left in the folder."""
-        left = list(Path(self._folder.name).iterdir())
-        self.wrote += bool(left)
-        for path in left:
-            with contextlib.suppress(OSError):
-                path.unlink()
+        if process is not None:
+            process.close()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark and return the exit code."""
-    config = tyro.cli(VerifierBenchOptions, args=argv, prog="palaestra bench verifiers", description=__doc__)
-    check_output(config.json, "--json")
+    config = read_options(VerifierBenchOptions, "verifiers", argv, __doc__)
     for name in ("peer_seconds", "deadline", "throughput_seconds"):
         if not getattr(config, name) > 0:
             raise InputError(f"--{name.replace('_', '-')} must be positive, not {getattr(config, name)!r}.")
@@ -196,24 +140,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         if getattr(config, name) < 0:
             raise InputError(f"--{name.replace('_', '-')} must be 0 or more, not {getattr(config, name)!r}.")
     if config.references is not None or config.labelled:
-        data = references.run_on_data(config.references, config.labelled, config.field, config.failures)
-        if config.json is not None:
-            write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+        write_json(
+            config.json, references.run_on_data(config.references, config.labelled, config.field, config.failures)
+        )
         return 0
     known = [kind for kind in sheet.kinds() if kind in VERIFIERS]
-    for kind in config.kinds:
-        if kind not in known:
-            raise unknown_name("verifier with a sheet", kind, known)
+    check_names("verifier with a sheet", config.kinds, known)
     kinds = list(config.kinds or known)
     measured = list(_measured(config, kinds))
-    fuzz = _fuzz(config) if "math" in kinds else None
+    fuzz = None
+    if "math" in kinds:
+        with progress(config.right_pairs + config.wrong_pairs, "random pairs") as advance:
+            fuzz = measure_fuzz(config.right_pairs, config.wrong_pairs, config.seed, after=advance)
     speeds = measure_throughputs(config.throughput_seconds) if "math" in kinds else {}
     _print(measured, fuzz, speeds, config.failures)
-    if config.json is not None:
-        data = {"graders": [_as_json(line) for line in measured], "checks_per_second": speeds}
-        if fuzz is not None:
-            data["random_pairs"] = dataclasses.asdict(fuzz)
-        write_atomically(config.json, json.dumps(data, indent=2) + "\n")
+    data = {"graders": [_as_json(line) for line in measured], "checks_per_second": speeds}
+    write_json(config.json, data | ({} if fuzz is None else {"random_pairs": dataclasses.asdict(fuzz)}))
     return 0
 
 
@@ -224,46 +166,31 @@ def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[Grader
         sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
         sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
     anew = list(restate_rows(sheets["math"], config.seed)) if "math" in sheets else []
-    peers = _peers(config) if config.peers and SHARED in sheets else {}
-    total = sum(map(len, sheets.values())) + len(anew) + len(peers) * len(sheets.get(SHARED, ()))
+    graders: dict[str, tuple[Path, str]] = {}
+    if config.peers and SHARED in sheets:
+        # An interpreter named first wins; this one's comes last.
+        for python in (*config.peer_python, Path(sys.executable)):
+            try:
+                graders = find_peers([python], peers.__file__, STARTUP_SECONDS) | graders
+            except (OSError, InputError, ValueError):
+                raise InputError(f"--peer-python {str(python)!r} must be a Python of version 3.11 or later.") from None
+    total = sum(map(len, sheets.values())) + len(anew) + len(graders) * len(sheets.get(SHARED, ()))
     own: list[sheet.SheetResult] = []
-    with _progress(total) as advance:
+    with progress(total, "rows") as after:
         if SHARED in sheets:
             # The first call that needs one starts the worker processes, which is no row's time.
             verify("math", "\\sin^2 x", "1 - \\cos^2 x")
         for name, rows in sheets.items():
-            own.append(sheet.measure_grader(sheet.grade, rows, deadline=config.deadline, after=advance))
+            own.append(sheet.measure_grader(sheet.grade, rows, deadline=config.deadline, after=after))
             yield GraderFigures("palaestra", name, own[-1])
         yield GraderFigures("palaestra", "all", functools.reduce(operator.add, own))
         if anew:
-            yield GraderFigures("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=advance))
-        for grader, (python, version) in peers.items():
-            peer = Peer(grader, python, config.peer_seconds)
-            try:
-                result = sheet.measure_grader(peer, sheets[SHARED], deadline=config.peer_seconds, after=advance)
+            yield GraderFigures("palaestra", "math, said anew", sheet.measure_grader(sheet.grade, anew, after=after))
+        for grader in (name for name in peers.GRADERS if name in graders):
+            python, version = graders[grader]
+            with contextlib.closing(Peer(grader, python, config.peer_seconds)) as peer:
+                result = sheet.measure_grader(peer, sheets[SHARED], deadline=config.peer_seconds, after=after)
                 yield GraderFigures(f"{grader} {version}", SHARED, result, peer.wrote)
-            finally:
-                peer.close()
-
-
-def _fuzz(config: VerifierBenchOptions) -> FuzzResult:
-    with _progress(config.right_pairs + config.wrong_pairs) as advance:
-        return measure_fuzz(config.right_pairs, config.wrong_pairs, config.seed, after=advance)
-
-
-def _peers(config: VerifierBenchOptions) -> dict[str, tuple[Path, str]]:
-    """Grader -> (Python that has it, its version); an interpreter named first wins, this one's comes last."""
-    found: dict[str, tuple[Path, str]] = {}
-    for python in (*config.peer_python, Path(sys.executable)):
-        command = [str(python), "-P", peers.__file__, "--list"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=STARTUP_SECONDS, check=True)
-            graders = json.loads(done.stdout)
-        except (OSError, subprocess.SubprocessError, ValueError):
-            raise InputError(f"--peer-python {str(python)!r} must be a Python of version 3.11 or later.") from None
-        for name, version in graders.items():
-            found.setdefault(name, (python, version))
-    return {name: found[name] for name in peers.GRADERS if name in found}
 
 
 def measure_throughputs(seconds: float) -> dict[str, float]:
@@ -297,51 +224,26 @@ def _rate(pair: Callable[[int], tuple[str, str]], seconds: float) -> float:
     return done / spent
 
 
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[object], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("rows", total=total)
-        yield lambda row: progress.advance(task)
-
-
 def _print(
     measured: Sequence[GraderFigures], fuzz: FuzzResult | None, speeds: dict[str, float], failures: bool
 ) -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
-    verdicts, times = (Table(box=box.SIMPLE_HEAD, title_justify="left") for _ in range(2))
-    verdicts.title = "verdicts over the labelled sheet"
-    times.title = "time of a row, rows over the limit, rows that left a file behind"
-    for table, columns in (
-        (verdicts, ("n", "false +", "false -", "undec.", "errors")),
-        (times, ("p50 ms", "p99 ms", "worst ms", "late", "wrote")),
-    ):
-        table.add_column("grader", no_wrap=True)
-        table.add_column("rows", no_wrap=True)
-        for column in columns:
-            table.add_column(column, justify="right", no_wrap=True)
+    verdicts, times = [], []
     for line in measured:
-        result = line.result
-        verdicts.add_row(
-            line.grader,
-            line.over,
-            str(result.rows),
-            f"{len(result.false_positives)} ({result.false_positive_share:.1%})",
-            f"{len(result.false_negatives)} ({len(result.false_negatives) / max(1, result.right):.1%})",
-            str(len(result.undecided)),
-            str(len(result.errors)),
-        )
-        milliseconds = (f"{1e3 * value:.3g}" for value in (result.p50, result.p99, result.worst))
-        times.add_row(line.grader, line.over, *milliseconds, str(len(result.over_deadline)), str(line.wrote))
-    console.print(verdicts)
-    console.print(times)
+        found = line.result
+        wrong, refused = len(found.false_positives), len(found.false_negatives)
+        shares = f"{wrong} ({found.false_positive_share:.1%})", f"{refused} ({refused / max(1, found.right):.1%})"
+        counts = str(found.rows), *shares, str(len(found.undecided)), str(len(found.errors))
+        verdicts.append((line.grader, line.over, *counts))
+        milliseconds = (f"{1e3 * value:.3g}" for value in (found.p50, found.p99, found.worst))
+        times.append((line.grader, line.over, *milliseconds, str(len(found.over_deadline)), str(line.wrote)))
+    head = ("grader", "rows", "n", "false +", "false -", "undec.", "errors")
+    console.print(make_table(head, verdicts, text=2, plain=True, title="verdicts over the labelled sheet"))
+    title = "time of a row, rows over the limit, rows that left a file behind"
+    head = ("grader", "rows", "p50 ms", "p99 ms", "worst ms", "late", "wrote")
+    console.print(make_table(head, times, text=2, plain=True, title=title))
     if fuzz is not None:
         console.print(
             f"random pairs with letters of units as variables: {len(fuzz.refused):,} of {fuzz.right:,} right answers "
@@ -358,9 +260,8 @@ def _print(
         for line in measured:
             # "all" only adds up the lines above it.
             for name, row in () if line.over == "all" else _failures(line.result):
-                # Answers hold whatever characters an attack needs; the terminal is not to be one of its targets.
-                text = str(row).encode("ascii", "backslashreplace").decode()
-                console.print(f"{line.grader}, {line.over}: {name}: {text}", markup=False, highlight=False)
+                text = f"{line.grader}, {line.over}: {name}: {plain_text(str(row))}"
+                console.print(text, markup=False, highlight=False)
 
 
 def _failures(result: sheet.SheetResult) -> Iterator[tuple[str, sheet.Row]]:
@@ -372,20 +273,15 @@ def _failures(result: sheet.SheetResult) -> Iterator[tuple[str, sheet.Row]]:
 
 def _as_json(line: GraderFigures) -> dict[str, Any]:
     result = line.result
+    counted = ("false_positives", "false_negatives", "undecided", "errors", "over_deadline")
     return {
         "grader": line.grader,
         "rows": line.over,
         "n": result.rows,
         "right": result.right,
-        "false_positives": len(result.false_positives),
-        "false_negatives": len(result.false_negatives),
-        "undecided": len(result.undecided),
-        "errors": len(result.errors),
-        "over_deadline": len(result.over_deadline),
+        **{name: len(getattr(result, name)) for name in counted},
         "rows_that_wrote_files": line.wrote,
-        "p50_ms": 1e3 * result.p50,
-        "p99_ms": 1e3 * result.p99,
-        "worst_ms": 1e3 * result.worst,
+        **{f"{name}_ms": 1e3 * getattr(result, name) for name in ("p50", "p99", "worst")},
         "failures": [
             {"what": name, "kind": row.kind, "answer": row.given, "reference": row.reference, "family": row.family}
             for name, row in _failures(result)

@@ -1,20 +1,15 @@
-"""The graders of other projects, one a process: reads pairs from standard input and answers with a verdict a line.
+"""The graders of other projects: a file for `peer_server`, which imports nothing of this package.
 
-It runs as a plain file under whatever Python has the peer installed, so it imports nothing of this package.
-
-    python -P peers.py --list               the graders installed here, as JSON
-    python -P peers.py math-verify          then one {"answer": ..., "reference": ...} a line
+A request names the grader and has a pair; its answer is {"accepted", "error"}.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
-import json
-import sys
-import time
 from collections.abc import Callable
 
 MEMORY = 4 << 30
@@ -65,37 +60,19 @@ def find_installed() -> dict[str, str]:
     return found
 
 
-def serve_grader(name: str) -> None:
-    """Answer {"accepted", "error", "seconds"} to each line; prints of the grader go to standard error."""
+@functools.cache
+def load_grader(name: str) -> Callable[[str, str], bool]:
+    """Import a grader, and limit the memory of this process."""
     with contextlib.suppress(ImportError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    # Redirect prints of the grader to standard error, so that they do not mix with the verdicts.
-    out, sys.stdout = sys.stdout, sys.stderr
-    grader = GRADERS[name][2]()
-    with contextlib.suppress(Exception):
-        # The first call triggers the peer's lazy imports, which must not count for the first row.
-        grader("1", "1")
-    print(json.dumps({"ready": name}), file=out, flush=True)
-    for line in sys.stdin:
-        pair = json.loads(line)
-        accepted, error = False, None
-        start = time.perf_counter()
-        try:
-            accepted = bool(grader(pair["answer"], pair["reference"]))
-        # Also SystemExit and the peers' own errors that are no Exception.
-        except BaseException as raised:
-            error = f"{type(raised).__name__}: {raised}"[:200]
-        print(
-            json.dumps({"accepted": accepted, "error": error, "seconds": time.perf_counter() - start}),
-            file=out,
-            flush=True,
-        )
+    return GRADERS[name][2]()
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--list"]:
-        print(json.dumps(find_installed()))
-    else:
-        serve_grader(sys.argv[1])
+def answer(grader: str, answer: str, reference: str) -> dict[str, bool | str | None]:
+    try:
+        return {"accepted": bool(load_grader(grader)(answer, reference)), "error": None}
+    # Also SystemExit and the peers' own errors that are no Exception.
+    except BaseException as raised:
+        return {"accepted": False, "error": f"{type(raised).__name__}: {raised}"[:200]}

@@ -1,7 +1,7 @@
 """The part of ``palaestra bench verifiers`` that works on data from elsewhere: lists of references, labelled answers.
 
-Nothing of these data comes with the package: public lists of answers and public outputs of models lie in repositories
-of their own, in files of JSON, JSON lines or CSV.
+Nothing of these data comes with the package: public lists of answers and public outputs of models lie in other
+repositories, in files of JSON, JSON lines or CSV.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ...errors import InputError
 from ...rewards.verifiers.mathematics.policies import POLICIES
 from ...rewards.verifiers.references import unreadable
 from ...rewards.verifiers.registry import verify
+from ..harness import make_table, plain_text, wide_console
 
 # Usual fields of a record's answer, in the order in which they are tried.
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
-WIDTH = 110
 SHOWN = 3  # unreadable references of a file that are printed unasked
 OUTCOMES: tuple[str, ...] = ("accepted", "refused", "undecided", "unreadable")
 
@@ -115,19 +115,15 @@ def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
         counts = {name: dict.fromkeys(OUTCOMES, 0) for name in ("right", "wrong")}
         disagreements = []
         for answer, reference, label in rows:
-            outcome = _outcome(answer, reference, policy)
+            try:
+                verdict = verify("math", answer, reference, policy=policy)
+                outcome = ("accepted" if verdict.success else "refused") if verdict.valid else "undecided"
+            except InputError:
+                outcome = "unreadable"
             counts["right" if label else "wrong"][outcome] += 1
             if outcome != ("accepted" if label else "refused"):
                 disagreements.append((answer, reference, label))
         yield JudgedAnswers(file.name, policy, counts, disagreements)
-
-
-def _outcome(answer: str, reference: str, policy: str) -> str:
-    try:
-        verdict = verify("math", answer, reference, policy=policy)
-    except InputError:
-        return "unreadable"
-    return ("accepted" if verdict.success else "refused") if verdict.valid else "undecided"
 
 
 def run_on_data(
@@ -141,44 +137,30 @@ def run_on_data(
 
 
 def _print(lists: Sequence[ReadableReferences], verdicts: Sequence[JudgedAnswers], failures: bool) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    console = wide_console()
 
-    # Wide enough for every column, also where the output is no terminal.
-    console = Console(width=max(Console().width, WIDTH))
+    def say(text: str) -> None:
+        console.print(plain_text(text)[:400], markup=False, highlight=False, soft_wrap=True)
+
     if lists:
-        table = Table(box=box.SIMPLE_HEAD, title="references that the verifier math can use", title_justify="left")
-        table.add_column("file", no_wrap=True)
-        for column in ("references", *POLICIES):
-            table.add_column(column, justify="right", no_wrap=True)
-        for line in lists:
-            table.add_row(line.file, str(line.references), *(f"{line.share(policy):.2%}" for policy in POLICIES))
-        console.print(table)
+        rows = [(one.file, str(one.references), *(f"{one.share(name):.2%}" for name in POLICIES)) for one in lists]
+        title = "references that the verifier math can use"
+        console.print(make_table(("file", "references", *POLICIES), rows, text=1, title=title, plain=True))
         for line in lists:
             left = line.unreadable["dataset"]
             for reference, reason in left if failures else left[:SHOWN]:
-                _say(console, f"{line.file}: {reference!r}: {reason}")
+                say(f"{line.file}: {reference!r}: {reason}")
             if len(left) > SHOWN and not failures:
-                _say(console, f"{line.file}: and {len(left) - SHOWN} more; --failures lists them")
+                say(f"{line.file}: and {len(left) - SHOWN} more; --failures lists them")
     if verdicts:
-        table = Table(box=box.SIMPLE_HEAD, title="answers with labels by others", title_justify="left")
-        for column in ("file", "policy and label", "n", "acc.", "ref.", "undec.", "unread."):
-            left = column in ("file", "policy and label")
-            table.add_column(column, justify="left" if left else "right", no_wrap=True)
-        for line in verdicts:
-            for label, counts in line.counts.items():
-                numbers = (sum(counts.values()), *counts.values())
-                table.add_row(line.file, f"{line.policy}, {label}", *map(str, numbers))
-        console.print(table)
+        rows = [
+            (line.file, f"{line.policy}, {label}", *map(str, (sum(counts.values()), *counts.values())))
+            for line in verdicts
+            for label, counts in line.counts.items()
+        ]
+        head = ("file", "policy and label", "n", "acc.", "ref.", "undec.", "unread.")
+        console.print(make_table(head, rows, text=2, title="answers with labels by others", plain=True))
     for line in verdicts if failures else ():
         for answer, reference, label in line.disagreements:
             said = "right" if label else "wrong"
-            _say(console, f"{line.file}, {line.policy}: {answer!r} for {reference!r}, labelled {said}")
-
-
-def _say(console: Any, text: str) -> None:
-    # Data hold whatever characters they hold; the terminal gets plain ones.
-    console.print(
-        text.encode("ascii", "backslashreplace").decode()[:400], markup=False, highlight=False, soft_wrap=True
-    )
+            say(f"{line.file}, {line.policy}: {answer!r} for {reference!r}, labelled {said}")

@@ -16,7 +16,6 @@ examples:
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -28,17 +27,18 @@ import numpy as np
 import tyro
 from gymnasium.envs.registration import load_env_creator
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
-from ...agents.atomic import check_output, write_atomically
 from ...envs import ids
 from ...envs.web.browsers.chromium_engine import find_chromium
 from ...envs.web.web_task import WebTaskEnv
-from ...errors import InputError, unknown_name
+from ...errors import InputError
+from ..harness import check_names, check_pythons, make_table, read_options, track, write_json
 from ..peer_process import PeerProcess
 from . import peers
-from .agreement import ComparedEpisode, compare_backends
+from .agreement import compare_backends
+
+_REPEATED = 10
+"""Number of tasks whose sites and pages all fit into the cache."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,16 @@ class WebRates:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 where episodes differ."""
-    config = tyro.cli(WebBenchOptions, args=argv, prog="palaestra bench web", description=__doc__)
-    check_output(config.json, "--json")
+    config = read_options(WebBenchOptions, "web", argv, __doc__)
     known = web_ids()
-    for name in config.ids:
-        if name not in known:
-            raise unknown_name("environment with a web site", name, known)
+    check_names("environment with a web site", config.ids, known)
     if config.seconds <= 0 or config.contexts < 1 or config.agreement < 0:
         raise InputError("--seconds and --contexts must be positive, and --agreement not negative.")
     chosen = config.ids or tuple(known)
     if config.chromium or config.agreement:
         find_chromium()
     found = _compare(chosen, config) if config.agreement else _measure(chosen, config)
-    if config.json is not None:
-        write_atomically(config.json, json.dumps(found, indent=2) + "\n")
+    write_json(config.json, found)
     return 1 if found.get("differing") else 0
 
 
@@ -141,9 +137,9 @@ def measure_rates(env_id: str, seconds: float, first: int, backend: str = "inpro
 
 
 def _measure(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
-    table = Table("environment", "browser", "resets / s", "random steps / s")
     figures: dict[str, dict[str, WebRates]] = {}
-    for env_id in track(chosen, "measuring", console=Console(stderr=True), transient=True):
+    rows = []
+    for env_id in track(chosen, "measuring"):
         # The same seeds again; their sites and pages are cached, as far as they fit.
         figures[env_id] = {
             "in process, new tasks": measure_rates(env_id, config.seconds, config.seed),
@@ -152,16 +148,15 @@ def _measure(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
         if config.chromium:
             name = f"Chromium, {config.contexts} contexts"
             figures[env_id][name] = measure_rates(env_id, config.seconds, config.seed, "chromium", config.contexts)
-        for name, rates in figures[env_id].items():
-            table.add_row(env_id, name, f"{rates.resets:,.1f}", f"{rates.steps:,.1f}")
+        rows += [(env_id, name, rates) for name, rates in figures[env_id].items()]
     theirs = _measure_peer(config)
     if theirs and "error" not in theirs:
         rates = WebRates(theirs["resets"] / theirs["resetting"], theirs["steps"] / theirs["stepping"])
         figures["browsergym"] = {config.peer_task: rates}
-        name = f"MiniWoB++ {config.peer_task}, BrowserGym {theirs['version']}"
-        table.add_row(name, "Chromium", f"{rates.resets:,.1f}", f"{rates.steps:,.1f}")
+        rows.append((f"MiniWoB++ {config.peer_task}, BrowserGym {theirs['version']}", "Chromium", rates))
     console = Console()
-    console.print(table)
+    cells = [(*names, f"{rates.resets:,.1f}", f"{rates.steps:,.1f}") for *names, rates in rows]
+    console.print(make_table(("environment", "browser", "resets / s", "random steps / s"), cells))
     if not theirs:
         console.print("BrowserGym is not measured: name a Python that has it (see --help) by --peer-python.")
     elif "error" in theirs:
@@ -190,16 +185,11 @@ def _measure_again(env_id: str, seconds: float, first: int) -> WebRates:
     return WebRates((resets - _REPEATED) / resetting, steps / stepping)
 
 
-# Number of tasks whose sites and pages all fit into the cache.
-_REPEATED = 10
-
-
 def _measure_peer(config: WebBenchOptions) -> dict[str, Any]:
     """The counts of BrowserGym, or an error in words; nothing where no Python with it is named."""
     if config.peer_python is None or not config.chromium:
         return {}
-    if not config.peer_python.is_file():
-        raise InputError(f"--peer-python must be a Python interpreter, but {str(config.peer_python)!r} is no file.")
+    check_pythons([config.peer_python])
     with contextlib.closing(PeerProcess(config.peer_python, peers.__file__)) as peer:
         if "browsergym-miniwob" not in peer.versions:
             return {"error": f"{str(config.peer_python)!r} has no browsergym-miniwob."}
@@ -210,10 +200,8 @@ def _measure_peer(config: WebBenchOptions) -> dict[str, Any]:
 
 
 def _compare(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
-    episodes: list[ComparedEpisode] = []
     played = compare_backends(chosen, config.agreement, config.seed)
-    for episode in track(played, "playing", total=config.agreement, console=Console(stderr=True), transient=True):
-        episodes.append(episode)
+    episodes = list(track(played, "playing", config.agreement))
     differing = [one for one in episodes if one.difference]
     steps = sum(one.steps for one in episodes)
     console = Console()

@@ -1,9 +1,7 @@
-"""Episodes of BrowserGym on MiniWoB++ at random, timed: a plain file that runs under whatever Python has the peer.
+"""Random episodes of BrowserGym on MiniWoB++, timed: a file for `peer_server`, which imports nothing of this package.
 
-It imports nothing of this package. Reads one JSON request a line from standard input and answers with one line:
-
-    {"chromium": "/usr/bin/chromium", "task": "click-test", "seconds": 10.0, "first": 0}
-    {"resets": 9, "resetting": 5.1, "steps": 31, "stepping": 17.5}
+{"chromium": "/usr/bin/chromium", "task": "click-test", "seconds": 10.0, "first": 0}
+{"resets": 9, "resetting": 5.1, "steps": 31, "stepping": 17.5}
 """
 
 from __future__ import annotations
@@ -15,10 +13,8 @@ import importlib.util
 import json
 import os
 import re
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -41,21 +37,21 @@ def find_pages() -> str:
     return f"{folder.as_uri()}/" if folder is not None and folder.is_dir() else ""
 
 
-def measure(request: dict[str, Any]) -> dict[str, float]:
+def answer(chromium: str, task: str, seconds: float, first: int) -> dict[str, float]:
     """Play episodes at random for so many seconds by the clock: the browser works in other processes."""
     os.environ["MINIWOB_URL"] = find_pages()
     importlib.import_module("browsergym.miniwob")
     gym = importlib.import_module("gymnasium")
     env = gym.make(
-        f"browsergym/miniwob.{request['task']}",
+        f"browsergym/miniwob.{task}",
         disable_env_checker=True,
-        pw_chromium_kwargs={"executable_path": request["chromium"], "chromium_sandbox": False},
+        pw_chromium_kwargs={"executable_path": chromium, "chromium_sandbox": False},
     )
-    rng, clock = np.random.default_rng(request["first"]), time.perf_counter
+    rng, clock = np.random.default_rng(first), time.perf_counter
     counts = {"resets": 0, "resetting": 0.0, "steps": 0, "stepping": 0.0}
-    seed = request["first"]
+    seed = first
     try:
-        while counts["resetting"] + counts["stepping"] < request["seconds"] or not counts["steps"]:
+        while counts["resetting"] + counts["stepping"] < seconds or not counts["steps"]:
             begun = clock()
             observation, _ = env.reset(seed=seed)
             counts["resetting"] += clock() - begun
@@ -72,19 +68,3 @@ def measure(request: dict[str, Any]) -> dict[str, float]:
     finally:
         env.close()
     return counts
-
-
-def main() -> None:
-    # Redirect prints of peers to standard error, so that they do not mix with the answers.
-    out, sys.stdout = sys.stdout, sys.stderr
-    print(json.dumps(find_installed()), file=out, flush=True)
-    for line in sys.stdin:
-        try:
-            answer: dict[str, Any] = dict(measure(json.loads(line)))
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
-        print(json.dumps(answer), file=out, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -82,10 +82,7 @@ class Game2048(Game):
     """
 
     param_space = ParamSpace(
-        [
-            ChoiceAxis("goal", tuple(BRISK)),
-            FloatAxis("spare", 0.0, _MOST_SPARE, harder="down", limits=(0.0, 0.5)),
-        ]
+        [ChoiceAxis("goal", tuple(BRISK)), FloatAxis("spare", 0.0, _MOST_SPARE, harder="down", limits=(0.0, 0.5))]
     )
     arrow_keys: ClassVar = {key: f"{key}\n" for key in ("up", "down", "left", "right")}
     blind_loops = (CYCLES[0], ("left", "up", "left", "down"), ("left", "down", "left", "up", "right"))

@@ -80,11 +80,7 @@ def describe_words(world: World, viewer: Viewer, vocabulary: Vocabulary) -> str:
     codes, mask = viewer.scene(world).look(world)
     things = _list_seen(codes, mask, vocabulary, everything=True) or "You see nothing but walls.\n"
     wall, column, row = vocabulary.words["wall"], codes[_SIDE, ::-1].tolist(), codes[:, VIEW - 1].tolist()
-    ways = {
-        "ahead": column[1:],
-        "to the left": row[_SIDE - 1 :: -1],
-        "to the right": row[_SIDE + 1 :],
-    }
+    ways = {"ahead": column[1:], "to the left": row[_SIDE - 1 :: -1], "to the right": row[_SIDE + 1 :]}
     far = [f"{cells.index(WALL) + 1} {way}" for way, cells in ways.items() if WALL in cells]
     walls = f"Nearest {wall}: {', '.join(far)}.\n" if far else ""
     return f"{things}{walls}{describe_state(world, vocabulary)}"

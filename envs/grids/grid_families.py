@@ -49,10 +49,7 @@ _EXTRAS = """
 
 
 def define_family(
-    rules: type[GridRules],
-    *,
-    grid: Mapping[str, Any] | None = None,
-    text: Mapping[str, Any] | None = None,
+    rules: type[GridRules], *, grid: Mapping[str, Any] | None = None, text: Mapping[str, Any] | None = None
 ) -> tuple[type[GridEnv], type[GridText]]:
     """Make and register the native environment and the text twin of a family.
 
@@ -70,9 +67,7 @@ def define_family(
     shared = {"rules_class": rules, "param_space": rules.param_space, "__module__": module}
     blind = type(f"{name}Blind", (BlindGrid,), {**shared, "__doc__": BlindGrid.__doc__})
     native = type(
-        name,
-        (GridEnv,),
-        {**shared, "blind_twin": blind, **grid, "__doc__": write_docstring(rules, _NATIVE, notes[0])},
+        name, (GridEnv,), {**shared, "blind_twin": blind, **grid, "__doc__": write_docstring(rules, _NATIVE, notes[0])}
     )
     twin = type(f"{name}Text", (GridText,), {**shared, **text, "__doc__": write_docstring(rules, _TEXT, notes[1])})
     register(f"palaestra/{name}-v0", f"{module}:{name}")

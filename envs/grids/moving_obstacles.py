@@ -68,7 +68,7 @@ class MovingObstaclesRules(GridRules):
     def advance(self, world: World, action: int) -> World:
         step, balls = world.memo
         moves = world.task[step * len(balls) : (step + 1) * len(balls)]
-        return self.roll(world, action, [_chooser(move) for move in moves])
+        return self.roll(world, action, [lambda free, move=move: free[move * len(free) >> 8] for move in moves])
 
     def roll(self, world: World, action: int, choices: Sequence[Callable[[list[int]], int]]) -> World:
         """Return the next state after each ball has moved. ``choices`` has for each ball a function that picks one of
@@ -100,10 +100,6 @@ class MovingObstaclesRules(GridRules):
     def content(self, world: World) -> str:
         """Return the map and a digest of the moves."""
         return f"{self.draw_map(world)}\n{hashlib.blake2b(world.task, digest_size=8).hexdigest()}"
-
-
-def _chooser(move: int) -> Callable[[list[int]], int]:
-    return lambda free: free[move * len(free) >> 8]
 
 
 MovingObstacles, MovingObstaclesText = define_family(MovingObstaclesRules)

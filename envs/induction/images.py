@@ -93,9 +93,6 @@ def lay_out_panels(panels: Sequence[tuple[str, Sequence[str]]], across: int) -> 
         cells.append([cell for title, _ in band for cell in (Cell(title), *[Cell()] * (width - 1))])
         for y in range(height - 1):
             padded = [rows[y].ljust(width) if y < len(rows) else " " * width for _, rows in band]
-            cells.append([_draw_character(character) for row in padded for character in row])
+            signs = [sign for row in padded for sign in row]
+            cells.append([Cell(fill=_SHADES[int(s)]) if s.isdigit() else Cell(s.strip()) for s in signs])
     return cells
-
-
-def _draw_character(character: str) -> Cell:
-    return Cell(fill=_SHADES[int(character)]) if character.isdigit() else Cell(character.strip())

@@ -88,10 +88,7 @@ def apply_chain(chain: Sequence[Callable[[Value], Value]], value: Value) -> list
 
 
 def find_fitting_answers(
-    operations: Sequence[Callable[[Value], Value]],
-    examples: Sequence[tuple[Value, Value]],
-    query: Value,
-    longest: int,
+    operations: Sequence[Callable[[Value], Value]], examples: Sequence[tuple[Value, Value]], query: Value, longest: int
 ) -> Iterator[tuple[int, Value]]:
     """Yield the outputs for the query of the chains that fit all examples, shorter chains first.
 

@@ -83,15 +83,11 @@ class Rotation(Question):
         noise, possible = params["noise"], possible_symmetries(params["mirrors"])
         pairs = [_draw_pair(rng, params["size"], noise, possible) for _ in range(params["pictures"])]
         solution = ", ".join(format_symmetry(pair.symmetry) for pair in pairs)
-        listed = "\n".join(
-            "\n".join(
-                (
-                    f"Picture {number} and its copy:",
-                    *(f"{row}   {other}" for row, other in zip(pair.picture, pair.copy)),
-                )
-            )
-            for number, pair in enumerate(pairs, 1)
-        )
+        lines = []
+        for number, pair in enumerate(pairs, 1):
+            lines.append(f"Picture {number} and its copy:")
+            lines += [f"{row}   {other}" for row, other in zip(pair.picture, pair.copy)]
+        listed = "\n".join(lines)
         mirrored = "perhaps mirrored left to right and then " if len(possible) > 4 else ""
         changes = f" Then {noise} digit{'s' * (noise > 1)} of each copy {'were' if noise > 1 else 'was'} changed."
         example = next(text for text in _example_answers(len(pairs), len(possible) > 4) if text != solution)

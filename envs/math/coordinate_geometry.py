@@ -214,12 +214,6 @@ def _format_sum(*terms: int) -> str:
     return str(terms[0]) + "".join(f" {'-' if term < 0 else '+'} {abs(term)}" for term in terms[1:])
 
 
-_KINDS = {
-    "distance": _distance,
-    "midpoint": _midpoint,
-    "intersection": _intersection,
-    "area": _area,
-    "circle": _circle,
-}
+_KINDS = {"distance": _distance, "midpoint": _midpoint, "intersection": _intersection, "area": _area, "circle": _circle}
 
 register("palaestra/CoordinateGeometry-v0", f"{__name__}:CoordinateGeometry")

@@ -177,12 +177,6 @@ def _chains(draws: Iterator[float], size: int) -> tuple[tuple[int, str], Terms]:
     return function, [(sign * slope, join_factors(power_of_x(k - 1), function_text(other, inside)))]
 
 
-_TERMS = {
-    "powers": _powers,
-    "functions": _functions,
-    "products": _products,
-    "quotients": _quotients,
-    "chains": _chains,
-}
+_TERMS = {"powers": _powers, "functions": _functions, "products": _products, "quotients": _quotients, "chains": _chains}
 
 register("palaestra/Derivative-v0", f"{__name__}:Derivative")

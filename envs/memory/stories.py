@@ -196,7 +196,9 @@ def draw_story(
         for slot in range(facts):
             earlier = [fact for fact in held.values() if not fact.date and fact.key not in stated]
             if (text, slot) in replacing and earlier:
-                fact = _replace(rng, earlier[int(rng.integers(len(earlier)))])
+                old = earlier[int(rng.integers(len(earlier)))]
+                others = [value for value in old.values if value != old.value]
+                fact = StoryFact(old.subject, old.attribute, others[int(rng.integers(len(others)))], old.date)
                 sentences.append(fact.sentence(changed=True))
             elif (fact := _draw_new(rng, names, {*held, *stated})) is not None:
                 sentences.append(fact.sentence())
@@ -227,8 +229,3 @@ def _draw_new(rng: np.random.Generator, names: Sequence[str], taken: set[tuple[s
         if fact.key not in taken:
             return StoryFact(subject, attribute, fact.values[int(rng.integers(len(fact.values)))], date)
     return None
-
-
-def _replace(rng: np.random.Generator, fact: StoryFact) -> StoryFact:
-    others = [value for value in fact.values if value != fact.value]
-    return StoryFact(fact.subject, fact.attribute, others[int(rng.integers(len(others)))], fact.date)

@@ -73,7 +73,7 @@ class SlidingTiles(Game):
             IntAxis("distance", 4, 22, limits=(1, 26)),
             IntAxis("size", 3, 4),
             IntAxis("slack", 0, 10, harder="down", limits=(0, 30)),
-        ],
+        ]
     )
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Tiles:

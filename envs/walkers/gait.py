@@ -17,7 +17,7 @@ from typing import NamedTuple
 from .track_walker import PAD, SEGMENT, STEP, Track
 
 _HIP_SPEED, _KNEE_SPEED, _KNEE_SHIFT = 4.0, 6.0, 1.0
-"""What a joint's speed is measured in, and what is added to a knee's angle, in Gymnasium's observation."""
+"""Unit of a joint's speed, and the angle that is added to a knee's, in Gymnasium's observation."""
 _TURN, _FORWARD = 25.0, 25.0 / 3.0
 """Radians and metres per second to one unit of the hull's speeds there."""
 _BOUNCE = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.benchmarks.processes import ProcessesBenchOptions, format_table, make_groups, take_turn
+from palaestra.benchmarks.processes import ProcessesBenchOptions, draw_groups, format_table, take_turn
 from palaestra.errors import InputError
 from palaestra.scripts.train_ranks import run_in_processes
 
@@ -44,7 +44,7 @@ def test_two_processes_take_updates_of_a_model_that_is_split():
 
 
 def test_every_group_has_something_to_learn_from():
-    groups = make_groups(ProcessesBenchOptions(prompts=3, samples=4, prompt_tokens=5, new_tokens=6))
+    groups = draw_groups(ProcessesBenchOptions(prompts=3, samples=4, prompt_tokens=5, new_tokens=6))
     assert [len(group.trajectories) for group in groups] == [4, 4, 4]
     for group in groups:
         assert len({trajectory.turns[0].obs_ids for trajectory in group.trajectories}) == 1

@@ -75,30 +75,18 @@ def _page(name: str) -> SiteContent:
 
 
 def _member(name: str, value: Any) -> str:
-    if inspect.isclass(value):
-        methods = [
-            _method(method, function)
-            for method, function in vars(value).items()
-            if not method.startswith("_") and _documented(function)
-        ]
-        return join(f"## {name}", _signature(name, value), docstring(value.__doc__), *methods)
-    if callable(value):
-        return join(f"## {name}", _signature(name, value), docstring(value.__doc__))
-    return join(f"## {name}", f"A `{type(value).__name__}`.")
-
-
-def _documented(value: Any) -> bool:
-    if isinstance(value, property):
-        return bool(value.__doc__)
-    function = getattr(value, "__func__", value)
-    return inspect.isfunction(function) and bool(function.__doc__)
-
-
-def _method(name: str, value: Any) -> str:
-    if isinstance(value, property):
-        return join(f"**{inline(name)}** (property)", docstring(value.__doc__))
-    function = getattr(value, "__func__", value)
-    return join(_signature(name, function), docstring(function.__doc__))
+    if not callable(value):
+        return join(f"## {name}", f"A `{type(value).__name__}`.")
+    methods = []
+    for method, item in vars(value).items() if inspect.isclass(value) else ():
+        function = getattr(item, "__func__", item)
+        if method.startswith("_") or not getattr(function, "__doc__", ""):
+            continue
+        if isinstance(item, property):
+            methods.append(join(f"**{inline(method)}** (property)", docstring(item.__doc__)))
+        elif inspect.isfunction(function):
+            methods.append(join(_signature(method, function), docstring(function.__doc__)))
+    return join(f"## {name}", _signature(name, value), docstring(value.__doc__), *methods)
 
 
 def _signature(name: str, value: Any) -> str:

@@ -16,7 +16,7 @@ from ...envs.registration import ids
 from ...errors import MissingExtra
 from ...rewards.measures import MEASURES
 from ...scripts.docstrings import summary
-from ...scripts.list_gallery import Example, GalleryEntry, entry
+from ...scripts.list_gallery import Example, entry
 from .markdown_text import code, docstring, fence, inline, join, table
 from .site_page import SiteContent, SitePage
 
@@ -31,8 +31,11 @@ PLAYERS = {
 def env_pages() -> list[SitePage]:
     """One page for each registered environment of the package, after their index."""
     names = own_ids()
-    pages = [SitePage(f"environments/{page_name(name)}.md", (("envs", name),), _maker(name)) for name in names]
-    return [SitePage("environments/index.md", tuple(("envs", name) for name in names), _index), *pages]
+    kinds = [("envs", name) for name in names]
+    pages = [
+        SitePage(f"environments/{page_name(kind[1])}.md", (kind,), functools.partial(_page, kind[1])) for kind in kinds
+    ]
+    return [SitePage("environments/index.md", tuple(kinds), _index), *pages]
 
 
 def own_ids() -> list[str]:
@@ -43,10 +46,6 @@ def own_ids() -> list[str]:
 def page_name(env_id: str) -> str:
     """File name of an environment's page, without its ending."""
     return env_id.partition("/")[2].lower()
-
-
-def _maker(env_id: str) -> Any:
-    return functools.partial(_page, env_id)
 
 
 def _index() -> SiteContent:
@@ -93,7 +92,7 @@ def _page(env_id: str) -> SiteContent:
         ways,
         "## Axes of difficulty",
         _axes(inner),
-        *_sections(found),
+        *(part for heading, text in found.sections for part in (f"## {heading}", docstring(text))),
         "## Examples",
         "Held-out tasks with seed 0, each with what the scripted solver (the oracle) does.",
         *examples,
@@ -120,13 +119,6 @@ def _axes(inner: Any) -> str:
     return table(("axis", "drawn from", "may be asked for", "harder"), rows)
 
 
-def _sections(found: GalleryEntry) -> list[str]:
-    parts = []
-    for heading, text in found.sections:
-        parts += [f"## {heading}", docstring(text)]
-    return parts
-
-
 def _example(env_id: str, example: Example, files: dict[str, bytes]) -> str:
     picture = ""
     if example.picture:
@@ -136,16 +128,12 @@ def _example(env_id: str, example: Example, files: dict[str, bytes]) -> str:
         picture = f"![the {example.title} example as a picture]({name})"
     turns = []
     for asked, answered in example.turns:
-        turns += [fence(asked) if asked else "", f"The oracle: {code(answered)}" if _is_short(answered) else ""]
-        if not _is_short(answered):
-            turns += ["The oracle:", fence(answered)]
+        short = "\n" not in answered and len(answered) < 80
+        turns.append(fence(asked) if asked else "")
+        turns += [f"The oracle: {code(answered)}"] if short else ["The oracle:", fence(answered)]
     steps = [f"{number}. {inline(step)}" for number, step in enumerate(example.steps[:30], 1)]
     way = join("The way to the answer:", "\n".join(steps)) if steps else ""
     return join(f"### {example.title.capitalize()}", code(example.params), picture, *turns, inline(example.more), way)
-
-
-def _is_short(text: str) -> bool:
-    return "\n" not in text and len(text) < 80
 
 
 def _blind(env_id: str, inner: Any) -> str:

@@ -8,15 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADS = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "source": "src",
-    "video": "src",
-    "audio": "src",
-    "link": "href",
-}
+LOADS = {**dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src"), "link": "href"}
 """Elements that load something as the page opens -> the attribute that names it. Canonical links load nothing."""
 QUIET = {"canonical", "alternate", "prev", "next", "author", "edit"}
 
@@ -44,7 +36,9 @@ class _Links(HTMLParser):
 
 def find_faults(site: Path) -> Iterator[str]:
     """A sentence for each broken link, missing anchor and thing that is loaded over the network."""
-    pages = {path.resolve(): _read(path) for path in sorted(site.rglob("*.html"))}
+    pages = {path.resolve(): _Links() for path in sorted(site.rglob("*.html"))}
+    for path, links in pages.items():
+        links.feed(path.read_text(encoding="utf-8"))
     for path, links in pages.items():
         name = path.relative_to(site.resolve())
         for target in links.loads:
@@ -54,12 +48,6 @@ def find_faults(site: Path) -> Iterator[str]:
             fault = _fault(target, path, links, pages, site.resolve())
             if fault and name.name != "404.html":  # whose links are from the root of a server
                 yield f"{name} links to {target}, {fault}"
-
-
-def _read(path: Path) -> _Links:
-    links = _Links()
-    links.feed(path.read_text(encoding="utf-8"))
-    return links
 
 
 def _fault(target: str, path: Path, links: _Links, pages: dict[Path, _Links], site: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...registry import Registry
 from ...rewards import REWARDS, VERIFIERS
+from ...rewards.measures import MEASURES
 from ...scripts import list as listing
 from ...scripts.docstrings import paper
 from ...scripts.list_measures import measures
@@ -25,9 +26,7 @@ def method_pages() -> list[SitePage]:
         *_kind("rewards", REWARDS, _reward, "Rewards", REWARD_LEAD, ("name", "summary", "sees", "paper")),
         _entries_page("verifiers", VERIFIERS, "Verifiers", VERIFIER_LEAD),
     ]
-    for kind, (title, lead) in TABLE_PAGES.items():
-        pages.append(_table_page(kind, title, lead))
-    return pages
+    return pages + [_table_page(kind, title, lead) for kind, (title, lead) in TABLE_PAGES.items()]
 
 
 TEACHER_LEAD = (
@@ -84,12 +83,8 @@ def _kind(
 
 def own_names(registry: Registry[Any]) -> list[str]:
     """Return the names that this package registers, without the names from other installed packages."""
-    found = []
-    for name in registry:
-        module = getattr(registry[name], "__module__", "palaestra")
-        if module.split(".")[0] == "palaestra":
-            found.append(name)
-    return found
+    modules = {name: getattr(registry[name], "__module__", "palaestra") for name in registry}
+    return [name for name, module in modules.items() if module.split(".")[0] == "palaestra"]
 
 
 def _index(
@@ -197,7 +192,8 @@ def table_rows(kind: str) -> list[dict[str, Any]]:
 
 
 def _table_page(kind: str, title: str, lead: str) -> SitePage:
-    names = [str(row["name"]) for row in table_rows(kind)] if kind != "measures" else _measure_names()
+    # The rows of measures take long to make.
+    names = list(MEASURES) if kind == "measures" else [str(row["name"]) for row in table_rows(kind)]
 
     def make() -> SiteContent:
         rows = table_rows(kind)
@@ -206,9 +202,3 @@ def _table_page(kind: str, title: str, lead: str) -> SitePage:
         return SiteContent(join(f"# {title}", lead, table(columns, cells)))
 
     return SitePage(f"{kind}.md", tuple((kind, name) for name in names), make)
-
-
-def _measure_names() -> list[str]:
-    from ...rewards.measures import MEASURES
-
-    return list(MEASURES)

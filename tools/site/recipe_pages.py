@@ -68,10 +68,7 @@ def _recipe(name: str) -> SiteContent:
 
 def _stage_index() -> SiteContent:
     lead = "The stages of the learner in their order. `palaestra list components STAGE NAME` shows one in full."
-    rows = [
-        [f"[{stage}]({stage}.md)", inline(registry.kind), str(len(own_names(registry)))]
-        for stage, registry in stages().items()
-    ]
+    rows = [[f"[{name}]({name}.md)", inline(kind.kind), str(len(own_names(kind)))] for name, kind in stages().items()]
     return SiteContent(join("# Components", lead, table(("stage", "a component is a", "components"), rows)))
 
 
@@ -85,21 +82,9 @@ def _stage(stage: str) -> SiteContent:
     for name in own_names(registry):
         value = registry[name]
         formula = FORMULAS.get(stage, {}).get(name)
-        options = parameters(value)
-        parts.append(
-            join(
-                f"## {name}",
-                mathml(formula) if formula else "",
-                docstring(value.__doc__),
-                f"Options: {code(options)}" if options else "",
-                _own(value),
-            )
-        )
+        options, cited = parameters(value), find_citation(value.__doc__)
+        path = value.__module__.removeprefix("palaestra.").replace(".", "/") + ".py"
+        parts += [f"## {name}", mathml(formula) if formula else "", docstring(value.__doc__)]
+        parts.append(f"Options: {code(options)}" if options else "")
+        parts.append(f"{f'Paper: {inline(cited)}. ' if cited else ''}In the sources: `{path}`.")
     return SiteContent(join(f"# {stage}", lead, *parts))
-
-
-def _own(value: Any) -> str:
-    """The paper of a component, and the file that defines it."""
-    path = value.__module__.removeprefix("palaestra.").replace(".", "/") + ".py"
-    cited = find_citation(value.__doc__)
-    return f"{f'Paper: {inline(cited)}. ' if cited else ''}In the sources: `{path}`."

@@ -43,18 +43,6 @@ def report(seconds: float, reward: float = 0.0, peak_mb: float = 1.0, **more: fl
     }
 
 
-class Recorded:
-    """A side whose steps are numbered, and which writes every turn into a shared log."""
-
-    def __init__(self, name: str, log: list[str]):
-        self.name, self._log, self._count = name, log, 0
-
-    def step(self) -> dict[str, float]:
-        self._log.append(self.name)
-        self._count += 1
-        return {"seconds": float(self._count)}
-
-
 def settings(folder, **changes) -> benchmark.Settings:
     fields = {"prompts": 2, "samples": 2, "new_tokens": 6, "prompt_tokens": 7, "threads": 1, "folder": str(folder)}
     return benchmark.Settings("small", **{**fields, **changes})
@@ -67,29 +55,11 @@ def prepared_in(folder, **changes) -> benchmark.Settings:
 
 
 class TestFigures:
-    def test_sides_take_turns_and_the_order_is_reversed_every_other_round(self):
-        log: list[str] = []
-        benchmark.take_turns([Recorded("a", log), Recorded("b", log)], warmup=1, steps=2)
-        assert log == ["a", "b", "b", "a", "a", "b"]
-
-    def test_warm_up_rounds_are_dropped(self):
-        reports = benchmark.take_turns([Recorded("a", [])], warmup=3, steps=2)
-        assert reports == {"a": [{"seconds": 4.0}, {"seconds": 5.0}]}
-
-    def test_a_spread_is_the_median_and_the_quartiles(self):
-        assert tables.Spread.of([5.0, 1.0, 2.0, 4.0, 3.0]) == tables.Spread(3.0, 2.0, 4.0)
-
     def test_median_and_quartiles_of_a_ratio_are_those_of_paired_rounds(self):
         first = [report(1.0), report(2.0), report(4.0)]
         second = [report(3.0), report(2.0), report(16.0)]
         # The medians are 2 and 3, whose ratio is outside the quartiles of the rounds' ratios 3, 1 and 4.
         assert benchmark.ratios(first, second)["seconds"] == {"median": 3.0, "low": 2.0, "high": 3.5}
-
-    def test_all_steps_are_watched_also_those_of_the_warm_up(self):
-        seen: list[tuple[str, float]] = []
-        sides = [Recorded("a", []), Recorded("b", [])]
-        benchmark.take_turns(sides, 1, 1, lambda side, report: seen.append((side.name, report["seconds"])))
-        assert seen == [("a", 1.0), ("b", 1.0), ("b", 2.0), ("a", 2.0)]
 
     def test_what_was_not_measured_has_no_ratio(self):
         assert "extra_mb" not in benchmark.ratios([report(1.0)], [report(1.0, extra_mb=3.0)])

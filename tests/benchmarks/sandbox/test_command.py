@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from palaestra.benchmarks.harness import Side
 from palaestra.benchmarks.sandbox import command as bench_sandbox
 from palaestra.benchmarks.sandbox import peers as bench_sandbox_peers
-from palaestra.benchmarks.sandbox.command import SandboxBenchOptions, SideFigures
+from palaestra.benchmarks.sandbox.command import SandboxBenchOptions, SandboxRound, summarise
 from palaestra.benchmarks.sandbox.sides import CALLS, COLD, LINE, ColdPython, WrongAnswer
 from palaestra.envs.sandbox import Job, Limits, Pool, Result
 from palaestra.errors import InputError
@@ -125,9 +127,14 @@ def test_a_backend_that_is_missing_is_said_to_be_and_fails_only_where_there_is_n
     assert "no backend that is asked for can be measured here: there is no engine." in capsys.readouterr().err
 
 
+def side(name: str, rates: list[float], times: list[float]) -> Side[SandboxRound]:
+    rounds = [SandboxRound(rate, times if place == 0 else []) for place, rate in enumerate(rates)]
+    return Side(name, rounds.__getitem__, rounds=rounds)
+
+
 def test_ratios_are_taken_within_a_round():
-    cold = SideFigures(COLD, rates=[1.0, 4.0, 5.0], times=[0.5])
-    figures = SideFigures("fake", rates=[10.0, 20.0, 40.0], times=[0.001] * 98 + [0.002, 0.003]).figures(cold)
+    measured = [side(COLD, [1.0, 4.0, 5.0], [0.5]), side("fake", [10.0, 20.0, 40.0], [0.001] * 98 + [0.002, 0.003])]
+    _, figures = summarise(measured)
     assert figures["runs_per_second"] == [15, 20, 30]
     # Of 10, 5 and 8.
     assert figures["ratio_to_cold"] == [6.5, 8, 9]
@@ -155,7 +162,7 @@ def test_a_cold_interpreter_that_takes_too_long_is_no_answer():
 def test_each_run_is_timed_until_the_time_is_up():
     ticks = itertools.count()
     # The end is at 10; each run takes one tick, and one passes before the next.
-    times = bench_sandbox.one_after_another(Fake(), LINE, 10.0, clock=lambda: float(next(ticks)))
+    times = bench_sandbox.one_after_another(LINE, Fake(), 10.0, clock=lambda: float(next(ticks)))
     assert times == [1.0] * 5
 
 
@@ -182,29 +189,34 @@ class Queue:
 
 def test_so_many_clients_wait_at_a_time_and_every_answer_counts():
     pool = Queue()
-    times = bench_sandbox.many_at_a_time(cast(Pool, pool), LINE, 7, 0.1)
+    times = bench_sandbox.many_at_a_time(LINE, 7, cast(Pool, pool), 0.1)
     assert pool.most == 7
     assert pool.waiting == 0
     assert len(times) >= 2 * 7
     assert min(times) >= 0.01
 
 
-def test_sides_take_turns_in_reversed_order_and_warming_up_is_not_counted():
+def test_warming_up_is_not_counted_and_every_turn_is_watched():
     asked: list[tuple[str, float]] = []
-    ticked: list[None] = []
+    ticked: list[object] = []
 
-    def measure(side: str, seconds: float) -> list[float]:
-        asked.append((side, seconds))
+    class Named(Fake):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    def run(made: Named, seconds: float) -> list[float]:
+        asked.append((made.name, seconds))
         time.sleep(0.01)
         return [1.0 if seconds else 99.0]
 
     config = SandboxBenchOptions(rounds=3, seconds=2.0)
-    found = bench_sandbox._in_turns(["a", "b"], measure, config, lambda: ticked.append(None))
-    assert [side for side, seconds in asked if seconds] == ["a", "b", "b", "a", "a", "b"]
-    assert [side for side, seconds in asked[:4]] == ["a"] * 4
+    sides = {name: functools.partial(Named, name) for name in "ab"}
+    found = bench_sandbox.take_rounds(sides, run, config, ticked.append)  # type: ignore[type-var]
+    assert [name for name, seconds in asked if seconds] == ["a", "b", "b", "a", "a", "b"]
+    assert [name for name, _ in asked[:4]] == ["a"] * 4
     assert asked.count(("b", 0.0)) == 3
-    assert [one.times for one in found] == [[1.0] * 3] * 2
-    assert all(len(one.rates) == 3 and max(one.rates) <= 100 for one in found)
+    assert [[one.times for one in side.rounds] for side in found] == [[[1.0]] * 3] * 2
+    assert all(one.rate <= 100 for side in found for one in side.rounds)
     assert len(ticked) == 6
 
 

@@ -78,7 +78,7 @@ def test_the_code_of_another_project_teaches_our_student_beside_our_teacher(tmp_
 )
 def test_an_interpreter_without_peers_is_one_sentence(python: str, sentence: str, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr(originals, "__file__", str(tmp_path / "originals.py"))
-    (tmp_path / "originals.py").write_text("print('{}', flush=True)")
+    (tmp_path / "originals.py").write_text("def find_installed(): return {}")
     assert bench("--peer-python", python, "--out", tmp_path / "out") == 2
     assert sentence in capsys.readouterr().err
 
@@ -102,16 +102,15 @@ def test_the_difference_is_paired_by_seed_and_times_are_a_ratio():
     assert (found.difference.mean, found.difference.low, found.difference.high) == (1.0, 1.0, 1.0)
 
 
-def test_a_process_asks_in_lines_of_json(monkeypatch):
+def test_a_teacher_is_made_and_asked(monkeypatch):
     class Curriculum:
         propose = staticmethod(lambda k: [0] * k)
         observe = staticmethod(lambda results: None)
 
     monkeypatch.setitem(originals.ORIGINALS, "x", ("x", "", lambda size, seed, options: Curriculum))
-    made, teacher = originals.answer_request({"make": "x", "size": 2, "seed": 0, "options": {}}, None)
-    assert made["seconds"] >= 0
-    assert originals.answer_request({"propose": 3}, teacher)[0]["tasks"] == [0, 0, 0]
-    assert set(originals.answer_request({"observe": [[0, [1.0]]]}, teacher)[0]) == {"seconds"}
+    assert originals.answer(make="x", size=2, seed=0, options={})["seconds"] >= 0
+    assert originals.answer(propose=3)["tasks"] == [0, 0, 0]
+    assert set(originals.answer(observe=[[0, [1.0]]])) == {"seconds"}
 
 
 def test_the_originals_file_needs_nothing_of_this_package():

@@ -19,20 +19,21 @@ from palaestra.scripts.cli import main
 
 from ...patience import with_more_time  # isort: skip
 
-# Answers as a peer's process does; what it does depends on the answer it is asked about.
+# Answers as a peer does; what it does depends on the answer it is asked about.
 UNRULY = """
-    import json, os, sys, time
-    print(json.dumps({"ready": "unruly"}), flush=True)
-    for line in sys.stdin:
-        answer = json.loads(line)["answer"]
+    import os, time
+
+    def find_installed():
+        return {"unruly": "1"}
+
+    def answer(grader, answer, reference):
         if answer == "hang":
             time.sleep(600)
         if answer == "die":
             os._exit(1)
         if answer == "write":
             open("canary", "w").close()
-        error = "ValueError: x" if answer == "raise" else None
-        print(json.dumps({"accepted": answer == "yes", "error": error, "seconds": 0.0}), flush=True)
+        return {"accepted": answer == "yes", "error": "ValueError: x" if answer == "raise" else None}
 """
 
 

@@ -1,0 +1,34 @@
+"""A file of peers, asked on demand: a plain program for whatever Python has the peers installed.
+
+    python -P peer_server.py FILE ARGUMENT...
+
+It imports nothing of this package, and neither does FILE, which defines two functions. The result of
+``find_installed(*arguments)`` is the first line of output: the peers that can be used here, with their versions. Then
+each line of input has the arguments of ``answer``, and a line of output its result, or {"error": ...} if it raised. All
+lines are JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from typing import Any
+
+
+def main(file: str, *arguments: str) -> None:
+    """Answer every line of standard input."""
+    # Redirect prints of peers to standard error, so that they do not mix with the answers.
+    out, sys.stdout = sys.stdout, sys.stderr
+    peers = runpy.run_path(file)
+    print(json.dumps(peers["find_installed"](*arguments)), file=out, flush=True)
+    for line in sys.stdin:
+        try:
+            answer: Any = peers["answer"](**json.loads(line))
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:200]}
+        print(json.dumps(answer), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
