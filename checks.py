@@ -114,6 +114,7 @@ def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
 class DeclaredOption:
     """Declaration of one option: the bounds, choices or check of its value, and its meaning."""
 
+    default: Any
     low: float | None
     high: float
     above: float
@@ -133,7 +134,7 @@ class DeclaredOption:
             InputError: a value out of range, or none of the choices.
         """
         parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        if value is None and NoneType in parts:
+        if value is None and (NoneType in parts or self.default is None):
             return None
         if self.check is not None:
             return self.check(name, value)
@@ -169,7 +170,7 @@ def option(
     """Declare an option of a class (see `declared`).
 
     The annotation decides the check: a number is compared with its bounds, a ``Literal`` with its values; a ``bool`` is
-    made one; None passes where the annotation allows it.
+    made one; None passes where the annotation allows it, and where it is the default that `Declared.setup` replaces.
 
     Args:
         default: value where none is given; without it the option is required.
@@ -181,12 +182,15 @@ def option(
         kw_only: as for `dataclasses.field`; the class decides if it is left out.
         says: meaning, for the documentation of the class.
     """
-    declared = DeclaredOption(low, high, above, choices, check, unit, saved, says)
+    declared = DeclaredOption(default, low, high, above, choices, check, unit, saved, says)
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"option": declared})
 
 
 class Declared:
     """Base of classes whose options are declared (see `declared`)."""
+
+    def __init__(self) -> None:  # of a class without options
+        self.setup()
 
     def __post_init__(self) -> None:
         self.take_options({name: getattr(self, name) for name in declared_options(type(self))})

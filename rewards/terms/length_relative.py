@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import BatchReward, GroupReward, register
@@ -67,14 +67,6 @@ def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
 class ShortestCorrect(GroupReward):
     """Reward of a whole episode: success, format, and a bonus for the shortest success of the group.
 
-    Args:
-        correct: reward of a success.
-        format: reward of the right format, at most ``correct``.
-        bonus: added for the shortest success, at least 0.
-        above: the bonus is given only if that success is longer than this many tokens.
-        tags: the format: these tags in order and nothing else.
-        check: a callable that decides on the format instead.
-
     Raises:
         InputError: ``format > correct``, which would let a failure outrank a success.
     """
@@ -82,25 +74,20 @@ class ShortestCorrect(GroupReward):
     paper = "Observe-R1, arXiv 2505.12432"
     complete = True
     ranks_success = True
+    correct: float = option(default=1.0, low=0, says="reward of a success.")
+    format: float = option(default=0.5, low=0, says="reward of the right format, at most ``correct``.")
+    bonus: float = option(default=0.2, low=0, says="added for the shortest success.")
+    above: int = option(default=100, unit="tokens", says="no bonus for a success of at most so many tokens.")
+    tags: Sequence[str] = option(
+        default=OBSERVE_TAGS, check=check_tags, says="the format: these tags in order and nothing else."
+    )
+    check: FormatCheck | None = option(default=None, says="a callable that decides on the format instead.")
 
-    def __init__(
-        self,
-        correct: float = 1.0,
-        format: float = 0.5,
-        bonus: float = 0.2,
-        above: int = 100,
-        tags: Sequence[str] = OBSERVE_TAGS,
-        check: FormatCheck | None = None,
-    ):
-        self.correct = check_number("correct", correct, low=0.0)
-        self.format = check_number("format", format, low=0.0)
-        self.bonus = check_number("bonus", bonus, low=0.0)
-        self.above = check_count("above", above, unit="tokens")
-        self.tags = check_tags(tags)
-        self.check = check
+    def setup(self) -> None:
         if self.format > self.correct:
             raise InputError(
-                f"format={format!r} must be at most correct={correct!r}, so that no failed episode outranks a success."
+                f"format={self.format!r} must be at most correct={self.correct!r}, so that no failed episode outranks "
+                "a success."
             )
 
     @property
@@ -127,7 +114,7 @@ class BelowAverageLength(BatchReward):
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
 
-    def __init__(self) -> None:
+    def setup(self) -> None:
         self.tokens = 0
         self.episodes = 0
 
@@ -173,10 +160,6 @@ class GRPOLambda(BatchReward):
     There a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the policy already
     solves. A group judged alone counts as the whole batch.
 
-    Args:
-        fraction: share of the groups of a batch that are length-aware, in [0, 1]; at least one is.
-        alpha: largest loss of a success by its length, in [0, 1]. The paper's value is not confirmed.
-
     Raises:
         InputError: an argument out of its range.
     """
@@ -184,10 +167,8 @@ class GRPOLambda(BatchReward):
     paper = "Stable Reinforcement Learning for Efficient Reasoning (GRPO-λ), arXiv 2505.18086"
     complete = True
     ranks_success = True
-
-    def __init__(self, fraction: float = 0.2, alpha: float = 0.2):
-        self.fraction = check_number("fraction", fraction, low=0.0, high=1.0)
-        self.alpha = check_number("alpha", alpha, low=0.0, high=1.0)
+    fraction: float = option(default=0.2, low=0, high=1, says="share of the groups that are length-aware.")
+    alpha: float = option(default=0.2, low=0, high=1, says="largest loss of a success by its length.")
 
     @property
     def bounds(self) -> tuple[float, float]:
