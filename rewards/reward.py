@@ -53,6 +53,7 @@ class Reward(Declared):
         brings: inputs that only the caller can supply, in words; "" if the learner or a shipped environment supplies
             all. By default a registered reward derives it from the measures in ``needs``.
         complete: True if its value replaces the environment's reward of the whole episode; False if it is added.
+        bounds: lowest and highest value that it can take; a property where options decide.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
             registered reward that claims it.
     """
@@ -65,11 +66,7 @@ class Reward(Declared):
     brings: ClassVar[str] = ""
     complete: bool = False
     ranks_success: bool = False
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Lowest and highest value that the reward can take; infinite where it is unbounded."""
-        return -math.inf, math.inf
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def value(self, episode: Episode) -> float | str | None:
         """Reward of one valid episode; where it could not be determined (a judge that did not answer), a sentence that

@@ -106,7 +106,7 @@ class EndpointJudge(Judge):
     ``api_key`` and ``OPENAI_API_KEY`` a placeholder, as local servers ask for none.
 
     Raises:
-        InputError: an argument out of range or no model; on use, for an endpoint that refuses the key or the model
+        InputError: no model; on use, for an endpoint that refuses the key or the model
             (401, 403, 404), and for a cache that cannot be used.
         MissingExtra: on use, without the extra [judge].
     """

@@ -34,14 +34,11 @@ class JudgeReward(PooledReward):
     """
 
     paper = "RewardAnything, arXiv 2506.03637"
+    bounds = (0.0, 1.0)
     judge: Any = option(
         default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
     )
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         """Ask all questions in one round, so that an endpoint answers them at the same time."""
@@ -93,7 +90,7 @@ class RubricReward(GroupReward):
 
     paper = "RuscaRL, arXiv 2508.16949; Rubric Anchors, arXiv 2508.12790; RGR-GRPO, arXiv 2511.12344"
     needs = frozenset({"rubric"})
-    criteria: Sequence[Criterion | str | Mapping[str, Any]] | None = option(
+    criteria: Any = option(
         default=None, check=_check_criteria, says='with points, or texts of one point; None reads the extra "rubric".'
     )
     judge: Any = option(
@@ -192,14 +189,11 @@ class PairwiseReward(GroupReward):
     """
 
     paper = "ArenaRL, arXiv 2601.06487 (round robin)"
+    bounds = (0.0, 1.0)
     judge: Any = option(
         default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
     )
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         count = len(episodes)

@@ -187,21 +187,15 @@ class TournamentReward(GroupReward):
     Every match is judged in both orders. When a match has no result the whole group is not valid. The value of a single
     episode is 0.5. ArenaRL weighs process and answer .6 to .4: ``{"judge": "aspects", "aspects": {process: 0.6, answer:
     0.4}, "mean": "arithmetic"}``.
-
-    Raises:
-        InputError: an unknown topology.
     """
 
     paper = "ArenaRL, arXiv 2601.06487"
+    bounds = (0.0, 1.0)
     judge: Any = option(
         default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
     )
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
     topology: str = option(default="seeded-elimination", choices=TOPOLOGIES, says="order of the matches.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         responses = [episode.response for episode in episodes]

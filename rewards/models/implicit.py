@@ -67,7 +67,7 @@ class ImplicitPRM(Declared):
     for large models.
 
     Raises:
-        InputError: an argument out of range, or a function without ``reference`` or ``parameters``.
+        InputError: a function without ``reference`` or ``parameters``.
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"

@@ -34,7 +34,7 @@ class LatentRewards(Declared):
     """Rewards of steps, as a function of their factors whose sums over episodes approach the returns.
 
     Raises:
-        InputError: an argument out of range, or a file that holds no factor program.
+        InputError: a file that holds no factor program.
     """
 
     factors: str = option(default="given", says="file of a program, or a name in `palaestra.rewards.design.GIVEN`.")

@@ -31,7 +31,6 @@ class ModelReward(PooledReward):
     """The score of a trained reward model for the response to the prompt.
 
     Raises:
-        InputError: no model can be made of ``model``.
         MissingExtra: the model is a file and torch is absent.
     """
 
@@ -70,7 +69,7 @@ class ImplicitProcessReward(StepReward):
     sum of the turn rewards, which is the model's reward for the whole sequence.
 
     Raises:
-        InputError: ``prm`` has no ``turn_rewards``; on use, for another number of turns than of steps.
+        InputError: on use, for another number of turns than of steps.
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"

@@ -59,7 +59,6 @@ class NetworkDecomposition(Declared):
     """A network with two hidden layers of ReLU units, by Adam on batches of remembered episodes.
 
     Raises:
-        InputError: an argument out of range.
         MissingExtra: torch is absent.
     """
 

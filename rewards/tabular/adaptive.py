@@ -37,9 +37,6 @@ class AdaptiveDesign(Designer):
 
     A linear programme with the constraints of `ExplicableDesign`, so that an optimal policy stays optimal whatever the
     learner does. Among equally informative rewards it takes the one nearest to the primary reward.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "expadard"

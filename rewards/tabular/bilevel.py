@@ -114,9 +114,6 @@ class BehaviorAlignment(Designer):
     previous solution. The outer problem ascends along `implicit_gradient` (Adam). It begins with phi_1 = 0 and
     phi_2 = phi_3 = 1, the plain sum, and returns the best phi met. The discount of the inner problem is the MDP's; the
     paper can learn it too.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "barfi"

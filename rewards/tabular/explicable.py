@@ -80,9 +80,6 @@ class ExplicableDesign(Designer):
     one to the primary reward. States are added greedily. The released code solves the programme for every candidate
     state; this one only for the ``screen`` states whose rewards would change the informativeness fastest. The teacher
     follows one optimal policy; the released code averages over several.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "exprd"

@@ -45,9 +45,6 @@ class ExplorationGuided(Designer):
     a bonus that can be collected for ever must be below 0.03 to stay under a goal reward of 1. It bounds the learned
     reward by 0.01 for Q-learning, and not for REINFORCE: without a bound the learned reward grows with the number of
     episodes, and a value-based learner goes in circles to collect it.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "explors"

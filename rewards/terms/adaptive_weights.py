@@ -53,7 +53,7 @@ class LagrangianMix(Composite):
     in (-1, 1) and start at 0, and a constraint above its threshold is pushed down (ξ-PPO).
 
     Raises:
-        InputError: thresholds for other names than the constraints, or an argument out of its range.
+        InputError: thresholds for other names than the constraints.
     """
 
     paper = "Confronting Reward Model Overoptimization with Constrained RLHF, arXiv 2310.04373"
@@ -137,11 +137,6 @@ class ThresholdSearch:
     thresholds: Mapping[str, float]
     value: float
     tried: tuple[tuple[Mapping[str, float], float], ...]
-
-
-def thresholds_reached(means: Mapping[str, float], thresholds: Mapping[str, float], within: float = 0.05) -> bool:
-    """True if every constraint's mean lies within the fraction ``within`` of its threshold (the paper's ±5 %)."""
-    return all(abs(means[name] - target) <= within * abs(target) for name, target in thresholds.items())
 
 
 def search_thresholds(
@@ -320,9 +315,6 @@ class GradientInfluence(Composite):
     An objective whose gradient improves all objectives gains weight. The weights can reach any point of the simplex,
     so a failure can outrank a success. A learner calls `update` in every step, before the policy is trained. The
     default objectives are those of `HypervolumeWeighting`.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (gradient-based)"

@@ -59,9 +59,6 @@ class RLCR(Reward):
     the released scale in [0, 1.5], gives 0 without a readable confidence: a success in the wrong format falls below a
     failure in the right one, and `ranks_success` is off. The only rule is "brier": a log score is unbounded, so that
     one overconfident mistake could outweigh any number of right answers.
-
-    Raises:
-        InputError: an unknown variant or rule.
     """
 
     paper = "RLCR, arXiv 2507.16806 (calibration reward)"

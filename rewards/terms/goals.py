@@ -27,7 +27,7 @@ class GoalText(Declared):
     """Maps a text to its `goal_projection`.
 
     Raises:
-        InputError: a text that is blank, or an ``alpha`` out of range; when called, an embedder that failed.
+        InputError: when called, an embedder that failed.
     """
 
     goal: str = option(check=_check_text, says="describes the goal.")
@@ -53,9 +53,6 @@ class GoalTextShaping(Shaping):
     """Potential-based shaping by the likeness of each observation to a goal in words, along the direction from a
     baseline to the goal. The paper adds the likeness itself, which can change the optimal policies; shaping cannot. The
     default embedder, hashed n-grams, compares words and pairs of words only; the paper takes CLIP.
-
-    Raises:
-        InputError: an argument out of range, or a text that is blank.
     """
 
     paper = "VLM-RM, arXiv 2310.12921 (the potential is ours)"

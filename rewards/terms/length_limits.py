@@ -35,12 +35,9 @@ class Overlong(Reward):
     """
 
     paper = "DAPO, arXiv 2503.14476, eq. 13"
+    bounds = (-1.0, 0.0)
     cache: int | None = option(default=None, low=1, unit="tokens", says="width of the interval of growing penalty.")
     max_tokens: int | None = option(default=None, low=1, unit="tokens", says="the limit; None takes the episode's own.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -1.0, 0.0
 
     def value(self, episode: Episode) -> float:
         limit = self.max_tokens if self.max_tokens is not None else episode.max_tokens
@@ -125,9 +122,6 @@ class TargetLength(Reward):
     In mode "max" the reward of a success falls with its length, from 1 to 0, and a failure gets 0. In mode "exact"
     every token away from the target, either way, costs ``alpha``; a long success can then fall below a failure that
     hits the target, so `ranks_success` is off.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "L1 (LCPO), arXiv 2503.04697, eqs. 1 and 2"
@@ -182,11 +176,7 @@ def check_budget(name: str, budget: ScheduleLike) -> Schedule:
 
 @register("triangular-length")
 class TriangularLength(Timed):
-    """A term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget.
-
-    Raises:
-        InputError: a budget that can reach 0, or a peak that is not positive.
-    """
+    """A term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget."""
 
     paper = "Train Long, Think Short, arXiv 2508.08940, length reward"
     budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="tokens, always above 0.")
@@ -246,11 +236,7 @@ def over_budget(length: float, budget: float) -> float:
 
 @register("token-budget")
 class TokenBudgetPenalty(Timed):
-    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight.
-
-    Raises:
-        InputError: a budget that can reach 0.
-    """
+    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight."""
 
     budget: ScheduleLike = option(default=256, check=check_budget, says="tokens, always above 0.")
     weight: float = option(default=0.5, low=0, says="the largest cost.")
@@ -274,9 +260,6 @@ class Compression(Reward):
 
     Extras: "memory_length" and "source_length", in the same unit, such as characters. An empty memory gets the whole
     ``weight``, so the reward for answering from the memory must be much larger.
-
-    Raises:
-        InputError: ``weight`` is negative.
     """
 
     paper = "Mem-α, arXiv 2509.25911 (compression reward)"

@@ -39,10 +39,7 @@ class RelativeLength(GroupReward):
     """
 
     paper = "Kimi k1.5, arXiv 2501.12599, Section 2.3.3 (length penalty)"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -0.5, 0.5
+    bounds = (-0.5, 0.5)
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         return relative_length([episode.tokens for episode in episodes], [episode.success for episode in episodes])
@@ -56,11 +53,6 @@ def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: i
     correct = [index for index, success in enumerate(successes) if success]
     shortest = min(correct, key=lambda index: lengths[index], default=None)
     return shortest if shortest is not None and lengths[shortest] > above else None
-
-
-def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
-    """4 · coefficient · p (1 - p), which scales the advantages of a group with success ratio p in [0, 1]."""
-    return 4.0 * coefficient * success_ratio * (1.0 - success_ratio)
 
 
 @register("shortest-correct")
@@ -113,14 +105,11 @@ class BelowAverageLength(BatchReward):
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
+    bounds = (0.0, 1.0)
 
     def setup(self) -> None:
         self.tokens = 0
         self.episodes = 0
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
         average = self.tokens / self.episodes if self.episodes else 0.0
@@ -159,20 +148,14 @@ class GRPOLambda(BatchReward):
 
     There a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the policy already
     solves. A group judged alone counts as the whole batch.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "Stable Reinforcement Learning for Efficient Reasoning (GRPO-λ), arXiv 2505.18086"
     complete = True
     ranks_success = True
+    bounds = (0.0, 1.0)
     fraction: float = option(default=0.2, low=0, high=1, says="share of the groups that are length-aware.")
     alpha: float = option(default=0.2, low=0, high=1, says="largest loss of a success by its length.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
         ratios = [sum(episode.success for episode in group) / len(group) for group in groups]

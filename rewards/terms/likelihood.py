@@ -50,9 +50,6 @@ class FollowupLikelihood(Reward):
     The value is the average of the follow-ups' mean token log-probabilities, positive ones less negative ones. The
     extras "positive_logps" and "negative_logps" hold one such mean for each follow-up. The paper has about ten
     follow-ups of each sign for each of six dimensions.
-
-    Raises:
-        InputError: no follow-up of a sign.
     """
 
     paper = "FLR, arXiv 2409.13948"
@@ -259,20 +256,14 @@ class Unlikeliness(GroupReward):
 
     A group of successes then still has differences to learn from. An episode without tokens counts as certain; one
     whose log-probabilities are not finite is not judged and not ranked.
-
-    Raises:
-        InputError: ``beta`` outside [0, 1].
     """
 
     paper = "Rewarding the Unlikely, arXiv 2506.02355"
     needs = frozenset({"logps"})
     complete = True
     ranks_success = True
+    bounds = (0.0, 1.0)
     beta: float = option(default=0.25, low=0, high=1, says="the most that a likely success can lose.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         means = [sum(episode.logps) / len(episode.logps) if episode.logps else 0.0 for episode in episodes]

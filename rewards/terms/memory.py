@@ -25,7 +25,7 @@ class MemAlpha(Reward):
     two belong to the whole episode. The default weights are the paper's.
 
     Raises:
-        InputError: a negative weight; when called, an extra of another form.
+        InputError: when called, an extra of another form.
     """
 
     paper = "Mem-α, arXiv 2509.25911 (section 3.2)"

@@ -99,9 +99,6 @@ class PAR(Reward):
     """A reward model's score, bounded and centred on the scores of reference responses to the same prompt.
 
     The reward model decides, so a failure can outrank a success; `shaped-rm` is for tasks that can be verified.
-
-    Raises:
-        InputError: an unknown transform, or arguments out of range.
     """
 
     paper = "Reward Shaping to Mitigate Reward Hacking in RLHF (PAR), arXiv 2502.18770"
@@ -142,16 +139,13 @@ def shaped_rm(model_score: float, verified: bool, alpha: float = 0.5) -> float:
 
 @register("shaped-rm")
 class ShapedRM(Reward):
-    """Reward of a whole episode by success and a reward model's score: above 0 for a success, below 0 for a failure.
-
-    Raises:
-        InputError: ``alpha`` is negative.
-    """
+    """Reward of a whole episode by success and a reward model's score: above 0 for a success, below 0 for a failure."""
 
     paper = "Qwen2.5-Math, arXiv 2409.12122 (reward shaping)"
     needs = frozenset({"reward_model_score"})
     complete = True
     ranks_success = True
+    bounds = (-1.0, 1.0)
     alpha: float = option(default=0.5, low=0, says="factor of the model's score before the sigmoid.")
     scorer: Scorer | None = option(default=None, says="the reward model; None reads the extra named by ``key``.")
     key: str = option(default="reward_model_score", says="name of that extra.")
@@ -159,10 +153,6 @@ class ShapedRM(Reward):
     def setup(self) -> None:
         self.score = Score(self.scorer, self.key)
         self.needs = self.score.needs
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -1.0, 1.0
 
     def value(self, episode: Episode) -> float | None:
         score = self.score(episode)
@@ -203,6 +193,7 @@ class LSC(Reward):
 
     paper = "Transforming and Combining Rewards for Aligning Large Language Models, arXiv 2402.00742"
     needs = frozenset({"reward_model_score"})
+    bounds = (-math.inf, 0.0)
     scorers: Mapping[str, Scorer] | None = option(
         default=None, says='reward models by name; None reads the extra "reward_model_score" as the only one.'
     )
@@ -218,10 +209,6 @@ class LSC(Reward):
             raise InputError(f"lsc has references for {unknown}, but scorers for {sorted(self.scores)} only.")
         self.references = {name: check_number(f"the reference of {name}", value) for name, value in references.items()}
         self.needs = frozenset().union(*(score.needs for score in self.scores.values()))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -math.inf, 0.0
 
     def value(self, episode: Episode) -> float | None:
         own = episode.extras.get("references") or {}
@@ -309,11 +296,7 @@ def sign_scaled(sparse: float, dense: float, scale: float = 0.1) -> float:
 
 @register("sign-scaled")
 class SignScaled(Reward):
-    """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size.
-
-    Raises:
-        InputError: an argument out of its range.
-    """
+    """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size."""
 
     paper = "Auto MC-Reward, arXiv 2312.09238"
     needs = frozenset({"dense_reward"})

@@ -128,18 +128,6 @@ def sparse_projection(width: int, dimension: int, rng: np.random.Generator) -> n
     return signs / np.sqrt(density * dimension)
 
 
-def coreset(features: np.ndarray, size: int, ridge: float = 0.01) -> list[int]:
-    """Indices of ``size`` rows chosen greedily by their bonus given the rows chosen before (RepExp at test time)."""
-    left, inverse, chosen = list(range(len(features))), np.eye(features.shape[1]) / ridge, []
-    for _ in range(min(size, len(features))):
-        bonuses = np.einsum("id,de,ie->i", features[left], inverse, features[left])
-        best = left.pop(int(np.argmax(np.round(bonuses, 12))))
-        chosen.append(best)
-        direction = inverse @ features[best]
-        inverse -= np.outer(direction, direction) / (1.0 + features[best] @ direction)
-    return chosen
-
-
 @register("repexp")
 class EllipticalNovelty(GroupReward):
     """1 for a success and 0 otherwise, plus ``weight`` times the elliptical bonus of the response among its siblings.

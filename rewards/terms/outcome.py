@@ -7,7 +7,6 @@ and how much comes from the optimiser alone.
 
 from __future__ import annotations
 
-import math
 import string
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -56,9 +55,6 @@ class Verifiable(Reward):
 
     Tülu 3 gives -10 to responses without an end-of-sequence token. With ``no_eos``, a success that was cut off falls
     below a failure that was not, so `ranks_success` is off.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "Tülu 3, arXiv 2411.15124 (RLVR)"
@@ -90,11 +86,8 @@ class PartialNumber(Reward):
     paper = "ReFT, arXiv 2401.08967"
     complete = True
     ranks_success = True
+    bounds = (0.0, 1.0)
     bonus: float = option(default=0.1, low=0, high=1, says="reward of a wrong number.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def value(self, episode: Episode) -> float:
         if episode.success:
@@ -150,11 +143,8 @@ class AnswerF1(Reward):
 
     paper = "SQuAD, arXiv 1606.05250 (F1 of answers)"
     needs = frozenset({"reference"})
+    bounds = (0.0, 1.0)
     drop_articles: bool = option(default=False, says='leave out "a", "an" and "the" before counting.')
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def value(self, episode: Episode) -> float:
         return best_f1(episode.answer, episode.extra("reference"), self.drop_articles)
@@ -182,7 +172,7 @@ class BoundedPower(Reward):
     and broke a rule). It is None if the verifier itself failed.
 
     Raises:
-        InputError: an argument out of its range; when called, a failure with another name.
+        InputError: when called, a failure with another name.
     """
 
     paper = "ThetaEvolve, arXiv 2511.23473"
@@ -217,15 +207,6 @@ class BoundedPower(Reward):
         return bounded_power(objective, self.low, self.high, self.exponent, self.scale)
 
 
-def expected_advantage(advantage: float, flip_prob: float) -> float:
-    """(1 - 2 f) * advantage: the mean advantage when whole groups are flipped with probability f.
-
-    A flipped group has exactly the negated group-normalised advantages. Flips of single samples also change the group's
-    mean and deviation, so this formula does not hold for them.
-    """
-    return (1.0 - 2.0 * flip_prob) * advantage
-
-
 @register("outcome-noise")
 class OutcomeNoise(Composite):
     """Another reward, reflected between its bounds (0 becomes 1 and 1 becomes 0) with a probability.
@@ -233,7 +214,7 @@ class OutcomeNoise(Composite):
     Only the reward is noisy; ``Verdict.success`` remains the environment's.
 
     Raises:
-        InputError: a child without bounds, or an argument out of its range.
+        InputError: a child without bounds.
     """
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
@@ -289,44 +270,18 @@ class OutcomeNoise(Composite):
         self.tosses = int(state.get("tosses", 0))
 
 
-def random_label_loss_mean(correct: int, group: int) -> float:
-    """Mean n_c (G - n_c) / G of the advantage lost by the n_c correct of G rollouts when rewards are random.
-
-    The loss is the sum of the correct rollouts' mean-centred advantages under true rewards, less that under fair coin
-    tosses (arXiv 2512.16912).
-    """
-    return correct * (group - correct) / group
-
-
-def random_label_loss_variance(correct: int, group: int) -> float:
-    """Variance n_c (G - n_c) / (4 G) of the loss whose mean is `random_label_loss_mean`."""
-    return correct * (group - correct) / (4.0 * group)
-
-
-def advantage_bound(group: int) -> float:
-    """(G - 1) / sqrt(G): GRPO's largest advantage (one success in a group of G, unbiased standard deviation)."""
-    return (group - 1) / math.sqrt(group)
-
-
 @register("spurious")
 class Spurious(GroupReward):
-    """1 or 0 at random, whatever the episode: the negative control, which shows the optimiser's effect alone.
-
-    Raises:
-        InputError: an argument out of its range.
-    """
+    """1 or 0 at random, whatever the episode: the negative control, which shows the optimiser's effect alone."""
 
     paper = "On clipping, entropy and spurious rewards, arXiv 2512.16912"
     complete = True
+    bounds = (0.0, 1.0)
     p: float = option(default=0.5, low=0, high=1, says="probability of 1.")
     seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
 
     def setup(self) -> None:
         self.groups = 0
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         rng = np.random.default_rng([self.seed, self.groups])

@@ -39,9 +39,6 @@ class PrefixProbe(Declared):
     """Splits a response at marker words and gets the value of each prefix, the empty one included.
 
     The extra "prefix_values" holds the values of prefixes 0..K, the empty one first.
-
-    Raises:
-        InputError: no markers or a blank marker; a length or number below 1.
     """
 
     success: Success | None = option(default=None, says='see `Success`; None reads the extra "prefix_values".')

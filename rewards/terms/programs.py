@@ -61,19 +61,16 @@ class TestsPassed(Reward):
     """Reward of a whole program: 1 for a success, otherwise ``partial * share of passed tests ** power``.
 
     Raises:
-        InputError: an argument out of its range; when called, an extra "tests" of another form.
+        InputError: when called, an extra "tests" of another form.
     """
 
     paper = "APPS, arXiv 2105.09938 (test case average, strict accuracy)"
     complete = True
     ranks_success = True
     needs = frozenset({"tests"})
+    bounds = (0.0, 1.0)
     partial: float = option(default=1.0, low=0, high=1, says="factor of the share of passed tests.")
     power: float = option(default=1.0, low=1e-3, says="exponent of the share; above 1, the last tests count most.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def value(self, episode: Episode) -> float:
         share = share_passed(episode)
@@ -192,7 +189,7 @@ class SQLClauses(Reward):
     query; see `verifiers.sql_clauses.compare_clauses`.
 
     Raises:
-        InputError: ``partial`` out of its range; when called, a reference that cannot be used.
+        InputError: when called, a reference that cannot be used.
         MissingExtra: sqlglot is not installed (extra [sql]).
     """
 
@@ -200,11 +197,8 @@ class SQLClauses(Reward):
     complete = True
     ranks_success = True
     needs = frozenset({"sql_reference"})
+    bounds = (0.0, 1.0)
     partial: float = option(default=0.5, low=0, high=1.0 - 1e-6, says="factor of the share, below 1.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def value(self, episode: Episode) -> float:
         if episode.success:

@@ -211,7 +211,7 @@ class ProgressPenalties(StepReward):
     episode. `ranks_success` is not claimed: a success with many violations can get less than half a clean run.
 
     Raises:
-        InputError: ``terminal`` above 0; when called, extras that do not have one entry a step.
+        InputError: when called, extras that do not have one entry a step.
     """
 
     paper = "CaRL, arXiv 2504.17838 (route completion reward)"

@@ -29,6 +29,7 @@ class _ReferenceSimilarity(Reward):
     vectors of response and reference from the extras ``measures``."""
 
     needs = frozenset({"reference"})
+    bounds = (-1.0, 1.0)
     measures: tuple[str, str]
     embedder: Embedder | str | None
     reference: Callable[[Episode], str] | None
@@ -40,10 +41,6 @@ class _ReferenceSimilarity(Reward):
             self.needs = frozenset() if self.reference else frozenset({"reference"})
         elif self.reference is not None:
             raise InputError("a reference of your own cannot be measured by a model; pass an embedder with it.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -1.0, 1.0
 
     def _reference(self, episode: Episode) -> str:
         text = self.reference(episode) if self.reference else episode.extra("reference")
@@ -205,6 +202,7 @@ class SelfReference(GroupReward):
     paper = "SRPO (self-referential), arXiv 2511.15605"
     complete = True
     ranks_success = True
+    bounds = (0.0, 1.0)
     form: str = option(
         default="code", choices=_FORMS, says="`scaled_progress`, or the paper's `standardised_progress`."
     )
@@ -216,10 +214,6 @@ class SelfReference(GroupReward):
         self.progress = _FORMS[self.form]
         self.source = EmbeddingSource.of(self.embedder, "features")
         self.needs, self.measure_options = self.source.needs, self.source.options
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         success = np.array([episode.success for episode in episodes])

@@ -67,11 +67,7 @@ def repeated_words(words: list[str], n: int) -> np.ndarray:
 
 @register("repetition")
 class Repetition(Reward):
-    """A term in [-weight, 0]: minus the share of the response that repeats itself.
-
-    Raises:
-        InputError: an argument out of its range.
-    """
+    """A term in [-weight, 0]: minus the share of the response that repeats itself."""
 
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (n-gram penalty)"
     n: int = option(default=20, low=1, unit="words", says="length of the n-grams; above that of ordinary phrases.")
@@ -119,20 +115,13 @@ def calibrate_score(score: float, pattern: float, threshold: float, alpha: float
 
 @register("reasoning-pattern")
 class ReasoningPattern(Reward):
-    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns. The answer has no influence.
-
-    Raises:
-        InputError: an argument below 1.
-    """
+    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns, whatever the answer."""
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
     brings = "a model that writes phrases of reasoning"
+    bounds = (0.0, 1.0)
     n: int = option(default=20, low=1, unit="words", says="length of the n-grams whose repetition is subtracted.")
     full: int = option(default=20, low=1, unit="phrases", says="different phrases for the whole reward.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def value(self, episode: Episode) -> float:
         return reasoning_pattern(episode.response, self.n, self.full)
@@ -144,9 +133,6 @@ class RPRCalibration(Reward):
 
     The released code's exact rule was not found; this is the paper's sentence as a formula. A failure can outrank a
     success, as the reward model decides.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = ReasoningPattern.paper
@@ -315,7 +301,7 @@ class ArtifactPenalty(Reward):
     Add it to a proxy reward that degenerate text can fool.
 
     Raises:
-        InputError: an argument out of its range, or a classifier that is not fitted.
+        InputError: a classifier that is not fitted.
     """
 
     paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"

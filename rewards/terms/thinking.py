@@ -36,6 +36,7 @@ class Posterior(Reward):
     needs = frozenset({"process_score"})
     complete = True
     ranks_success = True
+    bounds = (0.0, 3.0)
     scorer: Scorer | None = option(default=None, says="process score in [0, 1]; None reads the extra ``key``.")
     key: str = option(default="process_score", says="name of that extra.")
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
@@ -43,10 +44,6 @@ class Posterior(Reward):
     def setup(self) -> None:
         self.score = Score(self.scorer, self.key, 0.0, 1.0)
         self.needs = self.score.needs
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 3.0
 
     def value(self, episode: Episode) -> float | None:
         process = self.score(episode) if episode.success else 0.0
@@ -130,9 +127,6 @@ class TrustedThinking(Timed, GroupReward):
     partial credit for answers a failure can outrank a success, so `ranks_success` is off. As in the paper every
     response gets the thinking score; the released code leaves out responses whose answer scores below 0.2
     (``query_above``).
-
-    Raises:
-        InputError: a weight outside [0, 1], with which well-argued failures could outrank successes.
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
@@ -191,9 +185,6 @@ class AnnealedProcess(Timed):
     """Reward of a whole episode: scores of its units of thought (atoms) at first, its answer alone at the end.
 
     `ranks_success` is not claimed: a success in the wrong format gets the penalty, and F1 need not agree with success.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "Atom-Searcher, arXiv 2508.12800"

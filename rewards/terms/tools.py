@@ -79,7 +79,7 @@ class ToolRL(Timed):
     length is 512 words; the "rising" one goes from 384 to 640 by the end of training.
 
     Raises:
-        InputError: unknown choice, or a scale that can become negative; when called, calls that are not of this form.
+        InputError: when called, calls that are not of this form.
     """
 
     paper = "ToolRL, arXiv 2504.13958 (reward design)"
@@ -129,11 +129,7 @@ def _check_marker(name: str, marker: Any) -> str:
 
 @register("tool-bonus")
 class ToolBonus(Timed):
-    """A term for tool calls, right or wrong, that fades to 0 during training. Weigh it below the reward of a success.
-
-    Raises:
-        InputError: an empty marker or a negative reward.
-    """
+    """A term for tool calls, right or wrong, that fades to 0 in training. Weigh it below the reward of a success."""
 
     paper = "SPEAR, arXiv 2509.22601 (intrinsic reward for tool calls)"
     weight: ScheduleLike = option(default=FADING, check=check_schedule, says="factor of the bonus.")
@@ -178,9 +174,6 @@ class ARPO(Reward):
     """Reward of a whole episode by format, answer and tools used.
 
     `ranks_success` is not claimed: a success in the wrong format gets -1, and F1 need not agree with success.
-
-    Raises:
-        InputError: ``tools`` are no texts, or ``bonus`` is negative.
     """
 
     paper = "ARPO, arXiv 2507.19849 (hierarchical reward)"
@@ -234,11 +227,8 @@ class TrajectoryQuality(Reward):
     """
 
     paper = "rStar2-Agent (GRPO-RoC), arXiv 2508.20722 (resampling on correct)"
+    bounds = (-2.0, 0.0)
     tag: str = option(default="answer", check=check_tag, says="name of the answer tag.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -2.0, 0.0
 
     def value(self, episode: Episode) -> float:
         text = "\n".join(step.action for step in episode.steps)

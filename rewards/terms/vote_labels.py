@@ -154,12 +154,13 @@ class CoRewarding(BatchReward):
     teacher: an average of past policies that the learner keeps.
 
     Raises:
-        InputError: unknown view or format; when called, three groups with one "pair", or two in one group.
+        InputError: when called, three groups with one "pair", or two in one group.
     """
 
     paper = "Co-rewarding, arXiv 2508.00410"
     complete = True
     needs = frozenset({"pair"})
+    bounds = (0.0, 1.0)
     view: Literal["cross", "same", "teacher"] = option(default="cross", says="source of the label.")
     teacher: Callable[[Episode], str | None] | None = option(
         default=None, says='the teacher\'s answer (None for none); without it the extra "teacher_answer" is read.'
@@ -173,10 +174,6 @@ class CoRewarding(BatchReward):
         self.key = self.key or answer_key(self.answer_format)
         extra = {"cross": {"pair"}, "same": set(), "teacher": set() if self.teacher else {"teacher_answer"}}
         self.needs = frozenset(extra[self.view])
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float | None]]:  # type: ignore[override]
         answers = [[self.key(episode) for episode in group] for group in groups]
