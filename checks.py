@@ -46,19 +46,18 @@ def check_number(
         raise InputError(f"{name} must be a finite number, not a whole number beyond every float.") from None
     if math.isfinite(number) and low <= number <= high and number > above:
         return number
-    raise InputError(f"{name} must be {_describe_range(low, high, above)}, not {value!r}.")
+    span = describe_range(low, high, above)
+    kind = "a number" if span.startswith("in") else "a finite number"
+    raise InputError(f"{name} must be {f'{kind} {span}'.strip()}, not {value!r}.")
 
 
-def _describe_range(low: float, high: float, above: float) -> str:
+def describe_range(low: float, high: float, above: float = -math.inf) -> str:
+    """Describe the range of a number as the end of a noun phrase: "above 0", "of at least 1"; "" without bounds."""
     if math.isfinite(above):
-        return f"a finite number above {above:g}" + ("" if math.isinf(high) else f" and at most {high:g}")
-    if math.isinf(low) and math.isinf(high):
-        return "a finite number"
+        return f"above {above:g}" + ("" if math.isinf(high) else f" and at most {high:g}")
     if math.isinf(high):
-        return f"a finite number of at least {low:g}"
-    if math.isinf(low):
-        return f"a finite number of at most {high:g}"
-    return f"a number in [{low:g}, {high:g}]"
+        return "" if math.isinf(low) else f"of at least {low:g}"
+    return f"of at most {high:g}" if math.isinf(low) else f"in [{low:g}, {high:g}]"
 
 
 def check_share(name: str, value: Any, *, positive: bool = False) -> float:
@@ -114,7 +113,6 @@ def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
 class DeclaredOption:
     """Declaration of one option: the bounds, choices or check of its value, and its meaning."""
 
-    default: Any
     low: float | None
     high: float
     above: float
@@ -134,7 +132,7 @@ class DeclaredOption:
             InputError: a value out of range, or none of the choices.
         """
         parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        if value is None and (NoneType in parts or self.default is None):
+        if value is None and NoneType in parts:
             return None
         if self.check is not None:
             return self.check(name, value)
@@ -182,7 +180,7 @@ def option(
         kw_only: as for `dataclasses.field`; the class decides if it is left out.
         says: meaning, for the documentation of the class.
     """
-    declared = DeclaredOption(default, low, high, above, choices, check, unit, saved, says)
+    declared = DeclaredOption(low, high, above, choices, check, unit, saved, says)
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"option": declared})
 
 
@@ -207,7 +205,9 @@ class Declared:
         for name in values:
             check_choice(f"option of {owner.__name__}", name, options)
         for name, declared in options.items():
-            setattr(self, name, declared.take(name, values.get(name, getattr(owner, name, None)), kinds[name]))
+            value = values.get(name, getattr(owner, name, None))
+            stands_for_default = value is None and getattr(owner, name, dataclasses.MISSING) is None
+            setattr(self, name, None if stands_for_default else declared.take(name, value, kinds[name]))
 
     def setup(self) -> None:
         """Relate checked options to each other and prepare the object's state; the default has nothing to prepare."""

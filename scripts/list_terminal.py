@@ -24,7 +24,9 @@ def print_tables(tables: dict[str, list[Row]]) -> None:
     console = Console()
     for title, rows in tables.items():
         console.print(Text(title, style="bold"))
-        if measure_width(rows) <= console.width:
+        # Whole docstrings are read across the terminal, not down a column.
+        whole = any("\n" in cell for row in rows for cell in row.values())
+        if measure_width(rows) <= console.width and not whole:
             _print_table(console, rows)
         else:
             _print_paragraphs(console, rows)

@@ -238,7 +238,7 @@ class ReasoningSQL(Reward):
     format: float = option(default=1.0, low=0, says="weight of the format.")
     judge: Any = option(default=None, says="score in [0, 1] of a query with another result.")
     judge_weight: float = option(default=2.0, low=0, says="weight of a judge; the default needs ``execution`` above 5.")
-    n: int = option(default=2, says="length of the n-grams in tokens.")
+    n: int = option(default=2, low=1, says="length of the n-grams in tokens.")
     seconds: float = option(default=2.0, low=0.01, says="CPU time that a query may take.")
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
