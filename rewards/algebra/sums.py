@@ -82,7 +82,7 @@ class Scheduled(Timed, Single):
 
     child: Reward = option(says="the reward.")
     schedule: ScheduleLike = option(
-        check=check_schedule, says='weights, such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``.'
+        check=check_schedule, says='such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``.'
     )
 
     @property
@@ -149,15 +149,10 @@ class Shaped(Composite):
             def share(value: float, low: float = low, high: float = high, scale: float = scale) -> float:
                 return scale * min(max((value - low) / (high - low), 0.0), 1.0)
 
-            steps = verdict.by_turn
-            shared = {name: apply_to_sum(steps, share)} if _is_all(verdict) else {}
+            whole = bool(verdict.steps) and set(verdict.steps) == set(verdict.terms)
+            shared = {name: apply_to_sum(verdict.by_turn, share)} if whole else {}
             combined.append(Parts({name: share(verdict.reward)}, shared))
         return join_parts(combined)
-
-
-def _is_all(verdict: Verdict) -> bool:
-    """True if the rewards of turns make up the whole verdict."""
-    return bool(verdict.steps) and set(verdict.steps) == set(verdict.terms)
 
 
 def scale_bounds(bounds: tuple[float, float], weight: float) -> tuple[float, float]:

@@ -113,12 +113,8 @@ class EndpointJudge(Judge):
 
     name = "endpoint"
     paper = "RewardAnything, arXiv 2506.03637"
-    model: str = option(
-        default=None, kw_only=False, says="the endpoint's name of the model; None takes ``PALAESTRA_JUDGE_MODEL``."
-    )
-    base_url: str | None = option(
-        default=None, says='such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``.'
-    )
+    model: str = option(default=None, kw_only=False, says="name of the model; None takes ``PALAESTRA_JUDGE_MODEL``.")
+    base_url: str | None = option(default=None, says='such as "http://localhost:8000/v1"; None: ``OPENAI_BASE_URL``.')
     api_key: str | None = option(default=None, says="None takes ``OPENAI_API_KEY``.")
     temperature: float = option(default=0.0, low=0, high=2, says="of the sampling.")
     seed: int | None = option(default=None, says="sent with each request; votes differ by it, also in the cache.")

@@ -35,9 +35,7 @@ class JudgeReward(PooledReward):
 
     paper = "RewardAnything, arXiv 2506.03637"
     bounds = (0.0, 1.0)
-    judge: Any = option(
-        default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
-    )
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
@@ -93,11 +91,9 @@ class RubricReward(GroupReward):
     criteria: Any = option(
         default=None, check=_check_criteria, says='with points, or texts of one point; None reads the extra "rubric".'
     )
-    judge: Any = option(
-        default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
-    )
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     aggregation: Any = option(
-        default="signed", check=_check_aggregation, says='an `Aggregation`, its fields, or its form, "mean".'
+        default="signed", check=_check_aggregation, says="an `Aggregation`, its fields or its form."
     )
     band: tuple[float, float] | None = option(default=None, check=_check_band, says="pass rates that count.")
     complete: bool = option(default=False, says="the score replaces the environment's reward, as in RuscaRL.")
@@ -190,9 +186,7 @@ class PairwiseReward(GroupReward):
 
     paper = "ArenaRL, arXiv 2601.06487 (round robin)"
     bounds = (0.0, 1.0)
-    judge: Any = option(
-        default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
-    )
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:

@@ -94,9 +94,7 @@ class SubgoalJudge(Declared):
     the index of a step."""
 
     judge: Any = option(check=check_judge, says="see `as_judge`.")
-    question: str = option(
-        default=QUESTION, check=check_question, says="the principle of the judge, with the place ``{subgoal}``."
-    )
+    question: str = option(default=QUESTION, check=check_question, says="the judge's principle, with ``{subgoal}``.")
     threshold: float = option(default=0.5, low=0, high=1, says="lowest score of a step that achieves the subgoal.")
 
     def __call__(self, subgoal: str, episode: Episode, t: int) -> bool | None:

@@ -191,9 +191,7 @@ class TournamentReward(GroupReward):
 
     paper = "ArenaRL, arXiv 2601.06487"
     bounds = (0.0, 1.0)
-    judge: Any = option(
-        default="rules", check=check_judge, says='a `Judge`, a registered name, or {"judge": name, ...options}.'
-    )
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
     topology: str = option(default="seeded-elimination", choices=TOPOLOGIES, says="order of the matches.")
 

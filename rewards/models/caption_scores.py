@@ -30,7 +30,7 @@ class CaptionScores(Declared):
 
     mode: ClassVar[str] = RETRIEVAL
     capacity: int = option(
-        default=100_000, low=1, unit="captions", says="captions that are queued or labelled; later ones are not."
+        default=100_000, low=1, unit="captions", says="captions queued or labelled; later ones are not."
     )
 
     def setup(self) -> None:

@@ -35,9 +35,7 @@ class ModelReward(PooledReward):
     """
 
     paper = "Secrets of RLHF II, arXiv 2401.06080"
-    model: Any = option(
-        check=_load_model, says="a `RewardModel`, a file of one, or an object with ``score(prompts, responses)``."
-    )
+    model: Any = option(check=_load_model, says="a `RewardModel`, its file, or what has ``score(prompts, responses)``.")
     squash: bool = option(default=True, says="pass the score through a logistic, so that it lies in (0, 1).")
 
     @property
@@ -74,9 +72,7 @@ class ImplicitProcessReward(StepReward):
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
     needs = frozenset({"token_episode"})
-    prm: Any = option(
-        check=_check_prm, says="an `ImplicitPRM`, or an object with ``turn_rewards(token_episodes) -> [numbers]``."
-    )
+    prm: Any = option(check=_check_prm, says="an `ImplicitPRM`, or what has ``turn_rewards(token_episodes)``.")
 
     def values(self, episode: Episode) -> Sequence[float] | None:
         tokens = episode.extra("token_episode")

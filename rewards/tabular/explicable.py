@@ -89,7 +89,7 @@ class ExplicableDesign(Designer):
     bound: float | None = option(default=None, above=0, says="largest absolute reward; None: the primary reward's.")
     horizons: Sequence[int] = option(default=HORIZONS, check=_check_horizons, says="the numbers of steps h.")
     screen: int | None = option(
-        default=2, low=1, unit="states", says="candidates tried for each state of the budget; None: all."
+        default=2, low=1, unit="states", says="candidates for each state of the budget; None: all."
     )
 
     def design(self, problem: RewardProblem) -> np.ndarray:

@@ -6,8 +6,7 @@ Rewards that compare it with a fixed number of tokens are in `length_limits.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -70,9 +69,7 @@ class ShortestCorrect(GroupReward):
     format: float = option(default=0.5, low=0, says="reward of the right format, at most ``correct``.")
     bonus: float = option(default=0.2, low=0, says="added for the shortest success.")
     above: int = option(default=100, unit="tokens", says="no bonus for a success of at most so many tokens.")
-    tags: Sequence[str] = option(
-        default=OBSERVE_TAGS, check=check_tags, says="the format: these tags in order and nothing else."
-    )
+    tags: Sequence[str] = option(default=OBSERVE_TAGS, check=check_tags, says="the format: these tags in order alone.")
     check: FormatCheck | None = option(default=None, says="a callable that decides on the format instead.")
 
     def setup(self) -> None:
@@ -106,23 +103,15 @@ class BelowAverageLength(BatchReward):
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
     bounds = (0.0, 1.0)
-
-    def setup(self) -> None:
-        self.tokens = 0
-        self.episodes = 0
+    counts = ("tokens", "episodes")
+    tokens = 0
+    episodes = 0
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
         average = self.tokens / self.episodes if self.episodes else 0.0
         self.tokens += sum(episode.tokens for group in groups for episode in group)
         self.episodes += sum(map(len, groups))
         return [[float(episode.tokens < average) for episode in group] for group in groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"tokens": self.tokens, "episodes": self.episodes}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        super().load_state_dict({key: value for key, value in state.items() if key not in ("tokens", "episodes")})
-        self.tokens, self.episodes = int(state.get("tokens", 0)), int(state.get("episodes", 0))
 
 
 def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:

@@ -62,7 +62,7 @@ class Verifiable(Reward):
     ranks_success = True
     scale: float = option(default=10.0, above=0, says="reward of a success; Tülu 3's is 10.")
     no_eos: float | None = option(
-        default=None, high=0, says="reward of an episode that was cut off, whether it succeeded or not."
+        default=None, high=0, says="reward of an episode that was cut off, also of a success."
     )
 
     def setup(self) -> None:
@@ -219,9 +219,11 @@ class OutcomeNoise(Composite):
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
     complete = True
+    counts = ("tosses",)
+    tosses = 0
     child: Reward | None = option(default=None, says="its bounds are finite; None: 1 for a success, else 0.")
     flip_prob: float = option(default=0.4, low=0, high=1, says="probability of a flip.")
-    unit: Literal["group", "sample"] = option(default="group", says="unit of one random draw; the paper: group.")
+    unit: Literal["group", "sample"] = option(default="group", says="flipped by one draw; the released code: group.")
     seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
 
     def setup(self) -> None:
@@ -232,7 +234,6 @@ class OutcomeNoise(Composite):
                 f"outcome-noise reflects a reward between its bounds, but {self.children['child'].name!r} has "
                 f"{(low, high)}; clip it first."
             )
-        self.tosses = 0
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -262,13 +263,6 @@ class OutcomeNoise(Composite):
     def describe(self) -> str:
         return f"{self.name} {self.flip_prob:g} per {self.unit}"
 
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "tosses": self.tosses}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        super().load_state_dict({name: value for name, value in state.items() if name != "tosses"})
-        self.tosses = int(state.get("tosses", 0))
-
 
 @register("spurious")
 class Spurious(GroupReward):
@@ -277,20 +271,12 @@ class Spurious(GroupReward):
     paper = "On clipping, entropy and spurious rewards, arXiv 2512.16912"
     complete = True
     bounds = (0.0, 1.0)
+    counts = ("groups",)
+    groups = 0
     p: float = option(default=0.5, low=0, high=1, says="probability of 1.")
     seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
-
-    def setup(self) -> None:
-        self.groups = 0
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         rng = np.random.default_rng([self.seed, self.groups])
         self.groups += 1
         return (rng.random(len(episodes)) < self.p).astype(float).tolist()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"groups": self.groups}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        super().load_state_dict({name: value for name, value in state.items() if name != "groups"})
-        self.groups = int(state.get("groups", 0))

@@ -42,9 +42,7 @@ class PrefixProbe(Declared):
     """
 
     success: Success | None = option(default=None, says='see `Success`; None reads the extra "prefix_values".')
-    markers: Sequence[str] = option(
-        default=MARKERS, check=_check_markers, says="words that begin a part; case matters."
-    )
+    markers: Sequence[str] = option(default=MARKERS, check=_check_markers, says="words that begin a part; case counts.")
     min_segment: int = option(default=100, low=1, unit="characters", says="shortest part; shorter ones join the next.")
     max_segments: int = option(default=32, low=1, says="most parts; the last one holds the rest of the text.")
 

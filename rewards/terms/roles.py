@@ -111,9 +111,7 @@ class MultiAgentEvolve(Reward):
     scorer: Scorer | None = option(default=None, says="the judge's score in [0, 1]; None reads the extra ``key``.")
     key: str = option(default="judge_score", says="name of the extra that holds this score if there is no scorer.")
     tag: str = option(default=None, check=check_tag, says='None: "question", "answer" or "score" by role.')
-    threshold: float = option(
-        default=0.7, low=0, high=1, says="quality from which a question's difficulty counts."
-    )
+    threshold: float = option(default=0.7, low=0, high=1, says="quality from which a question's difficulty counts.")
 
     def setup(self) -> None:
         self.score = Score(self.scorer, self.key, 0.0, 1.0)

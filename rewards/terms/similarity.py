@@ -101,9 +101,7 @@ class BestMatchSimilarity(_ReferenceSimilarity):
 
     paper = "Mixed-R1, arXiv 2505.24164 (formula after the name)"
     measures = ("token_features", "reference_token_features")
-    embedder: Embedder | str | None = option(
-        default=HashedNgrams(sizes=(1, 2, 3), unit="character"), says="source of the vectors."
-    )
+    embedder: Embedder | str | None = option(default=HashedNgrams(sizes=(1, 2, 3), unit="character"), says="of words.")
     reference: Callable[[Episode], str] | None = option(
         default=None, says='maps an episode to its reference text; None takes the extra "reference".'
     )
@@ -203,9 +201,7 @@ class SelfReference(GroupReward):
     complete = True
     ranks_success = True
     bounds = (0.0, 1.0)
-    form: str = option(
-        default="code", choices=_FORMS, says="`scaled_progress`, or the paper's `standardised_progress`."
-    )
+    form: str = option(default="code", choices=_FORMS, says="`scaled_progress` or the paper's `standardised_progress`.")
     embedder: Embedder | str | None = option(default=HashedNgrams(), says="source of the vectors.")
     radius: float = option(default=0.5, low=0, says="of the clusters, in standard deviations of the successes.")
     least: int = option(default=2, low=1, says="number of successes that make a cluster.")

@@ -134,7 +134,7 @@ class TrustedThinking(Timed, GroupReward):
     complete = True
     ranks_success = True
     weight: ScheduleLike = option(
-        default=FADING, check=partial(check_schedule, low=0, high=1), says="weight of the thinking score."
+        default=FADING, check=partial(check_schedule, low=0, high=1), says="of the thinking score."
     )
     scorer: Scorer | None = option(default=None, says="thinking in [0, 1]; None reads the extra ``key``.")
     key: str = option(default="thinking_score", says="name of that extra.")

@@ -87,7 +87,7 @@ class ParetoSubgroups(Declared):
     ballots: float = option(default=0.5, above=0, high=1, says="share of the group that votes on each label.")
     seed: int = option(default=0, says="of the draws, with the task, g and the subgroup.")
     sizes: Sequence[int] | None = option(
-        default=None, check=_check_sizes, says="candidates for g instead of the powers of two."
+        default=None, check=_check_sizes, says="candidates for g; None: powers of two."
     )
 
     def __call__(self, ballots: Sequence[Ballot]) -> list[list[str | None]]:
