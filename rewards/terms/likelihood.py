@@ -203,10 +203,7 @@ class SelfAligned(Reward):
     """Reward of a whole episode: success, plus ``weight`` times the self-aligned reward of its answer.
 
     Generic and padded answers, which fit any question, get less. The extra "logps_without_prompt" holds the
-    log-probabilities of the action tokens without the prompt.
-
-    Raises:
-        InputError: ``weight > 0.5``: a failure could outrank a success.
+    log-probabilities of the action tokens without the prompt. With a weight above 0.5 a failure could outrank a success.
     """
 
     paper = "Self-Aligned Reward, arXiv 2509.05489"
