@@ -89,13 +89,15 @@ class RubricReward(GroupReward):
     paper = "RuscaRL, arXiv 2508.16949; Rubric Anchors, arXiv 2508.12790; RGR-GRPO, arXiv 2511.12344"
     needs = frozenset({"rubric"})
     criteria: Any = option(
-        default=None, check=_check_criteria, says='with points, or texts of one point; None reads the extra "rubric".'
+        default=None,
+        check=_check_criteria,
+        says='`Criterion` objects, data or texts of one point; None reads "rubric".',
     )
     judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     aggregation: Any = option(
         default="signed", check=_check_aggregation, says="an `Aggregation`, its fields or its form."
     )
-    band: tuple[float, float] | None = option(default=None, check=_check_band, says="pass rates that count.")
+    band: tuple[float, float] | None = option(default=None, check=_check_band, says="range of the rates that count.")
     complete: bool = option(default=False, says="the score replaces the environment's reward, as in RuscaRL.")
 
     def setup(self) -> None:

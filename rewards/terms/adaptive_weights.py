@@ -58,8 +58,8 @@ class LagrangianMix(Composite):
 
     paper = "Confronting Reward Model Overoptimization with Constrained RLHF, arXiv 2310.04373"
     complete = True
-    task: Reward | None = option(default=None, says="None: 1 for a success and 0 for a failure.")
-    constraints: Mapping[str, Reward] | None = option(default=None, says="by name; None: the format.")
+    task: Reward | None = option(default=None, says="the task; None: 1 for a success and 0 for a failure.")
+    constraints: Mapping[str, Reward] | None = option(default=None, says="rewards by name; None: the format.")
     thresholds: Mapping[str, float] = option(default=None, says="targets of the batch means, by constraint.")
     mode: Literal["inequality", "equality"] = option(default="inequality", says="range of the multipliers.")
     lr: float = option(default=0.01, above=0, says="step size.")

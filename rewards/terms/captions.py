@@ -32,7 +32,7 @@ class CaptionRewards(StepReward):
     annotator: Annotator | None = option(default=None, says="labels queued captions, usually in [0, 1].")
     extrinsic: float = option(default=0.1, says="weight of the environment's reward; the paper: 10 if it is sparse.")
     intrinsic: float = option(default=0.4, says="weight of the scores.")
-    exponent: float = option(default=3.0, low=0, says="3 in the released code.")
+    exponent: float = option(default=3.0, low=0, says="of the count; 3 in the released code.")
     caption: Callable[[Step], str] = option(
         default=lambda step: str(step.observation), says='maps a step to its caption ("" for none).'
     )

@@ -62,7 +62,7 @@ class GoalTextShaping(Shaping):
     weight: float = option(default=1.0, says="of the potential.")
     discount: float = option(default=1.0, low=0, high=1, says="the learner's discount.")
     cutoff: Literal["zero", "keep"] = option(default="zero", says='as for the reward "potential".')
-    embedder: Embedder = option(default=HashedNgrams(columns=COLUMNS), says="gives texts vectors that are comparable.")
+    embedder: Embedder = option(default=HashedNgrams(columns=COLUMNS), says="maps texts to comparable vectors.")
 
     def setup(self) -> None:
         likeness = GoalText(self.goal, self.baseline, self.alpha, self.embedder)

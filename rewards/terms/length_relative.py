@@ -69,7 +69,7 @@ class ShortestCorrect(GroupReward):
     format: float = option(default=0.5, low=0, says="reward of the right format, at most ``correct``.")
     bonus: float = option(default=0.2, low=0, says="added for the shortest success.")
     above: int = option(default=100, unit="tokens", says="no bonus for a success of at most so many tokens.")
-    tags: Sequence[str] = option(default=OBSERVE_TAGS, check=check_tags, says="the format: these tags in order alone.")
+    tags: Sequence[str] = option(default=OBSERVE_TAGS, check=check_tags, says="the format: these tags, in order.")
     check: FormatCheck | None = option(default=None, says="a callable that decides on the format instead.")
 
     def setup(self) -> None:

@@ -56,7 +56,7 @@ class FollowupLikelihood(Reward):
     needs = frozenset({"positive_logps", "negative_logps"})
     log_likelihood: LogLikelihood | None = option(default=None, says="see `LogLikelihood`; None reads the extras.")
     positive: Sequence[str] = option(default=POSITIVE, check=_check_followups, says="follow-ups of a satisfied user.")
-    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="of a dissatisfied user.")
+    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="those of a dissatisfied user.")
     separator: str = option(default="\n\n", says="between prompt, response and follow-up.")
 
     def setup(self) -> None:
@@ -203,7 +203,8 @@ class SelfAligned(Reward):
     """Reward of a whole episode: success, plus ``weight`` times the self-aligned reward of its answer.
 
     Generic and padded answers, which fit any question, get less. The extra "logps_without_prompt" holds the
-    log-probabilities of the action tokens without the prompt. With a weight above 0.5 a failure could outrank a success.
+    log-probabilities of the action tokens without the prompt. With a weight above 0.5 a failure could outrank a
+    success.
     """
 
     paper = "Self-Aligned Reward, arXiv 2509.05489"

@@ -249,7 +249,7 @@ class Hybrid(GroupReward):
     complete = True
     ranks_success = True
     rule: ScoringRule | None = option(default=None, says="see `ScoringRule`; None takes the success.")
-    model: Scorer = option(default=None, says='without a confident rule; None reads "reward_model_score".')
+    model: Scorer = option(default=None, says='score without a confident rule; None reads "reward_model_score".')
     adherence: Scorer | None = option(default=None, says="score of adherence in [0, 1]; None leaves it out.")
     adherence_weight: float = option(default=0.2, low=0, says="weight of the adherence to instructions.")
     length_weight: float = option(default=0.1, low=0, says="weight of the relative length, as a cost.")

@@ -61,7 +61,7 @@ class CountBonus(_VisitBonus):
 
     paper = "MBIE-EB, Strehl and Littman, JCSS 2008"
     weight: float = option(default=1.0, low=0, says="the bonus of a first visit.")
-    exponent: float = option(default=0.5, low=0, says="0.5 in the paper.")
+    exponent: float = option(default=0.5, low=0, says="of the number of visits; 0.5 in the paper.")
     episodic: bool = option(default=False, says="count within each episode only, and keep nothing between episodes.")
     key: StateKey = option(default=str, says="maps an observation to what identifies its state.")
 
@@ -144,7 +144,7 @@ class EllipticalNovelty(GroupReward):
     weight: float = option(default=0.01, low=0, says="of the bonus.")
     ridge: float = option(default=0.01, above=0, says="the regulariser of the covariance.")
     embedder: Embedder | str | None = option(
-        default=HashedNgrams(), says='of responses; "policy" or "reference": that model\'s; None reads "features".'
+        default=HashedNgrams(), says='of responses; "policy" or "reference": that model; None reads "features".'
     )
     dimension: int | None = option(default=32, low=1, says="wider features are projected to this; None keeps them.")
     centre: bool = option(default=True, says="subtract the group's mean first.")
@@ -218,7 +218,7 @@ class GradientNovelty(GroupReward):
     ranks_success = True
     needs = frozenset({"gradient_features"})
     weight: float = option(default=1.0, low=0, says="lambda of the paper, whose value is not known.")
-    embedder: Embedder | None = option(default=None, says='of responses; None reads the extra "gradient_features".')
+    embedder: Embedder | None = option(default=None, says='vectors of responses; None reads "gradient_features".')
 
     def setup(self) -> None:
         self.needs = frozenset() if self.embedder else type(self).needs

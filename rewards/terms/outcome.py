@@ -223,7 +223,7 @@ class OutcomeNoise(Composite):
     tosses = 0
     child: Reward | None = option(default=None, says="its bounds are finite; None: 1 for a success, else 0.")
     flip_prob: float = option(default=0.4, low=0, high=1, says="probability of a flip.")
-    unit: Literal["group", "sample"] = option(default="group", says="flipped by one draw; the released code: group.")
+    unit: Literal["group", "sample"] = option(default="group", says="flipped by one draw; a group in the paper's code.")
     seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
 
     def setup(self) -> None:

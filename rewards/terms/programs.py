@@ -154,7 +154,7 @@ class Milestones(Reward):
     ranks_success = True
     needs = frozenset({"milestones"})
     failure: float = option(default=-10.0, says="reward of a program that failed and reached no milestone.")
-    bonus: float = option(default=0.1, low=0, says="for each milestone.")
+    bonus: float = option(default=0.1, low=0, says="added for each milestone.")
     most: int = option(default=7, says="largest number of milestones that count.")
 
     def setup(self) -> None:

@@ -101,7 +101,9 @@ class BestMatchSimilarity(_ReferenceSimilarity):
 
     paper = "Mixed-R1, arXiv 2505.24164 (formula after the name)"
     measures = ("token_features", "reference_token_features")
-    embedder: Embedder | str | None = option(default=HashedNgrams(sizes=(1, 2, 3), unit="character"), says="of words.")
+    embedder: Embedder | str | None = option(
+        default=HashedNgrams(sizes=(1, 2, 3), unit="character"), says="source of the vectors."
+    )
     reference: Callable[[Episode], str] | None = option(
         default=None, says='maps an episode to its reference text; None takes the extra "reference".'
     )

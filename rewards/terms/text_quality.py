@@ -137,7 +137,7 @@ class RPRCalibration(Reward):
 
     paper = ReasoningPattern.paper
     needs = frozenset({"reward_model_score"})
-    scorer: Scorer | None = option(default=None, says="its score in [0, 1]; None reads the extra ``key``.")
+    scorer: Scorer | None = option(default=None, says="model's score in [0, 1]; None reads the extra ``key``.")
     key: str = option(default="reward_model_score", says="name of that extra.")
     threshold: float = option(default=0.5, low=0, high=1, says="scores below are raised.")
     alpha: float = option(default=0.3, low=0, says="factor of the reasoning-pattern reward.")
@@ -306,8 +306,8 @@ class ArtifactPenalty(Reward):
 
     paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"
     weight: float = option(default=0.5, low=0, says="of the term.")
-    scale: Literal["probability", "log-odds"] = option(default="probability", says="[0, 1], or [-10, 10].")
-    classifier: ArtifactClassifier | None = option(default=None, says="None: fitted to `built_in_examples`.")
+    scale: Literal["probability", "log-odds"] = option(default="probability", says="[0, 1] or [-10, 10].")
+    classifier: ArtifactClassifier | None = option(default=None, says="fitted; None: to `built_in_examples`.")
 
     def setup(self) -> None:
         if self.classifier is not None and not self.classifier.fitted:

@@ -92,7 +92,7 @@ class ToolRL(Timed):
     granularity: Literal["fine", "coarse"] = option(
         default="fine", says='"fine" rewards each name, parameter and value, "coarse" only calls that are all right.'
     )
-    length: str = option(default="none", choices=("none", *LENGTHS), says="of thought, for which up to 1 is added.")
+    length: str = option(default="none", choices=("none", *LENGTHS), says="length of thought that earns up to 1.")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -130,11 +130,11 @@ class StepConfidenceVote(Vote):
     paper = "SCOPE (subgroup-specific step-wise confidence), arXiv 2512.15146"
     needs = frozenset({"token_confidence"})
     weight = "token-confidence"
-    balance: float = option(default=0.7, low=0, high=1, says="see `ParetoSubgroups`.")
-    ballots: float = option(default=0.5, above=0, high=1, says="see `ParetoSubgroups`.")
-    seed: int = option(default=0, says="see `ParetoSubgroups`.")
-    key: Key = option(default=None, says="see `VoteReward`.")
-    answer_format: str = option(default="any", says="see `VoteReward`.")
+    balance: float = option(default=0.7, low=0, high=1, says="weight of the reward against the diversity.")
+    ballots: float = option(default=0.5, above=0, high=1, says="share of the group that votes on each label.")
+    seed: int = option(default=0, says="of the draws, with the task and the subgroup.")
+    key: Key = option(default=None, says='as for "majority-vote".')
+    answer_format: str = option(default="any", says='as for "majority-vote".')
 
     def setup(self) -> None:
         self.partition = ParetoSubgroups(self.balance, self.ballots, self.seed)
@@ -165,8 +165,8 @@ class CoRewarding(BatchReward):
     teacher: Callable[[Episode], str | None] | None = option(
         default=None, says='the teacher\'s answer (None for none); without it the extra "teacher_answer" is read.'
     )
-    key: Key = option(default=None, says="see `VoteReward`; a teacher's answer is normalised as text.")
-    answer_format: str = option(default="any", says="see `VoteReward`.")
+    key: Key = option(default=None, says='as for "majority-vote"; a teacher\'s answer is normalised as text.')
+    answer_format: str = option(default="any", says='as for "majority-vote".')
 
     def setup(self) -> None:
         if self.teacher is not None and self.view != "teacher":

@@ -208,7 +208,7 @@ class CollectiveVote(VoteReward):
 
     paper = "RLCCF, arXiv 2508.12338"
     needs = frozenset({"agent"})
-    weight: str | Weight = option(default="self-consistency", says="see `VoteReward`.")
+    weight: str | Weight = option(default="self-consistency", says='as for "majority-vote".')
 
 
 _UNPARSED = -1.0
@@ -293,9 +293,9 @@ class NoveltyVote(Vote):
 
     paper = "EVOL-RL, arXiv 2509.15194"
     embedder: Embedder | str | None = option(default=None, says="see `NoveltyBonus`.")
-    weight: str | Weight = option(default="equal", says="see `VoteReward`.")
-    key: Key = option(default=None, says="see `VoteReward`.")
-    answer_format: str = option(default="any", says="see `VoteReward`.")
+    weight: str | Weight = option(default="equal", says='as for "majority-vote".')
+    key: Key = option(default=None, says='as for "majority-vote".')
+    answer_format: str = option(default="any", says='as for "majority-vote".')
 
     def setup(self) -> None:
         self.bonus = NoveltyBonus(self.embedder)
