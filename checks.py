@@ -46,19 +46,18 @@ def check_number(
         raise InputError(f"{name} must be a finite number, not a whole number beyond every float.") from None
     if math.isfinite(number) and low <= number <= high and number > above:
         return number
-    raise InputError(f"{name} must be {_describe_range(low, high, above)}, not {value!r}.")
+    span = describe_range(low, high, above)
+    kind = "a number" if span.startswith("in") else "a finite number"
+    raise InputError(f"{name} must be {f'{kind} {span}'.strip()}, not {value!r}.")
 
 
-def _describe_range(low: float, high: float, above: float) -> str:
+def describe_range(low: float, high: float, above: float = -math.inf) -> str:
+    """Describe the range of a number as the end of a noun phrase: "above 0", "of at least 1"; "" without bounds."""
     if math.isfinite(above):
-        return f"a finite number above {above:g}" + ("" if math.isinf(high) else f" and at most {high:g}")
-    if math.isinf(low) and math.isinf(high):
-        return "a finite number"
+        return f"above {above:g}" + ("" if math.isinf(high) else f" and at most {high:g}")
     if math.isinf(high):
-        return f"a finite number of at least {low:g}"
-    if math.isinf(low):
-        return f"a finite number of at most {high:g}"
-    return f"a number in [{low:g}, {high:g}]"
+        return "" if math.isinf(low) else f"of at least {low:g}"
+    return f"of at most {high:g}" if math.isinf(low) else f"in [{low:g}, {high:g}]"
 
 
 def check_share(name: str, value: Any, *, positive: bool = False) -> float:
@@ -172,7 +171,7 @@ def option(
     """Declare an option of a class (see `declared`).
 
     The annotation decides the check: a number is compared with its bounds, a ``Literal`` with its values; a ``bool`` is
-    made one; None passes where the annotation allows it.
+    made one; None passes where the annotation allows it, and where it is the default that `Declared.setup` replaces.
 
     Args:
         default, default_factory: value where none is given, or a function that makes it; without either the option is
@@ -222,6 +221,9 @@ def check_record(values: Any, prefix: str = "") -> None:
 class Declared:
     """Base of classes whose options are declared (see `declared`)."""
 
+    def __init__(self) -> None:  # of a class without options
+        self.setup()
+
     def __post_init__(self) -> None:
         self.take_options({name: getattr(self, name) for name in declared_options(type(self))})
         self.setup()
@@ -237,7 +239,9 @@ class Declared:
         for name in values:
             check_choice(f"option of {owner.__name__}", name, options)
         for name, declared in options.items():
-            setattr(self, name, declared.take(name, values.get(name, getattr(owner, name, None)), kinds[name]))
+            value = values.get(name, getattr(owner, name, None))
+            stands_for_default = value is None and getattr(owner, name, dataclasses.MISSING) is None
+            setattr(self, name, None if stands_for_default else declared.take(name, value, kinds[name]))
 
     def setup(self) -> None:
         """Relate checked options to each other and prepare the object's state; the default has nothing to prepare."""

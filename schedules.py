@@ -35,6 +35,10 @@ class Schedule(Protocol):
         ...
 
 
+ScheduleLike = Schedule | Mapping[str, Any] | float
+"""A schedule, its data, or a constant (see `schedule`)."""
+
+
 def progress(step: int, over: int) -> float:
     """The part of ``over`` updates that is done at ``step``, in [0, 1]; 0 before a run whose length is unknown (0)."""
     if step <= 0:
@@ -313,7 +317,7 @@ KINDS: Mapping[str, type[Any]] = {
 }
 
 
-def schedule(data: Schedule | Mapping[str, Any] | float) -> Schedule:
+def schedule(data: ScheduleLike) -> Schedule:
     """A schedule from plain data: a number is constant; a mapping has "kind" and that kind's arguments.
 
     Raises:
@@ -337,6 +341,19 @@ def schedule(data: Schedule | Mapping[str, Any] | float) -> Schedule:
     if callable(data) and isinstance(data, Schedule) and not isinstance(data, type):
         return data
     raise InputError(f"a schedule must be a number, a mapping with 'kind', or a schedule, not {data!r}.")
+
+
+def check_schedule(name: str, value: ScheduleLike, low: float = -math.inf, high: float = math.inf) -> Schedule:
+    """Return the schedule that ``value`` stands for if its values stay in [low, high].
+
+    Raises:
+        InputError: they do not, or it is no schedule.
+    """
+    made = schedule(value)
+    if low <= made.bounds[0] and made.bounds[1] <= high:
+        return made
+    span = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"at least {low:g}"
+    raise InputError(f"{name} must stay {span}, but this schedule spans {made.bounds[0]:g} to {made.bounds[1]:g}.")
 
 
 def as_data(made: Schedule) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..checks import option
 from . import verifiers
 from .episode import Episode, Step
 from .recording import Recording
@@ -39,6 +40,7 @@ __all__ = [
     "judges",
     "make",
     "models",
+    "option",
     "register",
     "terms",
     "unreadable",

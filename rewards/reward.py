@@ -22,7 +22,7 @@ name; other packages contribute through the entry-point group ``palaestra.reward
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -49,10 +49,12 @@ class Reward(Declared):
         paper: its source, with section or equation; empty for our own.
         needs: names of the entries of ``Episode.extras`` that it reads.
         measure_options: measure name -> options for the learner's measurement of it.
+        counts: attributes that count what was judged; they are 0 at first, and saved.
         learns_from: measures of a training batch that a learner passes to its method ``update``.
         brings: inputs that only the caller can supply, in words; "" if the learner or a shipped environment supplies
             all. By default a registered reward derives it from the measures in ``needs``.
         complete: True if its value replaces the environment's reward of the whole episode; False if it is added.
+        bounds: lowest and highest value that it can take; a property where options decide.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
             registered reward that claims it.
     """
@@ -61,15 +63,12 @@ class Reward(Declared):
     paper: ClassVar[str] = ""
     needs: frozenset[str] = frozenset()
     measure_options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    counts: ClassVar[tuple[str, ...]] = ()
     learns_from: frozenset[str] = frozenset()
     brings: ClassVar[str] = ""
     complete: bool = False
     ranks_success: bool = False
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Lowest and highest value that the reward can take; infinite where it is unbounded."""
-        return -math.inf, math.inf
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def value(self, episode: Episode) -> float | str | None:
         """Reward of one valid episode; where it could not be determined (a judge that did not answer), a sentence that
@@ -116,7 +115,8 @@ class Reward(Declared):
     def _failure_of_scores(self, episode: Episode) -> str:
         """Return the error message of the first `scores.Score` of this reward that could not score the episode; "" if
         none failed."""
-        sources = [source for value in vars(self).values() for source in _each(value) if hasattr(source, "failure_of")]
+        values = (value.values() if isinstance(value, dict) else (value,) for value in vars(self).values())
+        sources = [source for several in values for source in several if hasattr(source, "failure_of")]
         return next((said for source in sources if (said := source.failure_of(episode))), "")
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
@@ -145,7 +145,8 @@ class Reward(Declared):
     def state_dict(self) -> dict[str, Any]:
         """State that changes during use, as plain JSON data; the children's states are under their names."""
         states = {name: child.state_dict() for name, child in self.children.items()}
-        return {name: state for name, state in states.items() if state}
+        counts = {name: getattr(self, name) for name in self.counts}
+        return {**{name: state for name, state in states.items() if state}, **counts}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a saved state.
@@ -154,10 +155,12 @@ class Reward(Declared):
             InputError: it belongs to another reward.
         """
         children = self.children
-        if unknown := sorted(set(state) - set(children)):
+        if unknown := sorted(set(state) - {*children, *self.counts}):
             raise InputError(f"the saved state of {self.name!r} has {unknown}, which this reward does not have.")
         for name, child in children.items():
             child.load_state_dict(state.get(name, {}))
+        for name in self.counts:
+            setattr(self, name, int(state.get(name, 0)))
 
     def describe(self) -> str:
         """One line with the name and the most important parameters."""
@@ -174,10 +177,6 @@ class Reward(Declared):
 
     def __repr__(self) -> str:
         return self.tree()
-
-
-def _each(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else (value,)
 
 
 class StepReward(Reward):

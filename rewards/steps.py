@@ -30,11 +30,6 @@ def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
     return returns
 
 
-def suffix_minima(r_t: ArrayLike) -> np.ndarray:
-    """Least reward from each step on; `min_form_steps` approximates it up to the worst step (PURE, 2504.15275)."""
-    return np.minimum.accumulate(_vector(r_t)[::-1])[::-1]
-
-
 def clip_steps(s_t: ArrayLike, threshold: float) -> np.ndarray:
     """``min(s_t - threshold, 0)``: only steps below the threshold count (arXiv 2410.15115, Clip)."""
     return np.minimum(_vector(s_t) - threshold, 0.0)
@@ -111,23 +106,6 @@ def ability_scale(successes: Sequence[bool], weight: float = 1.0) -> float:
 def prefix_gains(v_k: ArrayLike) -> np.ndarray:
     """``v_k - v_{k-1}``, the change of the value of the prefix by each step (DenseGRPO, arXiv 2601.20218)."""
     return np.diff(_vector(v_k, least=1))
-
-
-def standardise_by_step(gains: Sequence[ArrayLike]) -> list[np.ndarray]:
-    """Standardise each step's gains over the group (population deviation); 0 where they are equal.
-
-    Episodes may have different lengths: step k is compared among episodes that reach it (DenseGRPO, arXiv 2601.20218).
-    """
-    rows = [_vector(row) for row in gains]
-    result = [np.zeros_like(row) for row in rows]
-    for k in range(max(map(len, rows), default=0)):
-        here = [i for i, row in enumerate(rows) if len(row) > k]
-        column = np.array([rows[i][k] for i in here])
-        # Rounding can give equal numbers a deviation above 0, so the range is tested too.
-        if np.ptp(column) > 0 and column.std() > 0:
-            for i, value in zip(here, (column - column.mean()) / column.std(), strict=True):
-                result[i][k] = value
-    return result
 
 
 def turning_points(v_k: ArrayLike) -> np.ndarray:

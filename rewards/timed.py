@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InputError
-from ..schedules import Schedule
+from ..schedules import ScheduleLike, schedule
 from .reward import Reward
 
 
@@ -16,9 +16,9 @@ class Timed(Reward):
     step: int = 0
     steps: int = 0
 
-    def now(self, schedule: Schedule) -> float:
-        """The value of ``schedule`` at the current update."""
-        return schedule(self.step, self.steps)
+    def now(self, value: ScheduleLike) -> float:
+        """The value of a schedule at the current update."""
+        return schedule(value)(self.step, self.steps)
 
     def advance(self, step: int, steps: int) -> None:
         self.step, self.steps = step, steps

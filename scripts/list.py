@@ -5,6 +5,7 @@ examples:
   palaestra list envs teachers
   palaestra list envs solve equation         those whose name or summary holds every word
   palaestra list recipes dapo gspo          every stage of the named recipes
+  palaestra list rewards overlong           one reward in full, with its options: type, default, range, meaning
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
   palaestra list designers                  what designs a reward for a table of states, for the bonus "designed"
@@ -23,6 +24,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -44,6 +46,7 @@ from ..teachers.requests import REQUESTS
 from .axes import format_axis
 from .docstrings import paper, summary
 from .list_measures import measure_rows, measures
+from .list_options import describe_class, option_rows
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
 from .list_terminal import print_tables
 
@@ -53,7 +56,8 @@ class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
     by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
-    or the summary must hold each word. Whole names of recipes, components, stages or measures show these in full."""
+    or the summary must hold each word. Whole names of recipes, components, stages, measures, teachers, rewards,
+    designers or verifiers show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -95,7 +99,36 @@ def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
     return kinds or list(TABLES), words
 
 
-_IN_FULL = {"recipes": recipe_rows, "components": component_rows, "measures": measure_rows}
+def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
+    """List the named rows of a table in full: the whole docstring, and the options."""
+    rows = []
+    for row in (TABLES | ON_REQUEST)[kind]():
+        value = _WITH_OPTIONS[kind]()[row["name"]] if row["name"] in names else None
+        if value is not None:
+            rows.append({**row, "docstring": describe_class(value), "options": option_rows(value)})
+    return rows
+
+
+def _designers() -> Registry[Any]:
+    from ..rewards.tabular import DESIGNERS
+
+    return DESIGNERS
+
+
+_WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
+    "teachers": lambda: TEACHERS,
+    "rewards": lambda: REWARDS,
+    "verifiers": lambda: VERIFIERS,
+    "designers": _designers,
+}
+"""Tables whose rows have options -> their registry."""
+
+_IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
+    "recipes": recipe_rows,
+    "components": component_rows,
+    "measures": measure_rows,
+    **{kind: partial(_rows_with_options, kind) for kind in _WITH_OPTIONS},
+}
 """Tables whose rows can be shown in full, by their names."""
 
 
@@ -135,12 +168,18 @@ def _holds(row: Row, words: Sequence[str]) -> bool:
 
 
 def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Return named recipes or components in full, as tables with a title each."""
+    """Return named rows in full, as tables with a title each."""
     if kind == "recipes":
         return {f"{row['name']}: {row['summary']} ({row['paper']})": stage_rows(row) for row in rows}
     if kind == "measures":
         return {kind: list(rows)}
     tables: dict[str, list[Row]] = {}
+    if kind in _WITH_OPTIONS:
+        for row in rows:
+            shown = {name: value for name, value in row.items() if name not in ("docstring", "options")}
+            tables[f"{kind} {row['name']}"] = [shown | {"summary": re.sub(r"(?<=\S)\n(?=\S)", " ", row["docstring"])}]
+            tables |= {f"options of {row['name']}": row["options"]} if row["options"] else {}
+        return tables
     for row in rows:
         shown = {name: value for name, value in row.items() if name not in ("stage", "docstring")}
         tables.setdefault(row["stage"], []).append(shown | {"summary": row.get("docstring", row["summary"])})
@@ -265,11 +304,9 @@ def bonuses() -> list[Row]:
 
 def designers() -> list[Row]:
     """List every designer of rewards on tables: name, summary, effect on the optimal policies, paper."""
-    from ..rewards.tabular import DESIGNERS
-
     return [
         {"name": name, "summary": text, "optimal policies": value.effect, "paper": paper(value)}
-        for name, value, text in _entries(DESIGNERS)
+        for name, value, text in _entries(_designers())
     ]
 
 

@@ -5,6 +5,7 @@ In: for each title, rows of named texts; what people copy stands in the first co
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from .list_stages import Row
@@ -40,6 +41,8 @@ def print_tables(tables: dict[str, list[Row]]) -> None:
 
 def measure_width(rows: list[Row]) -> int:
     """Return the characters that a table needs, with no column narrower than `READABLE` and its longest word."""
+    if any("\n" in cell for row in rows for cell in row.values()):
+        return sys.maxsize  # whole docstrings are read across the terminal, not down a column
     width = 2
     for column in rows[0] if rows else ():
         cells = [row[column] for row in rows]

@@ -209,21 +209,16 @@ REWARD = '''\
 
 from __future__ import annotations
 
-from palaestra.rewards import Episode, Reward, register
+from palaestra.rewards import Episode, Reward, option, register
 
 
 @register("$name")
 class $Class(Reward):
-    """What is left of a budget of characters, where the episode is a success; else 0. In [0, 1], and added to the
-    environment's own reward.
+    """Share that is left of a budget of characters, where the episode is a success; else 0. It is added to the
+    environment's own reward."""
 
-    Args:
-        budget: characters of all actions at which nothing is left.
-    """
-
-    def __init__(self, budget: int = 200):
-        super().__init__()
-        self.budget = budget
+    bounds = (0.0, 1.0)
+    budget: int = option(default=200, low=1, says="characters of all actions at which nothing is left.")
 
     def value(self, episode: Episode) -> float:
         written = sum(len(str(step.action)) for step in episode.steps)

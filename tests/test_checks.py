@@ -163,3 +163,26 @@ def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
     assert vars(Travel(0.7)) == {**vars(Kettle(0.7)), "cups": 2, "volts": 110.0}
     with pytest.raises(TypeError):
         Travel(0.7, 2, "fast", True, None, "", 220)  # type: ignore[misc]
+
+
+def test_none_stands_for_a_default_that_the_setup_works_out():
+    @declared
+    class Pot(Declared):
+        cups: int = option()
+        litres: float = option(default=None, above=0)
+
+        def setup(self) -> None:
+            self.litres = self.cups / 4 if self.litres is None else self.litres
+
+    assert Pot(2, None).litres == Pot(2, 0.5).litres == Pot(cups=2).litres == 0.5
+    with pytest.raises(InputError, match="cups"):
+        Pot(None)  # type: ignore[arg-type]
+
+
+def test_a_class_without_options_is_set_up_too():
+    @declared
+    class Bare(Declared):
+        def setup(self) -> None:
+            self.ready = True
+
+    assert Bare().ready

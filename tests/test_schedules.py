@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from palaestra import schedules
 from palaestra.errors import InputError
-from palaestra.schedules import as_data, schedule
+from palaestra.schedules import as_data, check_schedule, schedule
 
 EXAMPLES: list[dict[str, Any]] = [
     {"kind": "constant", "value": 0.3},
@@ -121,3 +121,11 @@ def test_nonsense_is_refused(nonsense: Any):
 def test_a_misspelt_kind_names_the_nearest():
     with pytest.raises(InputError, match="'linear'"):
         schedule({"kind": "lineer"})
+
+
+def test_a_schedule_may_have_to_stay_in_a_range():
+    assert check_schedule("weight", 0.5, 0, 1)(3, 10) == 0.5
+    with pytest.raises(InputError, match=r"weight must stay in \[0, 1\], but this schedule spans 0 to 2"):
+        check_schedule("weight", {"kind": "linear", "start": 2, "end": 0}, 0, 1)
+    with pytest.raises(InputError, match="weight must stay at least 0"):
+        check_schedule("weight", -1, low=0)

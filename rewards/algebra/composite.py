@@ -83,14 +83,18 @@ class Composite(Reward):
     It needs the extras that its parts need, and is complete if a part is. An episode with an invalid verdict of a part
     has an invalid verdict here.
 
-    Args:
-        parts: the children by name, in the order in which the tree prints them.
-
-    Raises:
-        InputError: no parts, or something that is not a reward.
+    A class with ``**parts`` has an ``__init__``; one with declared options calls `take_parts` in its `setup`.
     """
 
     def __init__(self, parts: Mapping[str, Reward]):
+        self.take_parts(parts)
+
+    def take_parts(self, parts: Mapping[str, Reward]) -> None:
+        """Keep the children by name, in the order in which the tree prints them.
+
+        Raises:
+            InputError: no parts, or something that is not a reward.
+        """
         if not parts:
             raise InputError(f"{self.name!r} needs at least one named reward: {self.name}(correct=Verifiable()).")
         for name, part in parts.items():
@@ -174,11 +178,18 @@ class Single(Composite):
     """A composite of one part, its first argument. A subclass implements `adjust`, from the part's value to the new;
     it is a pure function, which is also asked for the sums of the part's first turns."""
 
+    child: Reward
+
     def __init__(self, child: Reward, **others: Reward):
-        super().__init__({"child": child, **others})
-        self.child = child
-        self.needs = frozenset().union(child.needs, *(part.needs for part in others.values()))
-        self.complete = child.complete
+        self.take_parts({"child": child, **others})
+
+    def setup(self) -> None:
+        self.take_parts({"child": self.child})
+
+    def take_parts(self, parts: Mapping[str, Reward]) -> None:
+        super().take_parts(parts)
+        self.child = parts["child"]
+        self.complete = self.child.complete
 
     def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
         """The new value, given the part's value and the verdicts of all parts by name."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ...checks import check_number
+from ...checks import check_number, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
 from .composite import Parts, Single
+
+
+def _check_where(name: str, where: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
+    if any(isinstance(values, str) or not isinstance(values, Collection) for values in where.values()):
+        raise InputError(f"{name} must map parameters to lists of values, {{'intent': ['report']}}, not {where!r}.")
+    return {parameter: tuple(values) for parameter, values in where.items()}
 
 
 @register("gate")
@@ -20,29 +26,23 @@ class Gate(Single):
     The child judges only episodes that meet the condition. A child that compares siblings judges the whole group as
     soon as one episode meets it.
 
-    Args:
-        child: the reward.
-        condition: a reward whose value must reach ``threshold``; it is not added. None takes the episode's success, or
-            ``where`` alone if that is given.
-        threshold: least value of the condition.
-        otherwise: the reward where the condition does not hold.
-        where: allowed values by task parameter: ``{"intent": ["report", "compare"]}``.
+    The condition is a reward, whose value must reach ``threshold`` and is not added. Without one it is the episode's
+    success, or ``where`` alone if that is given.
     """
 
-    def __init__(
-        self,
-        child: Reward,
-        condition: Reward | None = None,
-        threshold: float = 0.5,
-        otherwise: float = 0.0,
-        where: Mapping[str, Sequence[Any]] | None = None,
-    ):
-        super().__init__(child, **({} if condition is None else {"condition": condition}))
-        if any(isinstance(values, str) or not isinstance(values, Collection) for values in (where or {}).values()):
-            raise InputError(f"where must map parameters to lists of values, {{'intent': ['report']}}, not {where!r}.")
-        self.where = {name: tuple(values) for name, values in (where or {}).items()}
-        self.threshold = check_number("threshold", threshold)
-        self.otherwise = check_number("otherwise", otherwise)
+    child: Reward = option(says="the reward.")
+    condition: Reward | None = option(default=None, says="reward that decides; None takes the episode's success.")
+    threshold: float = option(default=0.5, says="least value of the condition.")
+    otherwise: float = option(default=0.0, says="the reward where the condition does not hold.")
+    where: Mapping[str, Sequence[Any]] = option(
+        default=None,
+        check=_check_where,
+        says='allowed values by task parameter: ``{"intent": ["report", "compare"]}``.',
+    )
+
+    def setup(self) -> None:
+        self.take_parts({"child": self.child, **({} if self.condition is None else {"condition": self.condition})})
+        self.where = self.where or {}
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ...checks import check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -22,11 +22,14 @@ class Clip(Single):
         InputError: unless low < high.
     """
 
-    def __init__(self, child: Reward, low: float = 0.0, high: float = 1.0):
-        super().__init__(child)
-        self.low, self.high = check_number("low", low), check_number("high", high)
+    child: Reward = option(says="the reward.")
+    low: float = option(default=0.0, says="lowest value.")
+    high: float = option(default=1.0, says="highest value.")
+
+    def setup(self) -> None:
+        super().setup()
         if not self.low < self.high:
-            raise InputError(f"low must be below high, not {low!r} and {high!r}.")
+            raise InputError(f"low must be below high, not {self.low!r} and {self.high!r}.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -53,21 +56,16 @@ class Saturate(Single):
     """Another reward with diminishing returns: unchanged up to ``level``, then rising towards ``level + room``.
 
     The function is smooth and strictly increasing, so that the order of two episodes never changes.
-
-    Args:
-        child: the reward.
-        level: value up to which nothing changes.
-        room: distance from ``level`` to the limit, more than 0.
     """
 
     paper = "Rubric Anchors, arXiv 2508.12790 (saturation-aware aggregation)"
+    child: Reward = option(says="the reward.")
+    level: float = option(default=0.5, says="value up to which nothing changes.")
+    room: float = option(default=0.5, above=0, says="distance from ``level`` to the limit.")
 
-    def __init__(self, child: Reward, level: float = 0.5, room: float = 0.5):
-        super().__init__(child)
-        self.level, self.room = check_number("level", level), check_number("room", room)
-        if self.room <= 0:
-            raise InputError(f"room must be more than 0, not {room!r}.")
-        self.ranks_success = child.ranks_success
+    def setup(self) -> None:
+        super().setup()
+        self.ranks_success = self.child.ranks_success
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import check_count, check_number, option
 from ..episode import Episode
 from ..reward import Reward, register
 from ..verdict import Verdict
@@ -84,18 +84,15 @@ class Trust(Single):
     With m_c the mean of the child over the episodes that succeed and m_w over the others, the weight is 1 where
     m_c >= m_w and exp(m_c - m_w) otherwise: a score that is higher for wrong answers loses weight. In a group where all
     succeed, or none, the weight is 1.
-
-    Args:
-        child: the reward, such as a judge's.
-        by: a reward that decides which episodes are good; None takes success.
-        threshold: least value of ``by`` for a good episode.
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
+    child: Reward = option(says="the reward, such as a judge's.")
+    by: Reward | None = option(default=None, says="decides which episodes are good; None takes success.")
+    threshold: float = option(default=0.5, says="least value of ``by`` for a good episode.")
 
-    def __init__(self, child: Reward, by: Reward | None = None, threshold: float = 0.5):
-        super().__init__(child, **({} if by is None else {"by": by}))
-        self.threshold = check_number("threshold", threshold)
+    def setup(self) -> None:
+        self.take_parts({"child": self.child, **({} if self.by is None else {"by": self.by})})
 
     @property
     def bounds(self) -> tuple[float, float]:

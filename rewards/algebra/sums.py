@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
-from ...checks import check_number
+from ...checks import check_number, option
 from ...errors import InputError
-from ...schedules import Schedule
+from ...schedules import ScheduleLike, check_schedule
 from ...schedules import schedule as as_schedule
 from ..episode import Episode
 from ..reward import Reward, register
@@ -38,20 +37,14 @@ class Sum(Composite):
 
 @register("weighted")
 class Weighted(Single):
-    """Another reward times a number.
+    """Another reward times a number."""
 
-    Args:
-        child: the reward.
-        weight: the factor; a negative one turns a reward into a cost.
+    child: Reward = option(says="the reward.")
+    weight: float = option(says="the factor; a negative one turns a reward into a cost.")
 
-    Raises:
-        InputError: a weight that is not finite.
-    """
-
-    def __init__(self, child: Reward, weight: float):
-        super().__init__(child)
-        self.weight = check_number("weight", weight)
-        self.ranks_success = child.ranks_success and self.weight > 0
+    def setup(self) -> None:
+        super().setup()
+        self.ranks_success = self.child.ranks_success and self.weight > 0
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -66,15 +59,13 @@ class Weighted(Single):
 
 @register("alone")
 class Alone(Single):
-    """Another reward in place of the environment's, which no longer counts.
+    """Another reward in place of the environment's, which no longer counts."""
 
-    Args:
-        child: the reward.
-    """
+    child: Reward = option(says="the reward.")
 
-    def __init__(self, child: Reward):
-        super().__init__(child)
-        self.complete, self.ranks_success = True, child.ranks_success
+    def setup(self) -> None:
+        super().setup()
+        self.complete, self.ranks_success = True, self.child.ranks_success
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -86,17 +77,13 @@ class Alone(Single):
 
 @register("scheduled")
 class Scheduled(Timed, Single):
-    """Another reward times a weight that follows training progress.
+    """Another reward times a weight that follows training progress: the number of the update that `advance` was last
+    called with, 0 before the first."""
 
-    Args:
-        child: the reward.
-        schedule: a `Schedule` or its data, such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``, by the number of
-            the update that `advance` was last called with, 0 before the first.
-    """
-
-    def __init__(self, child: Reward, schedule: Schedule | Mapping[str, Any]):
-        super().__init__(child)
-        self.schedule = as_schedule(schedule)
+    child: Reward = option(says="the reward.")
+    schedule: ScheduleLike = option(
+        check=check_schedule, says='such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``.'
+    )
 
     @property
     def weight(self) -> float:
@@ -105,7 +92,7 @@ class Scheduled(Timed, Single):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        ends = [scale_bounds(self.child.bounds, weight) for weight in self.schedule.bounds]
+        ends = [scale_bounds(self.child.bounds, weight) for weight in as_schedule(self.schedule).bounds]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def describe(self) -> str:
@@ -162,15 +149,10 @@ class Shaped(Composite):
             def share(value: float, low: float = low, high: float = high, scale: float = scale) -> float:
                 return scale * min(max((value - low) / (high - low), 0.0), 1.0)
 
-            steps = verdict.by_turn
-            shared = {name: apply_to_sum(steps, share)} if _is_all(verdict) else {}
+            whole = bool(verdict.steps) and set(verdict.steps) == set(verdict.terms)
+            shared = {name: apply_to_sum(verdict.by_turn, share)} if whole else {}
             combined.append(Parts({name: share(verdict.reward)}, shared))
         return join_parts(combined)
-
-
-def _is_all(verdict: Verdict) -> bool:
-    """True if the rewards of turns make up the whole verdict."""
-    return bool(verdict.steps) and set(verdict.steps) == set(verdict.terms)
 
 
 def scale_bounds(bounds: tuple[float, float], weight: float) -> tuple[float, float]:

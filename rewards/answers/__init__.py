@@ -12,8 +12,6 @@ from .marks import bare
 from .readings import Form, extract, readings
 from .thoughts import THOUGHTS, check_thoughts, without_thoughts
 
-checked_format, checked_thoughts = check_format, check_thoughts  # the earlier names
-
 __all__ = [
     "FORMATS",
     "MAX_PROGRAM",

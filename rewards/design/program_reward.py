@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...checks import check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import PooledReward, register
@@ -32,11 +32,6 @@ class ProgramReward(PooledReward):
     program). A program that fails adds 0; the log and the row of ``trajectories.jsonl`` give the reason. A resumed run
     keeps the program of its start.
 
-    Args:
-        file: the program.
-        scale: factor of the sign of the dense reward, in [0, 0.5], so that it cannot outweigh success.
-        runner: a name in `palaestra.rewards.design.RUNNERS`.
-
     Raises:
         InputError: the file cannot be read or holds no reward program; when called, an episode lacks an input.
     """
@@ -44,19 +39,21 @@ class ProgramReward(PooledReward):
     paper = "Auto MC-Reward, arXiv 2312.09238"
     complete = True
     ranks_success = True
+    file: str | Path = option(says="the program.")
+    scale: float = option(default=0.1, low=0, high=0.5, says="factor of the sign of the dense reward.")
+    runner: str = option(default="sandbox", says="a name in `palaestra.rewards.design.RUNNERS`.")
 
-    def __init__(self, file: str | Path, scale: float = 0.1, runner: str = "sandbox"):
-        self.file, self.runner = Path(file), runner
+    def setup(self) -> None:
+        self.file = Path(self.file)
         try:
             text = self.file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the reward program {str(file)!r} cannot be read: {error}.") from None
+            raise InputError(f"the reward program {str(self.file)!r} cannot be read: {error}.") from None
         try:
             self.program = read_program(text)
         except InputError as error:
-            raise InputError(f"{str(file)!r} holds no reward program: {error}") from None
+            raise InputError(f"{str(self.file)!r} holds no reward program: {error}") from None
         self.needs = self.program.needs
-        self.scale = check_number("scale", scale, low=0.0, high=0.5)
         self._logged: set[str] = set()
 
     @property

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from .judge import Judge, as_judge
+from ...checks import Declared, declared, option
+from .judge import check_judge
 
 Pair = tuple[str, str]
 PRINCIPLE = "The text shows that the agent has made progress in its task, or has found something that helps in it."
 
 
-class CaptionJudge:
-    """Annotator of captions by a judge's scores; captions on which the judge failed are left out and retried later.
+@declared
+class CaptionJudge(Declared):
+    """Annotator of captions by a judge's scores; captions on which the judge failed are left out and retried later."""
 
-    Args:
-        judge: see `as_judge`; "agent" is any agent, once `palaestra.agents.agent_judge` is imported.
-        principle: scoring standard for captions, in words.
-        task: the task that the captions are about.
-    """
-
-    def __init__(self, judge: Judge | str | Mapping[str, Any], principle: str = PRINCIPLE, task: str = ""):
-        self.judge, self.principle, self.task = as_judge(judge), principle, task
+    judge: Any = option(
+        check=check_judge, says='see `as_judge`; "agent" is any agent, once `palaestra.agents.agent_judge` is imported.'
+    )
+    principle: str = option(default=PRINCIPLE, says="scoring standard for captions, in words.")
+    task: str = option(default="", says="the task that the captions are about.")
 
     def __call__(self, captions: Sequence[str]) -> dict[str, float]:
         """Label captions: scores in [0, 1]."""

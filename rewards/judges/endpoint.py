@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...checks import check_count, check_number
+from ...checks import check_count, check_number, keyword_declared, option
 from ...errors import InputError
 from . import prompts
 from .cache import ReplyCache
@@ -46,7 +46,19 @@ class _SharedClient:
             client.close()
 
 
+def _open_cache(_: str, path: str | Path) -> ReplyCache:
+    return ReplyCache(path)
+
+
+def _check_scale(name: str, scale: tuple[float, float]) -> tuple[float, float]:
+    low, high = scale if isinstance(scale, (tuple, list)) and len(scale) == 2 else (1, 0)
+    if check_number(name, low) < check_number(name, high):
+        return float(low), float(high)
+    raise InputError(f"{name} must be a pair (lowest, highest score) with lowest < highest, not {scale!r}.")
+
+
 @JUDGES.register("endpoint")
+@keyword_declared
 class EndpointJudge(Judge):
     """A language model behind an OpenAI-compatible endpoint.
 
@@ -54,70 +66,46 @@ class EndpointJudge(Judge):
     broken connection, 408, 409, 425, 429 or 5xx is repeated after a growing pause. If no attempt brings a readable
     answer, the judgement has ``valid=False``; a failure never scores 0.
 
-    Args:
-        model: the endpoint's name of the model; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``.
-        base_url: such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default.
-        api_key: None takes ``OPENAI_API_KEY``, or else a placeholder, as local servers ask for none.
-        temperature: of the sampling, 0 to 2.
-        seed: sent with each request where not None; part of the cache's key, so that votes differ.
-        max_tokens: longest reply, in tokens.
-        timeout: seconds that one attempt may take in all.
-        retries: attempts after the first.
-        backoff: seconds before the first repetition; each further one waits twice as long, at most 60. A
-            ``Retry-After`` of the endpoint is obeyed up to 60 seconds.
-        concurrency: requests in flight at once, over all threads that share this judge.
-        cache: file that keeps the replies, or None.
-        structured: also send the JSON schema in ``response_format``; False for endpoints that refuse it.
-        scale: lowest and highest score that the model may give; they become 0 and 1.
-        max_characters: most characters of each text; a longer one is cut, and the cut is marked.
+    Each further repetition waits twice as long as the one before, at most 60 seconds; a ``Retry-After`` of the endpoint
+    is obeyed up to 60 seconds. Without ``base_url`` and ``OPENAI_BASE_URL`` the SDK's address is used; without
+    ``api_key`` and ``OPENAI_API_KEY`` a placeholder, as local servers ask for none.
 
     Raises:
-        InputError: an argument out of range or no model; on use, for an endpoint that refuses the key or the model
+        InputError: no model; on use, for an endpoint that refuses the key or the model
             (401, 403, 404), and for a cache that cannot be used.
         MissingExtra: on use, without the extra [judge].
     """
 
     name = "endpoint"
     paper = "RewardAnything, arXiv 2506.03637"
+    model: str = option(default=None, kw_only=False, says="name of the model; None takes ``PALAESTRA_JUDGE_MODEL``.")
+    base_url: str | None = option(default=None, says='such as "http://localhost:8000/v1"; None: ``OPENAI_BASE_URL``.')
+    api_key: str | None = option(default=None, says="None takes ``OPENAI_API_KEY``.")
+    temperature: float = option(default=0.0, low=0, high=2, says="of the sampling.")
+    seed: int | None = option(default=None, says="sent with each request; votes differ by it, also in the cache.")
+    max_tokens: int = option(default=2048, low=1, unit="tokens", says="longest reply, in tokens.")
+    timeout: float = option(default=60.0, low=0.001, says="seconds that one attempt may take in all.")
+    retries: int = option(default=4, says="attempts after the first.")
+    backoff: float = option(default=0.5, low=0, says="seconds before the first repetition.")
+    concurrency: int = option(default=8, low=1, unit="requests at once", says="over all threads that share this judge.")
+    cache: Any = option(default=None, check=_open_cache, says="file that keeps the replies, or None.")
+    structured: bool = option(
+        default=True, says="also send the JSON schema in ``response_format``; False for endpoints that refuse it."
+    )
+    scale: tuple[float, float] = option(
+        default=(1, 5), check=_check_scale, says="lowest and highest score that the model may give, for 0 and 1."
+    )
+    max_characters: int = option(
+        default=32_000, low=1, unit="characters", says="of each text; a longer one is cut, and the cut is marked."
+    )
 
-    def __init__(
-        self,
-        model: str | None = None,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        temperature: float = 0.0,
-        seed: int | None = None,
-        max_tokens: int = 2048,
-        timeout: float = 60.0,
-        retries: int = 4,
-        backoff: float = 0.5,
-        concurrency: int = 8,
-        cache: str | Path | None = None,
-        structured: bool = True,
-        scale: tuple[float, float] = (1, 5),
-        max_characters: int = 32_000,
-    ):
-        chosen = model or os.environ.get("PALAESTRA_JUDGE_MODEL")
-        if not chosen:
+    def setup(self) -> None:
+        self.model = self.model or os.environ.get("PALAESTRA_JUDGE_MODEL", "")
+        if not self.model:
             raise InputError("an endpoint judge needs a model: pass model=..., or set PALAESTRA_JUDGE_MODEL.")
-        self.model = chosen
-        self.base_url = check_address(base_url)
-        self._api_key = api_key
-        self.temperature = check_number("temperature", temperature, 0.0, 2.0)
-        self.seed = seed if seed is None else check_count("seed", seed)
-        self.max_tokens = check_count("max_tokens", max_tokens, 1, "tokens")
-        self.timeout = check_number("timeout", timeout, 0.001)
-        self.retries = check_count("retries", retries)
-        self.backoff = check_number("backoff", backoff, 0.0)
-        self.concurrency = check_count("concurrency", concurrency, 1, "requests at once")
-        self.structured = bool(structured)
-        low, high = scale if isinstance(scale, (tuple, list)) and len(scale) == 2 else (1, 0)
-        if not check_number("scale", low) < check_number("scale", high):
-            raise InputError(f"scale must be a pair (lowest, highest score) with lowest < highest, not {scale!r}.")
-        self.scale = (float(low), float(high))
-        self.max_characters = check_count("max_characters", max_characters, 1, "characters")
-        self.cache = None if cache is None else ReplyCache(cache)
+        check_address(self.base_url)
+        # Kept under a private name, so that nothing that shows options shows the key.
+        self._api_key, self.api_key = self.api_key, None
         self._line = _SharedClient(self.concurrency)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:

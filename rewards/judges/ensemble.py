@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_number, declared, option
 from ...errors import InputError
 from .judge import JUDGES, Judge, Judgement, as_judge
 
@@ -32,24 +32,21 @@ def geometric_mean(scores: Sequence[float], weights: Sequence[float] | None = No
 
 
 @JUDGES.register("votes")
+@declared
 class Votes(Judge):
     """The mean score of several passes of one judge, each with its own seed.
 
     Failed passes are left out; the judgement is not valid when fewer than half of them answered.
-
-    Args:
-        of: the judge; it needs a temperature above 0, or all passes are alike.
-        votes: number of passes.
-        seed: seed of the first pass; later passes count up from it.
     """
 
     name = "votes"
     paper = "EditScore, arXiv 2509.23909"
+    of: Judge | str | Mapping[str, Any] = option(default="rules", says="the judge, with a temperature above 0.")
+    votes: int = option(default=4, low=1, says="number of passes.")
+    seed: int = option(default=0, says="seed of the first pass; later passes count up from it.")
 
-    def __init__(self, of: Judge | str | Mapping[str, Any] = "rules", votes: int = 4, seed: int = 0):
-        self.judge = as_judge(of)
-        self.votes = check_count("votes", votes, 1)
-        self.seed = check_count("seed", seed)
+    def setup(self) -> None:
+        self.judge = as_judge(self.of)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         calls = [partial(judge.score, principle, prompt, responses, reference) for judge in self._judges()]
@@ -74,13 +71,9 @@ class Votes(Judge):
 
 
 @JUDGES.register("aspects")
+@declared
 class Aspects(Judge):
     """The mean of one judge's scores by several principles, which replace the principle of the question.
-
-    Args:
-        aspects: principles with their weights of at least 0, or a sequence of principles of equal weight.
-        of: the judge.
-        mean: "geometric" (a 0 in one aspect is a 0) or "arithmetic".
 
     Raises:
         InputError: no aspect, or a weight out of range.
@@ -88,19 +81,20 @@ class Aspects(Judge):
 
     name = "aspects"
     paper = "EditScore, arXiv 2509.23909"
+    aspects: Mapping[str, float] | Sequence[str] = option(
+        says="principles with their weights of at least 0, or a sequence of principles of equal weight."
+    )
+    of: Judge | str | Mapping[str, Any] = option(default="rules", says="the judge.")
+    mean: Literal["geometric", "arithmetic"] = option(
+        default="geometric", says="of the scores; a 0 in one aspect makes a geometric mean 0."
+    )
 
-    def __init__(
-        self,
-        aspects: Mapping[str, float] | Sequence[str],
-        of: Judge | str | Mapping[str, Any] = "rules",
-        mean: str = "geometric",
-    ):
-        weights = dict(aspects) if isinstance(aspects, Mapping) else dict.fromkeys(aspects, 1.0)
+    def setup(self) -> None:
+        weights = self.aspects if isinstance(self.aspects, Mapping) else dict.fromkeys(self.aspects, 1.0)
         self.weights = {name: check_number(f"the weight of {name!r}", weight, 0.0) for name, weight in weights.items()}
         if sum(self.weights.values()) <= 0:
-            raise InputError(f"aspects must name at least one principle with a positive weight, not {aspects!r}.")
-        self.judge = as_judge(of)
-        self.mean = check_choice("mean", mean, ("geometric", "arithmetic"))
+            raise InputError(f"aspects must name at least one principle with a positive weight, not {self.aspects!r}.")
+        self.judge = as_judge(self.of)
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         calls = [partial(self.judge.score, aspect, prompt, responses, reference) for aspect in self.weights]

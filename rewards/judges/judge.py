@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from ...checks import Declared
 from ...errors import InputError
 from ...registry import Registry, take_callable
 
@@ -59,8 +60,9 @@ class Judgement:
         return self.scores[0] if self.valid else self.error or "the judge failed"
 
 
-class Judge:
-    """Base class. A subclass implements `score`, and also `grade` or `gather` where it can answer several at once."""
+class Judge(Declared):
+    """Base class. A subclass implements `score`, and also `grade` or `gather` where it can answer several at once. Its
+    options are declared, under `checks.declared`."""
 
     name: ClassVar[str] = "judge"
     paper: ClassVar[str] = ""
@@ -123,3 +125,8 @@ def as_judge(judge: Judge | str | Mapping[str, Any]) -> Judge:
     if isinstance(judge, Mapping) and isinstance(judge.get("judge"), str):
         return make(judge["judge"], **{key: value for key, value in judge.items() if key != "judge"})
     raise InputError(f"a judge is a Judge, a registered name or {{'judge': name, ...options}}, not {judge!r}.")
+
+
+def check_judge(name: str, judge: Judge | str | Mapping[str, Any]) -> Judge:
+    """Check of an option that is a judge; see `as_judge`."""
+    return as_judge(judge)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...checks import check_number
+from ...checks import check_number, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, PooledReward, register
 from ..verdict import Verdict
 from ..verifiers import verify
-from .judge import Judge, Judgement, as_judge
+from .judge import Judge, Judgement, check_judge
 from .pairwise import mean_preference, play_matches
 from .rubric import MET, Aggregation, Criterion, as_criterion, has_result, informative_criteria
 
@@ -31,21 +31,12 @@ class JudgeReward(PooledReward):
 
     The judge sees ``episode.prompt``, ``episode.response`` and, where the caller supplied it,
     ``episode.extras["reference"]``. An episode whose judgement failed is not valid.
-
-    Args:
-        judge: a `Judge`, a registered name, or {"judge": name, ...options}.
-        principle: the standard of judgement, in words.
     """
 
     paper = "RewardAnything, arXiv 2506.03637"
-
-    def __init__(self, judge: JudgeLike = "rules", principle: str = "cites evidence"):
-        self.judge = as_judge(judge)
-        self.principle = principle
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
+    principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         """Ask all questions in one round, so that an endpoint answers them at the same time."""
@@ -59,6 +50,28 @@ class JudgeReward(PooledReward):
         return f"judge({self.judge!r}, {self.principle!r})"
 
 
+def _check_criteria(_: str, criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[Criterion, ...]:
+    if not isinstance(criteria, (list, tuple)):
+        raise InputError(f"a rubric must be a list of criteria, not {criteria!r}.")
+    rubric = tuple(as_criterion(criterion) for criterion in criteria)
+    if not any(criterion.points > 0 for criterion in rubric):
+        raise InputError(f"a rubric needs a criterion with positive points, not {list(criteria)!r}.")
+    return rubric
+
+
+def _check_aggregation(_: str, aggregation: Aggregation | str | Mapping[str, Any]) -> Aggregation:
+    if isinstance(aggregation, Mapping):
+        return Aggregation(**aggregation)
+    return Aggregation(aggregation) if isinstance(aggregation, str) else aggregation
+
+
+def _check_band(name: str, band: tuple[float, float]) -> tuple[float, float]:
+    low, high = band
+    check_number(name, low, 0.0, 1.0)
+    check_number(name, high, low, 1.0)
+    return band
+
+
 @register("rubric")
 class RubricReward(GroupReward):
     """A rubric's score: criteria with signed points, by a judge and, for facts, by verifiers.
@@ -66,14 +79,8 @@ class RubricReward(GroupReward):
     By default the value follows RuscaRL: points of the met criteria over the sum of the positive points, at most 1.
     Factual criteria with a verifier are checked on ``episode.answer``; all others are graded by the judge.
 
-    Args:
-        criteria: `Criterion` objects, texts of one point each, or fields as data; None reads
-            ``episode.extras["rubric"]``.
-        judge: a `Judge`, a registered name, or {"judge": name, ...options}.
-        aggregation: an `Aggregation`, its form ("signed" or "mean"), or its fields as data.
-        band: (low, high): criteria whose pass rate within the group is not strictly between them are left out of the
-            numerator; None keeps all. Groups of one keep all.
-        complete: whether the score is the whole reward, in place of the environment's, as in RuscaRL.
+    With a band (low, high), criteria whose pass rate within the group is not strictly between the two are left out of
+    the numerator. Groups of one keep all.
 
     Raises:
         InputError: a criterion that cannot be read, or a rubric without positive points.
@@ -81,29 +88,20 @@ class RubricReward(GroupReward):
 
     paper = "RuscaRL, arXiv 2508.16949; Rubric Anchors, arXiv 2508.12790; RGR-GRPO, arXiv 2511.12344"
     needs = frozenset({"rubric"})
+    criteria: Any = option(
+        default=None,
+        check=_check_criteria,
+        says='`Criterion` objects, data or texts of one point; None reads "rubric".',
+    )
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
+    aggregation: Any = option(
+        default="signed", check=_check_aggregation, says="an `Aggregation`, its fields or its form."
+    )
+    band: tuple[float, float] | None = option(default=None, check=_check_band, says="range of the rates that count.")
+    complete: bool = option(default=False, says="the score replaces the environment's reward, as in RuscaRL.")
 
-    def __init__(
-        self,
-        criteria: Sequence[Criterion | str | Mapping[str, Any]] | None = None,
-        judge: JudgeLike = "rules",
-        aggregation: Aggregation | str | Mapping[str, Any] = "signed",
-        band: tuple[float, float] | None = None,
-        complete: bool = False,
-    ):
-        self.complete = bool(complete)
-        self.criteria = None if criteria is None else _check_rubric(criteria)
-        self.needs = frozenset({"rubric"}) if criteria is None else frozenset()
-        self.judge = as_judge(judge)
-        if isinstance(aggregation, str):
-            aggregation = Aggregation(aggregation)
-        elif isinstance(aggregation, Mapping):
-            aggregation = Aggregation(**aggregation)
-        self.aggregation = aggregation
-        if band is not None:
-            low, high = band
-            check_number("band", low, 0.0, 1.0)
-            check_number("band", high, low, 1.0)
-        self.band = band
+    def setup(self) -> None:
+        self.needs = frozenset({"rubric"}) if self.criteria is None else frozenset()
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -115,7 +113,7 @@ class RubricReward(GroupReward):
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         """Judge siblings; the feedback of a verdict lists the criteria that are not met, and the faults that are."""
         valid = [episode for episode in episodes if episode.valid]
-        rubrics = [self.criteria or _check_rubric(episode.extra("rubric")) for episode in valid]
+        rubrics = [self.criteria or _check_criteria("rubric", episode.extra("rubric")) for episode in valid]
         calls = [self._call(episode, rubric) for episode, rubric in zip(valid, rubrics)]
         scores = [
             _merge_scores(rubric, episode, answer)
@@ -158,15 +156,6 @@ class RubricReward(GroupReward):
         return f"rubric({self.judge!r}, {count} criteria, {self.aggregation.form})"
 
 
-def _check_rubric(criteria: Sequence[Criterion | str | Mapping[str, Any]]) -> tuple[Criterion, ...]:
-    if not isinstance(criteria, (list, tuple)):
-        raise InputError(f"a rubric must be a list of criteria, not {criteria!r}.")
-    rubric = tuple(as_criterion(criterion) for criterion in criteria)
-    if not any(criterion.points > 0 for criterion in rubric):
-        raise InputError(f"a rubric needs a criterion with positive points, not {list(criteria)!r}.")
-    return rubric
-
-
 def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | str:
     """Collect one score per criterion from the verifiers and the judge; return the error message if either failed."""
     if not judged.valid:
@@ -195,21 +184,12 @@ class PairwiseReward(GroupReward):
 
     Every pair is judged in both orders: a judge that only prefers one position gives all episodes 0.5. Pairs whose
     judgement failed are left out; an episode without any judged pair is invalid. The value of a single episode is 0.5.
-
-    Args:
-        judge: a `Judge`, a registered name, or {"judge": name, ...options}.
-        principle: the standard of judgement, in words.
     """
 
     paper = "ArenaRL, arXiv 2601.06487 (round robin)"
-
-    def __init__(self, judge: JudgeLike = "rules", principle: str = "cites evidence"):
-        self.judge = as_judge(judge)
-        self.principle = principle
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
+    principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         count = len(episodes)

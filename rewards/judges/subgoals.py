@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from ...checks import check_number
+from ...checks import Declared, declared, option
 from ...errors import InputError
 from ..episode import Episode
-from .judge import Judge, as_judge
+from .judge import check_judge
 
 QUESTION = "Did this step achieve the subgoal: {subgoal}?"
 DECOMPOSITION = "Name at most {most} subgoals on the way to solving this task, one a line, and nothing else.\n{task}"
@@ -31,14 +32,14 @@ def read_subgoals(text: str, most: int) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))[:most]
 
 
-def check_question(question: str) -> str:
+def check_question(name: str, question: str) -> str:
     """Return a question that has the place ``{subgoal}``.
 
     Raises:
         InputError: it has no such place.
     """
     if not isinstance(question, str) or "{subgoal}" not in question:
-        raise InputError(f"the question needs the place {{subgoal}}, as in {QUESTION!r}, not {question!r}.")
+        raise InputError(f"the {name} needs the place {{subgoal}}, as in {QUESTION!r}, not {question!r}.")
     return question
 
 
@@ -87,20 +88,14 @@ def label_steps(
     return labels
 
 
-class SubgoalJudge:
+@declared
+class SubgoalJudge(Declared):
     """A registered judge as the argument ``achieved`` of the reward "subgoals": called with a subgoal, an episode and
-    the index of a step.
+    the index of a step."""
 
-    Args:
-        judge: see `as_judge`.
-        question: the principle that the judge scores by, with the place ``{subgoal}``.
-        threshold: lowest score of a step that achieves the subgoal, in [0, 1].
-    """
-
-    def __init__(self, judge: Judge | str, question: str = QUESTION, threshold: float = 0.5):
-        self.judge = as_judge(judge)
-        self.question = check_question(question)
-        self.threshold = check_number("threshold", threshold, 0.0, 1.0)
+    judge: Any = option(check=check_judge, says="see `as_judge`.")
+    question: str = option(default=QUESTION, check=check_question, says="the judge's principle, with ``{subgoal}``.")
+    threshold: float = option(default=0.5, low=0, high=1, says="lowest score of a step that achieves the subgoal.")
 
     def __call__(self, subgoal: str, episode: Episode, t: int) -> bool | None:
         return self.judge_all([(subgoal, episode, t)])[0]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from ...errors import unknown_name
+from ...checks import option
 from ..episode import Episode
 from ..reward import GroupReward, register
-from .judge import as_judge
-from .judge_rewards import JudgeLike, reference_text
+from .judge import check_judge
+from .judge_rewards import reference_text
 from .pairwise import Match, MatchResult, play_matches, preference
 
 Round = Callable[[Sequence[Match]], list[MatchResult]]
@@ -184,32 +185,15 @@ class TournamentReward(GroupReward):
     """The rank of a response in a tournament of its group before a judge: 1 for the first, 0 for the last.
 
     Every match is judged in both orders. When a match has no result the whole group is not valid. The value of a single
-    episode is 0.5.
-
-    Args:
-        judge: a `Judge`, a registered name, or {"judge": name, ...options}; ArenaRL weighs process and answer .6 to .4,
-            which is {"judge": "aspects", "aspects": {process: 0.6, answer: 0.4}, "mean": "arithmetic"}.
-        principle: the standard of judgement, in words.
-        topology: "anchor", "round-robin", "swiss", "double-elimination" or "seeded-elimination".
-
-    Raises:
-        InputError: an unknown topology.
+    episode is 0.5. ArenaRL weighs process and answer .6 to .4: ``{"judge": "aspects", "aspects": {process: 0.6, answer:
+    0.4}, "mean": "arithmetic"}``.
     """
 
     paper = "ArenaRL, arXiv 2601.06487"
-
-    def __init__(
-        self, judge: JudgeLike = "rules", principle: str = "cites evidence", topology: str = "seeded-elimination"
-    ):
-        self.judge = as_judge(judge)
-        self.principle = principle
-        if topology not in TOPOLOGIES:
-            raise unknown_name("topology", str(topology), TOPOLOGIES)
-        self.topology = topology
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
+    principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
+    topology: str = option(default="seeded-elimination", choices=TOPOLOGIES, says="order of the matches.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         responses = [episode.response for episode in episodes]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import Declared, check_choice, check_number, declared, option
 from ...errors import InputError
 from .loading import load_with_torch
 from .saved_tensors import pack_tensors, unpack_tensors
@@ -24,17 +24,16 @@ RETRIEVAL, CLASSIFICATION, RANKING = "retrieval", "classification", "ranking"
 _DIM, _BUCKETS, _BATCH = 16, 2048, 32
 
 
-class CaptionScores:
-    """The labels of captions: mode "retrieval", and base of the modes that learn from them.
-
-    Args:
-        capacity: largest number of captions that are queued or labelled; later ones are not.
-    """
+@declared
+class CaptionScores(Declared):
+    """The labels of captions: mode "retrieval", and base of the modes that learn from them."""
 
     mode: ClassVar[str] = RETRIEVAL
+    capacity: int = option(
+        default=100_000, low=1, unit="captions", says="captions queued or labelled; later ones are not."
+    )
 
-    def __init__(self, capacity: int = 100_000):
-        self.capacity = check_count("capacity", capacity, low=1, unit="captions")
+    def setup(self) -> None:
         self.labels: dict[str, float] = {}
         self.queue: dict[str, None] = {}
 
@@ -70,26 +69,21 @@ class CaptionScores:
         self.labels, self.queue = dict(state["labels"]), dict.fromkeys(state["queue"])
 
 
+@declared
 class LearnedScores(CaptionScores):
     """Base of the modes with a network: hashed n-grams and two layers.
-
-    Args:
-        capacity: of `CaptionScores`.
-        threshold: see the modes.
-        rate: learning rate of Adam.
-        updates: gradient steps after each annotation.
-        seed: of weights and draws.
 
     Raises:
         MissingExtra: torch is absent.
     """
 
-    def __init__(
-        self, capacity: int = 100_000, threshold: float = 0.5, rate: float = 3e-3, updates: int = 32, seed: int = 0
-    ):
-        super().__init__(capacity)
-        self.threshold = check_number("threshold", threshold)
-        self.updates, self.seed = check_count("updates", updates, 1), check_count("seed", seed)
+    threshold: float = option(default=0.5, says="see the modes.")
+    rate: float = option(default=3e-3, above=0, says="learning rate of Adam.")
+    updates: int = option(default=32, low=1, says="gradient steps after each annotation.")
+    seed: int = option(default=0, says="of weights and draws.")
+
+    def setup(self) -> None:
+        super().setup()
         model, encoder = load_with_torch("RewardModel"), load_with_torch("NgramEncoder")
         import torch
 
@@ -97,7 +91,7 @@ class LearnedScores(CaptionScores):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             self.model = model(encoder(_DIM, _BUCKETS), hidden=32, seed=self.seed)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), lr=check_number("rate", rate, above=0.0))
+        self.optimiser = torch.optim.Adam(self.model.parameters(), lr=self.rate)
         self._rng = np.random.default_rng(self.seed)
         self._scores: dict[str, float] = {}
         self.trained = False
@@ -157,6 +151,7 @@ class CaptionClassifier(LearnedScores):
         return float(0.5 * (1.0 + np.tanh(self.score(caption) / 2)) > self.threshold)
 
 
+@declared
 class CaptionRanker(LearnedScores):
     """The score of a Bradley-Terry model, less the mean and over the deviation of the scores of the captions met so
     far; 0 where that is below the threshold.
@@ -165,11 +160,10 @@ class CaptionRanker(LearnedScores):
     """
 
     mode = RANKING
+    threshold: float = option(default=-0.5, says="deviations from the mean below which a caption counts 0.")
 
-    def __init__(
-        self, capacity: int = 100_000, threshold: float = -0.5, rate: float = 3e-3, updates: int = 32, seed: int = 0
-    ):
-        super().__init__(capacity, threshold, rate, updates, seed)
+    def setup(self) -> None:
+        super().setup()
         self.pairs: list[tuple[str, str, float]] = []
         self.count, self.mean, self.squares = 0, 0.0, 0.0
 

@@ -11,13 +11,13 @@ import copy
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import Declared, check_choice, keyword_declared, option
 from ...errors import InputError
 from .token_episode import TokenEpisode
 
@@ -58,54 +58,40 @@ class PRMUpdate:
     accuracy: float | None
 
 
-class ImplicitPRM:
+@keyword_declared
+class ImplicitPRM(Declared):
     """Rewards per token or turn from the log-ratio of two models, trained on outcomes.
 
-    Args:
-        model: the reward model phi, a causal ``nn.Module`` or a `LogProbs`; trained by `update`.
-        reference: the reference model, of either kind; None copies and freezes the present ``model``, so that all
-            rewards are 0 before training.
-        objective: "ce" (PRIME) or "pairwise" (iStar).
-        beta: scale of the rewards; both papers take 0.05.
-        learning_rate: step size of AdamW; both papers take 1e-6 for large models.
-        parameters: the trained weights; None takes the weights of ``model``. Required if ``model`` is a function.
-        clip: largest norm of the gradient.
-        chunk: episodes in one forward pass.
+    Without a reference the model is copied and frozen, so that all rewards are 0 before training. A model that is a
+    function needs both ``reference`` and ``parameters``. Both papers take 0.05 for beta, and a learning rate of 1e-6
+    for large models.
 
     Raises:
-        InputError: an argument out of range, or a function without ``reference`` or ``parameters``.
+        InputError: a function without ``reference`` or ``parameters``.
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
+    model: Any = option(kw_only=False, says="the reward model phi: a causal ``nn.Module`` or a `LogProbs`.")
+    reference: Any = option(default=None, kw_only=False, says="the reference model, of either kind.")
+    objective: Literal["ce", "pairwise"] = option(default="ce", says="PRIME's, or iStar's.")
+    beta: float = option(default=0.05, low=0, says="scale of the rewards.")
+    learning_rate: float = option(default=1e-6, low=0, says="step size of AdamW.")
+    parameters: Iterable[nn.Parameter] | None = option(
+        default=None, check=lambda _, weights: list(weights), says="the trained weights; None takes those of ``model``."
+    )
+    clip: float = option(default=10.0, low=0, says="largest norm of the gradient.")
+    chunk: int = option(default=16, low=1, unit="episodes", says="episodes in one forward pass.")
 
-    def __init__(
-        self,
-        model: nn.Module | LogProbs,
-        reference: nn.Module | LogProbs | None = None,
-        *,
-        objective: str = "ce",
-        beta: float = 0.05,
-        learning_rate: float = 1e-6,
-        parameters: Iterable[nn.Parameter] | None = None,
-        clip: float = 10.0,
-        chunk: int = 16,
-    ):
-        self.objective = check_choice("objective", objective, ("ce", "pairwise"))
-        self.beta = check_number("beta", beta, 0.0)
-        self.clip = check_number("clip", clip, 0.0)
-        self.chunk = check_count("chunk", chunk, 1, "episodes")
-        if not isinstance(model, nn.Module) and (reference is None or parameters is None):
+    def setup(self) -> None:
+        if not isinstance(self.model, nn.Module) and (self.reference is None or self.parameters is None):
             raise InputError("a model given as a function cannot be copied or searched: pass reference and parameters.")
-        if reference is None:
-            reference = copy.deepcopy(model).eval().requires_grad_(False)  # type: ignore[union-attr]
-        self.model, self.reference = model, reference
-        trained = parameters if parameters is not None else model.parameters()  # type: ignore[union-attr]
+        if self.reference is None:
+            self.reference = copy.deepcopy(self.model).eval().requires_grad_(False)
+        trained = self.parameters if self.parameters is not None else self.model.parameters()
         self._parameters = [weight for weight in trained if weight.requires_grad]
         if not self._parameters:
             raise InputError("the implicit reward model has no parameter with requires_grad; nothing could be trained.")
-        self._optimiser = torch.optim.AdamW(
-            self._parameters, lr=check_number("learning_rate", learning_rate, 0.0), weight_decay=0.0
-        )
+        self._optimiser = torch.optim.AdamW(self._parameters, lr=self.learning_rate, weight_decay=0.0)
 
     def token_rewards(self, episodes: Sequence[TokenEpisode]) -> list[tuple[float, ...]]:
         """Compute ``beta log pi_phi / pi_ref`` of every action token of each episode, in order."""

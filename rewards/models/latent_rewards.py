@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import Declared, declared, option
 from ...errors import InputError
 from ..design.factors import GIVEN, compute_factors, load_factor_program, read_factor_program, step_data
 from .return_decomposition import (
@@ -29,43 +29,29 @@ _KEPT = 20_000
 """Steps whose factors are kept, as observations come again."""
 
 
-class LatentRewards:
+@declared
+class LatentRewards(Declared):
     """Rewards of steps, as a function of their factors whose sums over episodes approach the returns.
 
-    Args:
-        factors: the file of a factor program, or a name in `palaestra.rewards.design.GIVEN`.
-        runner: a name in `palaestra.rewards.design.FACTOR_RUNNERS`, for programs.
-        hidden: units of the network's two layers; 0: a linear function by least squares, without torch.
-        rate, updates, batch: of `NetworkDecomposition`.
-        memory: latest episodes that it learns from.
-        settle: episodes before its rewards are used.
-        seed: of weights and batches.
-
     Raises:
-        InputError: an argument out of range, or a file that holds no factor program.
+        InputError: a file that holds no factor program.
     """
 
-    def __init__(
-        self,
-        factors: str = "given",
-        runner: str = "sandbox",
-        hidden: int = 64,
-        rate: float = 1e-3,
-        updates: int = 4,
-        batch: int = 16,
-        memory: int = 256,
-        settle: int = 4,
-        seed: int = 0,
-    ):
-        self.source, self.runner = str(factors), runner
+    factors: str = option(default="given", says="file of a program, or a name in `palaestra.rewards.design.GIVEN`.")
+    runner: str = option(default="sandbox", says="a name in `palaestra.rewards.design.FACTOR_RUNNERS`, for programs.")
+    hidden: int = option(default=64, says="units of both layers; 0: a linear function by least squares, without torch.")
+    rate: float = option(default=1e-3, above=0, says="of `NetworkDecomposition`.")
+    updates: int = option(default=4, low=1, says="of `NetworkDecomposition`.")
+    batch: int = option(default=16, low=1, unit="episodes", says="of `NetworkDecomposition`.")
+    memory: int = option(default=256, low=1, unit="episodes", says="latest episodes that it learns from.")
+    settle: int = option(default=4, says="episodes before its rewards are used.")
+    seed: int = option(default=0, says="of weights and batches.")
+
+    def setup(self) -> None:
+        self.source = str(self.factors)
         given = self.source in GIVEN
         self.function = GIVEN[self.source] if given else None
-        self.program = "" if given else load_factor_program(factors)
-        self.hidden, self.settle = check_count("hidden", hidden), check_count("settle", settle)
-        self.memory, self.seed = check_count("memory", memory, 1, "episodes"), check_count("seed", seed)
-        self.rate = check_number("rate", rate, above=0.0)
-        self.options = {"rate": self.rate, "updates": check_count("updates", updates, 1)}
-        self.options["batch"] = check_count("batch", batch, 1, "episodes")
+        self.program = "" if given else load_factor_program(self.factors)
         self.names: list[str] = []
         self.seen = 0
         self._model: LinearDecomposition | NetworkDecomposition | None = None
@@ -147,7 +133,7 @@ class LatentRewards:
     def _make_model(self, width: int) -> LinearDecomposition | NetworkDecomposition:
         if not self.hidden:
             return LinearDecomposition(width)
-        return NetworkDecomposition(width, self.hidden, seed=self.seed, **self.options)
+        return NetworkDecomposition(width, self.hidden, self.rate, self.updates, self.batch, self.seed)
 
     def state_dict(self) -> dict[str, Any]:
         return {

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import PooledReward, StepReward, register
@@ -17,29 +18,25 @@ from .loading import load_with_torch
 from .token_episode import TokenEpisode
 
 
+def _load_model(_: str, model: Any) -> Any:
+    if isinstance(model, (str, Path)):
+        model = load_with_torch("RewardModel").load(model)
+    if not callable(getattr(model, "score", None)):
+        raise InputError(f"a reward model has score(prompts, responses), or is a file; {model!r} is neither.")
+    return model
+
+
 @register("reward-model")
 class ModelReward(PooledReward):
     """The score of a trained reward model for the response to the prompt.
 
-    Args:
-        model: a `RewardModel`, anything with ``score(prompts, responses) -> numbers``, or a file that its ``save``
-            wrote.
-        squash: True passes the score through a logistic, so that it lies in (0, 1).
-
     Raises:
-        InputError: no model can be made of ``model``.
         MissingExtra: the model is a file and torch is absent.
     """
 
     paper = "Secrets of RLHF II, arXiv 2401.06080"
-
-    def __init__(self, model: Any, squash: bool = True):
-        if isinstance(model, (str, Path)):
-            model = load_with_torch("RewardModel").load(model)
-        if not callable(getattr(model, "score", None)):
-            raise InputError(f"a reward model has score(prompts, responses), or is a file; {model!r} is neither.")
-        self.model = model
-        self.squash = squash
+    model: Any = option(check=_load_model, says="a `RewardModel`, its file, or what has ``score(prompts, responses)``.")
+    squash: bool = option(default=True, says="pass the score through a logistic, so that it lies in (0, 1).")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -56,6 +53,12 @@ class ModelReward(PooledReward):
         return [None if score is None else 0.5 * (1.0 + math.tanh(score / 2)) for score in finite]
 
 
+def _check_prm(_: str, prm: Any) -> Any:
+    if not callable(getattr(prm, "turn_rewards", None)):
+        raise InputError(f"an implicit process reward needs an ImplicitPRM, not {prm!r}.")
+    return prm
+
+
 @register("implicit-process")
 class ImplicitProcessReward(StepReward):
     """The turn rewards of an implicit process reward model, one for each step.
@@ -63,20 +66,13 @@ class ImplicitProcessReward(StepReward):
     The caller puts a `TokenEpisode` with one turn per step into ``episode.extras["token_episode"]``. The value is the
     sum of the turn rewards, which is the model's reward for the whole sequence.
 
-    Args:
-        prm: an `ImplicitPRM`, or anything with ``turn_rewards(token_episodes) -> [numbers]``.
-
     Raises:
-        InputError: ``prm`` has no ``turn_rewards``; on use, for another number of turns than of steps.
+        InputError: on use, for another number of turns than of steps.
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
     needs = frozenset({"token_episode"})
-
-    def __init__(self, prm: Any):
-        if not callable(getattr(prm, "turn_rewards", None)):
-            raise InputError(f"an implicit process reward needs an ImplicitPRM, not {prm!r}.")
-        self.prm = prm
+    prm: Any = option(check=_check_prm, says="an `ImplicitPRM`, or what has ``turn_rewards(token_episodes)``.")
 
     def values(self, episode: Episode) -> Sequence[float] | None:
         tokens = episode.extra("token_episode")

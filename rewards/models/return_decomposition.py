@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import Declared, declared, option
 from ...errors import MissingExtra
 from .saved_tensors import pack_tensors, unpack_tensors
 
@@ -54,35 +54,29 @@ class LinearDecomposition:
         self.weights = np.array(state["weights"], dtype=np.float64)
 
 
-class NetworkDecomposition:
+@declared
+class NetworkDecomposition(Declared):
     """A network with two hidden layers of ReLU units, by Adam on batches of remembered episodes.
 
-    Args:
-        width: d, the number of factors.
-        hidden: units of a layer.
-        rate: learning rate; 3e-4 in the released code, for runs of a million steps.
-        updates: gradient steps of an update.
-        batch: episodes of a gradient step.
-        seed: of the weights.
-
     Raises:
-        InputError: an argument out of range.
         MissingExtra: torch is absent.
     """
 
-    def __init__(
-        self, width: int, hidden: int = 64, rate: float = 1e-3, updates: int = 4, batch: int = 16, seed: int = 0
-    ):
-        check_count("hidden", hidden, 1)
-        check_number("rate", rate, above=0.0)
-        self.updates, self.batch = check_count("updates", updates, 1), check_count("batch", batch, 1, "episodes")
+    width: int = option(says="d, the number of factors.")
+    hidden: int = option(default=64, low=1, says="units of a layer.")
+    rate: float = option(default=1e-3, above=0, says="of learning; the released code: 3e-4, for a million steps.")
+    updates: int = option(default=4, low=1, says="gradient steps of an update.")
+    batch: int = option(default=16, low=1, unit="episodes", says="episodes of a gradient step.")
+    seed: int = option(default=0, says="of the weights.")
+
+    def setup(self) -> None:
         try:
             import torch
         except ImportError:
             raise MissingExtra("a network that decomposes returns (hidden=0 does without)", "train") from None
         self.torch = torch
-        generator = torch.Generator().manual_seed(seed)
-        sizes, parts = (width, hidden, hidden, 1), []
+        generator = torch.Generator().manual_seed(self.seed)
+        sizes, parts = (self.width, self.hidden, self.hidden, 1), []
         for wide, narrow in itertools.pairwise(sizes):
             layer = torch.nn.Linear(wide, narrow)
             torch.nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
@@ -91,7 +85,7 @@ class NetworkDecomposition:
         # Every step is worth 0 at first.
         torch.nn.init.zeros_(parts[-2].weight)
         self.network = torch.nn.Sequential(*parts[:-1])
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=rate)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=self.rate)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Rewards [T] of steps with factors [T, d]."""

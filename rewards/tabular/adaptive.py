@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import check_number
+from ...checks import declared, option
 from ...errors import InputError
 from .designer import DESIGNERS, Designer, Walk
 from .explicable import solver
@@ -31,26 +31,19 @@ def adaptive_weights(problem: RewardProblem, policy: np.ndarray) -> np.ndarray:
 
 
 @DESIGNERS.register("expadard")
+@declared
 class AdaptiveDesign(Designer):
     """The most informative reward for the learner's current policy, redesigned whenever that policy changes.
 
     A linear programme with the constraints of `ExplicableDesign`, so that an optimal policy stays optimal whatever the
     learner does. Among equally informative rewards it takes the one nearest to the primary reward.
-
-    Args:
-        bound: largest absolute reward; None: that of the primary reward.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "expadard"
     paper = "ExpAdaRD, Devidze et al., AAMAS 2024"
     effect = "leaves one of the optimal policies of each level as it is and adds none"
     adaptive = True
-
-    def __init__(self, bound: float | None = None):
-        self.bound = None if bound is None else check_number("bound", bound, above=0.0)
+    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: the primary reward's.")
 
     def design(self, problem: RewardProblem) -> np.ndarray:
         count, actions = problem.primary.shape

@@ -7,10 +7,11 @@ Gupta, Chandak, Jordan, Thomas and da Silva, "Behavior Alignment via Reward Func
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_choice, declared, option
 from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
@@ -103,6 +104,7 @@ class SoftmaxReturns:
 
 
 @DESIGNERS.register("barfi")
+@declared
 class BehaviorAlignment(Designer):
     """``r(s, a) = phi_1(s, a) + phi_2(s) primary(s, a) + phi_3(s) auxiliary(s, a)``, with phi chosen so that the policy
     that maximises r has the highest primary return.
@@ -112,39 +114,20 @@ class BehaviorAlignment(Designer):
     previous solution. The outer problem ascends along `implicit_gradient` (Adam). It begins with phi_1 = 0 and
     phi_2 = phi_3 = 1, the plain sum, and returns the best phi met. The discount of the inner problem is the MDP's; the
     paper can learn it too.
-
-    Args:
-        steps: steps of the outer problem.
-        rate: step size of the outer problem.
-        inner_steps: inner steps per outer step.
-        inner_rate: step size of the inner problem.
-        penalty: weight of the squared logits; above 0, so that the inner maximum is strict.
-        method, terms: of `implicit_gradient`.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "barfi"
     paper = "BARFI, arXiv 2310.19007"
     effect = "changes the optimal policies, so far as its own then has a higher primary return"
+    steps: int = option(default=20, says="steps of the outer problem.")
+    rate: float = option(default=0.1, above=0, says="step size of the outer problem.")
+    inner_steps: int = option(default=40, low=1, says="inner steps per outer step.")
+    inner_rate: float = option(default=0.2, above=0, says="step size of the inner problem.")
+    penalty: float = option(default=1e-3, above=0, says="weight of the squared logits; makes the inner maximum strict.")
+    method: Literal["cg", "neumann"] = option(default="neumann", says="of `implicit_gradient`.")
+    terms: int = option(default=20, low=1, says="of `implicit_gradient`.")
 
-    def __init__(
-        self,
-        steps: int = 20,
-        rate: float = 0.1,
-        inner_steps: int = 40,
-        inner_rate: float = 0.2,
-        penalty: float = 1e-3,
-        method: str = "neumann",
-        terms: int = 20,
-    ):
-        self.steps, self.inner_steps = check_count("steps", steps), check_count("inner_steps", inner_steps, 1)
-        self.rate = check_number("rate", rate, above=0.0)
-        self.inner_rate = check_number("inner_rate", inner_rate, above=0.0)
-        self.penalty = check_number("penalty", penalty, above=0.0)
-        self.method = check_choice("method", method, ("cg", "neumann"))
-        self.terms = check_count("terms", terms, 1)
+    def setup(self) -> None:
         self.weights: dict[str, np.ndarray] = {}
         self.returns: list[float] = []
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...checks import Declared
 from ...registry import Registry
 from .problem import RewardProblem
 
@@ -14,10 +15,11 @@ Walk = tuple[Sequence[int], Sequence[int], Sequence[float]]
 """States, actions and primary rewards of an episode's steps."""
 
 
-class Designer:
+class Designer(Declared):
     """Designs a reward [S, A] that replaces the primary reward while a learner trains.
 
-    A subclass implements `design`, and `redesign` if the reward follows the learner.
+    A subclass implements `design`, and `redesign` if the reward follows the learner; its options are declared, under
+    `checks.declared`.
 
     Attributes:
         effect: effect on the optimal policies, as the end of a sentence.

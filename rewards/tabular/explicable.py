@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import check_count, declared, option
 from ...errors import InputError, MissingExtra
 from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
@@ -66,7 +66,12 @@ def informativeness(problem: RewardProblem, reward: np.ndarray, horizons: Sequen
     return -float(shortfalls(problem, reward, horizons).mean())
 
 
+def _check_horizons(name: str, horizons: Sequence[int]) -> tuple[int, ...]:
+    return tuple(check_count(name, horizon, 1, "steps") for horizon in horizons)
+
+
 @DESIGNERS.register("exprd")
+@declared
 class ExplicableDesign(Designer):
     """The most informative reward that is 0 outside the states with a primary reward and ``budget`` more.
 
@@ -75,32 +80,17 @@ class ExplicableDesign(Designer):
     one to the primary reward. States are added greedily. The released code solves the programme for every candidate
     state; this one only for the ``screen`` states whose rewards would change the informativeness fastest. The teacher
     follows one optimal policy; the released code averages over several.
-
-    Args:
-        budget: number of states besides the states with a primary reward.
-        bound: largest absolute reward; None takes the bound of the primary reward.
-        horizons: the numbers of steps h.
-        screen: candidates tried for each state of the budget; None: all.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     name = "exprd"
     paper = "ExpRD, Devidze et al., NeurIPS 2021"
     effect = "leaves one of the optimal policies of each level as it is and adds none"
-
-    def __init__(
-        self,
-        budget: int = 5,
-        bound: float | None = None,
-        horizons: Sequence[int] = HORIZONS,
-        screen: int | None = 2,
-    ):
-        self.budget = check_count("budget", budget, unit="states")
-        self.bound = None if bound is None else check_number("bound", bound, above=0.0)
-        self.horizons = tuple(check_count("horizons", horizon, 1, "steps") for horizon in horizons)
-        self.screen = None if screen is None else check_count("screen", screen, 1, "states")
+    budget: int = option(default=5, unit="states", says="number of states besides those with a primary reward.")
+    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: the primary reward's.")
+    horizons: Sequence[int] = option(default=HORIZONS, check=_check_horizons, says="the numbers of steps h.")
+    screen: int | None = option(
+        default=2, low=1, unit="states", says="candidates for each state of the budget; None: all."
+    )
 
     def design(self, problem: RewardProblem) -> np.ndarray:
         chosen = np.flatnonzero((problem.primary != 0).any(1)).tolist()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_number
+from ...checks import declared, option
 from .designer import DESIGNERS, Designer, Walk
 from .problem import RewardProblem, check_policy
 
@@ -33,6 +33,7 @@ def self_shaping_step(policy: np.ndarray, states: Any, actions: Any, advantages:
 
 
 @DESIGNERS.register("explors")
+@declared
 class ExplorationGuided(Designer):
     """The primary reward, plus a learned reward (SelfRS), plus the bonus ``explore / sqrt((explore / most)^2 +
     visits)`` of the state that is reached (ExploB). It learns from the episodes alone, without a teacher.
@@ -40,39 +41,23 @@ class ExplorationGuided(Designer):
     In Q-learning, tried actions have earned the bonus and untried actions nothing, so with values initialised at 0 the
     learner repeats known actions. Initialise the values at ``most / (1 - discount)`` or more.
 
-    Args:
-        rate: step size of the learned reward; 0.01 in the released code.
-        critic: step size of the critic, a value for each state.
-        explore: lambda of the bonus; 0: no bonus. The released code has 1 with a reward of 1 for the goal, over tens of
-            thousands of episodes. At a discount of 0.97, a bonus that can be collected for ever must be below 0.03 to
-            stay under a goal reward of 1.
-        most: bonus of a first visit.
-        bound: largest absolute learned reward; None: no bound. The released code has 0.01 for Q-learning and none for
-            REINFORCE. Without a bound the learned reward grows with the number of episodes, and a value-based learner
-            goes in circles to collect it.
-
-    Raises:
-        InputError: an argument out of range.
+    The released code explores with 1 for a goal reward of 1, over tens of thousands of episodes. At a discount of 0.97,
+    a bonus that can be collected for ever must be below 0.03 to stay under a goal reward of 1. It bounds the learned
+    reward by 0.01 for Q-learning, and not for REINFORCE: without a bound the learned reward grows with the number of
+    episodes, and a value-based learner goes in circles to collect it.
     """
 
     name = "explors"
     paper = "ExploRS, Devidze et al., NeurIPS 2022"
     effect = "changes the optimal policies: its bonus fades with the visits, its learned reward stays"
     adaptive = True
+    rate: float = option(default=0.01, low=0, says="step size of the learned reward; 0.01 in the released code.")
+    critic: float = option(default=0.01, low=0, says="step size of the critic, a value for each state.")
+    explore: float = option(default=0.01, low=0, says="lambda of the bonus; 0: no bonus.")
+    most: float = option(default=0.01, above=0, says="bonus of a first visit.")
+    bound: float | None = option(default=0.01, above=0, says="largest absolute learned reward; None: no bound.")
 
-    def __init__(
-        self,
-        rate: float = 0.01,
-        critic: float = 0.01,
-        explore: float = 0.01,
-        most: float = 0.01,
-        bound: float | None = 0.01,
-    ):
-        self.rate = check_number("rate", rate, low=0.0)
-        self.critic = check_number("critic", critic, low=0.0)
-        self.explore = check_number("explore", explore, low=0.0)
-        self.most = check_number("most", most, above=0.0)
-        self.bound = None if bound is None else check_number("bound", bound, above=0.0)
+    def setup(self) -> None:
         self.learned: np.ndarray | None = None
         self.values = np.zeros(0)
         self.visits = np.zeros(0)

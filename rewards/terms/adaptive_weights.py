@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_count, check_number, option
 from ...errors import InputError, MissingExtra
 from ..algebra.composite import Composite
 from ..algebra.siblings import standardise_columns
@@ -49,50 +49,37 @@ class LagrangianMix(Composite):
     judged alone) is one gradient step on the multipliers. With all constraints at full weight the task has weight 0, so
     a failure can outrank a success.
 
-    Args:
-        task: None is 1 for a success and 0 for a failure.
-        constraints: by name; None is the format.
-        thresholds: targets of the batch means of the constraints, by the same names.
-        mode: "inequality": multipliers in (0, 1), starting at 0.5 (the paper's μ-PPO). "equality": in (-1, 1), starting
-            at 0; a constraint above its threshold is then pushed down (ξ-PPO).
-        lr: step size, above 0.
-        momentum: in [0, 1).
-        normalise: standardise every reward over the batch before mixing, as the paper does with advantages.
-        learning: False keeps the multipliers fixed, for evaluation.
+    In mode "inequality" the multipliers lie in (0, 1) and start at 0.5 (the paper's μ-PPO); in mode "equality" they lie
+    in (-1, 1) and start at 0, and a constraint above its threshold is pushed down (ξ-PPO).
 
     Raises:
-        InputError: thresholds for other names than the constraints, or an argument out of its range.
+        InputError: thresholds for other names than the constraints.
     """
 
     paper = "Confronting Reward Model Overoptimization with Constrained RLHF, arXiv 2310.04373"
     complete = True
+    task: Reward | None = option(default=None, says="the task; None: 1 for a success and 0 for a failure.")
+    constraints: Mapping[str, Reward] | None = option(default=None, says="rewards by name; None: the format.")
+    thresholds: Mapping[str, float] = option(default=None, says="targets of the batch means, by constraint.")
+    mode: Literal["inequality", "equality"] = option(default="inequality", says="range of the multipliers.")
+    lr: float = option(default=0.01, above=0, says="step size.")
+    momentum: float = option(default=0.1, low=0, high=1.0 - 1e-9, says="of the steps; below 1.")
+    normalise: bool = option(default=False, says="standardise every reward over the batch before mixing.")
+    learning: bool = option(default=True, says="False keeps the multipliers fixed, for evaluation.")
 
-    def __init__(
-        self,
-        task: Reward | None = None,
-        constraints: Mapping[str, Reward] | None = None,
-        thresholds: Mapping[str, float] | None = None,
-        mode: str = "inequality",
-        lr: float = 0.01,
-        momentum: float = 0.1,
-        normalise: bool = False,
-        learning: bool = True,
-    ):
-        children: Mapping[str, Reward] = {"format": Format()} if constraints is None else constraints
+    def setup(self) -> None:
+        children: Mapping[str, Reward] = {"format": Format()} if self.constraints is None else self.constraints
         if "task" in children:
             raise InputError("a constraint cannot be named 'task'; that is the task reward's name.")
-        super().__init__({"task": Verifiable(scale=1.0) if task is None else task, **children})
-        targets = {"format": 0.9} if thresholds is None and constraints is None else dict(thresholds or {})
+        self.take_parts({"task": Verifiable(scale=1.0) if self.task is None else self.task, **children})
+        default = {"format": 0.9} if self.constraints is None else {}
+        targets = default if self.thresholds is None else self.thresholds
         if set(targets) != set(children) or not children:
             raise InputError(
                 f"every constraint needs a threshold: the constraints are {sorted(children)}, the thresholds are for "
                 f"{sorted(targets)}."
             )
         self.thresholds = {name: check_number(f"the threshold of {name}", targets[name]) for name in children}
-        self.mode = check_choice("mode", mode, ("inequality", "equality"))
-        self.lr = check_number("lr", lr, low=1e-12)
-        self.momentum = check_number("momentum", momentum, low=0.0, high=1.0 - 1e-9)
-        self.normalise, self.learning = normalise, learning
         self.xi = dict.fromkeys(children, 0.0)
         self.velocity = dict.fromkeys(children, 0.0)
 
@@ -150,11 +137,6 @@ class ThresholdSearch:
     thresholds: Mapping[str, float]
     value: float
     tried: tuple[tuple[Mapping[str, float], float], ...]
-
-
-def thresholds_reached(means: Mapping[str, float], thresholds: Mapping[str, float], within: float = 0.05) -> bool:
-    """True if every constraint's mean lies within the fraction ``within`` of its threshold (the paper's ±5 %)."""
-    return all(abs(means[name] - target) <= within * abs(target) for name, target in thresholds.items())
 
 
 def search_thresholds(
@@ -244,19 +226,19 @@ def hypervolume_multiplier(gain: float) -> float:
     return 0.5 + 1.5 * math.tanh(gain)
 
 
+def _default_objectives() -> Mapping[str, Reward]:
+    return {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
+
+
 @register("hypervolume")
 class HypervolumeWeighting(Composite):
     """A weighted sum of objectives, times a multiplier for all episodes judged together.
 
     The means of the objectives over the valid episodes of a batch (or of a group judged alone) are a point. The
-    multiplier grows with the rise of the front's hypervolume by this point, which then joins the front.
-    `ranks_success` holds for the default objectives if the weight of correctness is at least the sum of the others.
-
-    Args:
-        objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
-        weights: by the same names, at least 0; None is 0.5 for correctness and 0.25 for the others, or equal weights
-            where ``objectives`` are given.
-        reference: by the same names, the worst value of each objective; 0 where it is not named.
+    multiplier grows with the rise of the front's hypervolume by this point, which then joins the front. The default
+    objectives are correctness, conciseness (`BelowAverageLength`) and format, with weights 0.5, 0.25 and 0.25; for them
+    `ranks_success` holds if the weight of correctness is at least the sum of the others. Other objectives have equal
+    weights by default.
 
     Raises:
         InputError: weights or references for other names.
@@ -267,30 +249,21 @@ class HypervolumeWeighting(Composite):
     scales_batch = True
     """All rewards of a batch are multiplied by one number."""
     ranks_success = True
+    objectives: Mapping[str, Reward] | None = option(default=None, says="rewards by name.")
+    weights: Mapping[str, float] = option(default=None, says="weight of at least 0 by objective.")
+    reference: Any = option(default=None, says="worst value by objective; 0 where it is not named.")
 
-    def __init__(
-        self,
-        objectives: Mapping[str, Reward] | None = None,
-        weights: Mapping[str, float] | None = None,
-        reference: Mapping[str, float] | None = None,
-    ):
-        own = objectives is not None
-        super().__init__(
-            objectives
-            if objectives is not None
-            else {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
-        )
+    def setup(self) -> None:
+        own = self.objectives is not None
+        self.take_parts(_default_objectives() if self.objectives is None else self.objectives)
         names = list(self.children)
         default = dict.fromkeys(names, 1.0 / len(names)) if own else {"correct": 0.5, "concise": 0.25, "format": 0.25}
-        for given in (weights or {}, reference or {}):
+        for given in (self.weights or {}, self.reference or {}):
             if unknown := sorted(set(given) - set(names)):
                 raise InputError(f"hypervolume has no objective {unknown}; its objectives are {names}.")
-        self.weights = {
-            name: check_number(f"the weight of {name}", (weights or default).get(name, 0.0), low=0.0) for name in names
-        }
-        self.reference: Point = tuple(
-            check_number(f"the reference of {name}", (reference or {}).get(name, 0.0)) for name in names
-        )
+        weights, reference = self.weights or default, self.reference or {}
+        self.weights = {name: check_number(f"the weight of {name}", weights.get(name, 0.0), low=0) for name in names}
+        self.reference = tuple(check_number(f"the reference of {name}", reference.get(name, 0.0)) for name in names)
         self.front: list[Point] = []
         self.ranks_success = not own and self.weights["correct"] >= sum(self.weights.values()) - self.weights["correct"]
 
@@ -340,29 +313,19 @@ class GradientInfluence(Composite):
     """A weighted sum of objectives whose weights follow their gradients; uniform until `update` is called.
 
     An objective whose gradient improves all objectives gains weight. The weights can reach any point of the simplex,
-    so a failure can outrank a success. A learner calls `update` in every step, before the policy is trained.
-
-    Args:
-        objectives: rewards by name; None takes correctness, conciseness (`BelowAverageLength`) and format.
-        lr: step size of the log-weights, above 0.
-        mu: divides it, above 0.
-
-    Raises:
-        InputError: an argument out of its range.
+    so a failure can outrank a success. A learner calls `update` in every step, before the policy is trained. The
+    default objectives are those of `HypervolumeWeighting`.
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (gradient-based)"
     complete = True
     learns_from = frozenset({"gradient_influence"})
+    objectives: Mapping[str, Reward] | None = option(default=None, says="rewards by name.")
+    lr: float = option(default=0.1, above=0, says="step size of the log-weights.")
+    mu: float = option(default=1.0, above=0, says="strength of the pull towards the old weights.")
 
-    def __init__(self, objectives: Mapping[str, Reward] | None = None, lr: float = 0.1, mu: float = 1.0):
-        super().__init__(
-            objectives
-            if objectives is not None
-            else {"correct": Verifiable(scale=1.0), "concise": BelowAverageLength(), "format": Format()}
-        )
-        self.lr = check_number("lr", lr, low=1e-12)
-        self.mu = check_number("mu", mu, low=1e-12)
+    def setup(self) -> None:
+        self.take_parts(_default_objectives() if self.objectives is None else self.objectives)
         self.log_weights = np.full(len(self.children), -np.log(len(self.children)))
 
     @property

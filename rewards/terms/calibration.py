@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
-from ...checks import check_choice
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -54,40 +55,29 @@ def released_reward(correct: bool, confidence: float | None) -> float:
 class RLCR(Reward):
     """Reward of a whole episode whose last action states a confidence q in its answer.
 
-    Args:
-        variant: "paper": c - (q - c)² in [-1, 1], at least 0 for every success and at most 0 for every failure. "code":
-            the released scale in [0, 1.5]; it gives 0 without a readable confidence, so a success in the wrong format
-            falls below a failure in the right one, and `ranks_success` is off.
-        rule: the scoring rule; only "brier". A log score is unbounded: one overconfident mistake would outweigh any
-            number of right answers, and failures could not be kept below successes.
-        tag: name of the tag around the confidence.
-        confidence: a callable that reads q instead: it returns a number in [0, 1], None for a wrong format, or NaN
-            where it could not determine q, which makes the verdict invalid.
-
-    Raises:
-        InputError: an unknown variant or rule.
+    Variant "paper" is c - (q - c)² in [-1, 1], at least 0 for every success and at most 0 for every failure. "code",
+    the released scale in [0, 1.5], gives 0 without a readable confidence: a success in the wrong format falls below a
+    failure in the right one, and `ranks_success` is off. The only rule is "brier": a log score is unbounded, so that
+    one overconfident mistake could outweigh any number of right answers.
     """
 
     paper = "RLCR, arXiv 2507.16806 (calibration reward)"
     complete = True
     ranks_success = True
+    variant: Literal["paper", "code"] = option(default="paper", says="scale of the reward.")
+    rule: str = option(default="brier", says='the scoring rule; only "brier".')
+    tag: str = option(default="confidence", says="name of the tag around the confidence.")
+    confidence: Callable[[Episode], float | None] | None = option(
+        default=None, says="reads q instead; None for a wrong format, NaN where q could not be determined."
+    )
 
-    def __init__(
-        self,
-        variant: str = "paper",
-        rule: str = "brier",
-        tag: str = "confidence",
-        confidence: Callable[[Episode], float | None] | None = None,
-    ):
-        self.variant = check_choice("variant", variant, ("paper", "code"))
-        if rule != "brier":
+    def setup(self) -> None:
+        if self.rule != "brier":
             raise InputError(
-                f"the scoring rule must be 'brier', not {rule!r}: other rules, such as the log score, are "
+                f"the scoring rule must be 'brier', not {self.rule!r}: other rules, such as the log score, are "
                 "unbounded, so that a failure could not be kept below a success."
             )
-        self.tag = tag
-        self.confidence = confidence
-        if variant == "code":
+        if self.variant == "code":
             self.ranks_success = False
 
     @property

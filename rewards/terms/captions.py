@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...checks import check_count, check_number
+from ...checks import option
 from ..episode import Episode, Step
 from ..judges.caption_judge import PRINCIPLE, CaptionJudge
 from ..judges.judge import Judge
-from ..models.caption_scores import Annotator, make_scores
+from ..models.caption_scores import MODES, Annotator, make_scores
 from ..reward import StepReward, register
 
 
@@ -22,49 +22,38 @@ class CaptionRewards(StepReward):
     caption without a label scores 0 and is queued. The reward can change the optimal policies, as captions with high
     scores attract even off the way to the goal. With exponent 3 a caption brings at most 1.2 times its first reward.
 
-    Args:
-        annotator: labels queued captions, usually in [0, 1]; it is called by `advance`, between two updates. None
-            leaves the queue to the caller: read `queue`, add answers with `add_labels`.
-        extrinsic: weight of the environment's reward; the paper takes 0.1 with a dense score and 10 with a sparse one.
-        intrinsic: weight of the scores.
-        exponent: 3 in the released code.
-        caption: maps a step to its caption ("" for none); by default the text of the observation.
-        capacity: largest number of captions that are queued or labelled; later ones count 0.
-        mode: "retrieval" looks labels up, "classification" learns whether they are at least 0.5, "ranking" learns
-            preferences between captions; the latter two know captions that were never labelled, and need torch.
-        judge: a judge instead of an annotator: a name such as "endpoint" or "agent", or {"judge": name, ...options}.
-        principle: the judge's scoring standard for captions.
-        most: captions or pairs that are annotated between two updates.
-        threshold: for mode "classification", the probability above which a caption counts 1 (0.5); for "ranking", the
-            number of deviations from the mean below which a caption counts 0 (-0.5).
-        seed: seed of the learned models.
+    The annotator is called by `advance`, between two updates; without one, read `queue` and call `add_labels`. Mode
+    "retrieval" looks labels up, "classification" learns whether they are at least 0.5, "ranking" learns preferences
+    between captions; the latter two know captions that were never labelled, and need torch.
     """
 
     paper = "ONI, arXiv 2410.23022"
     complete = True
+    annotator: Annotator | None = option(default=None, says="labels queued captions, usually in [0, 1].")
+    extrinsic: float = option(default=0.1, says="weight of the environment's reward; the paper: 10 if it is sparse.")
+    intrinsic: float = option(default=0.4, says="weight of the scores.")
+    exponent: float = option(default=3.0, low=0, says="of the count; 3 in the released code.")
+    caption: Callable[[Step], str] = option(
+        default=lambda step: str(step.observation), says='maps a step to its caption ("" for none).'
+    )
+    capacity: int = option(default=100_000, says="captions that are queued or labelled; later ones count 0.")
+    mode: str = option(default="retrieval", choices=tuple(MODES), says="use of the labels.")
+    judge: Judge | str | Mapping[str, Any] | None = option(
+        default=None, says='instead of an annotator: a name such as "endpoint", or {"judge": name, ...options}.'
+    )
+    principle: str = option(default=PRINCIPLE, says="the judge's scoring standard for captions.")
+    most: int = option(default=500, low=1, unit="captions", says="annotations between two updates.")
+    threshold: float | None = option(
+        default=None,
+        says='"classification": probability above which a caption counts 1 (0.5); "ranking": deviations '
+        "from the mean below which it counts 0 (-0.5).",
+    )
+    seed: int = option(default=0, says="seed of the learned models.")
 
-    def __init__(
-        self,
-        annotator: Annotator | None = None,
-        extrinsic: float = 0.1,
-        intrinsic: float = 0.4,
-        exponent: float = 3.0,
-        caption: Callable[[Step], str] = lambda step: str(step.observation),
-        capacity: int = 100_000,
-        mode: str = "retrieval",
-        judge: Judge | str | Mapping[str, Any] | None = None,
-        principle: str = PRINCIPLE,
-        most: int = 500,
-        threshold: float | None = None,
-        seed: int = 0,
-    ):
-        self.annotator = CaptionJudge(judge, principle) if annotator is None and judge is not None else annotator
-        self.extrinsic = check_number("extrinsic", extrinsic)
-        self.intrinsic = check_number("intrinsic", intrinsic)
-        self.exponent = check_number("exponent", exponent, low=0.0)
-        self.caption = caption
-        self.most = check_count("most", most, 1, "captions")
-        self.scores = make_scores(mode, capacity, threshold, seed)
+    def setup(self) -> None:
+        if self.annotator is None and self.judge is not None:
+            self.annotator = CaptionJudge(self.judge, self.principle)
+        self.scores = make_scores(self.mode, self.capacity, self.threshold, self.seed)
 
     @property
     def queue(self) -> tuple[str, ...]:

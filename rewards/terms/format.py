@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...checks import check_number
+from ...checks import check_number, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -67,7 +67,7 @@ def tag_share(text: str, tags: Sequence[str] = R1_TAGS) -> float:
     return sum(has_one_pair(text, tag) for tag in tags) / len(tags)
 
 
-def check_tags(tags: Sequence[str]) -> tuple[str, ...]:
+def check_tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
     """Return ``tags`` if they are one or more different names without brackets. Raises InputError otherwise."""
     names = tuple(tags) if isinstance(tags, (list, tuple)) else ()
     if (
@@ -75,8 +75,13 @@ def check_tags(tags: Sequence[str]) -> tuple[str, ...]:
         or len(set(names)) < len(names)
         or not all(isinstance(name, str) and name and not set(name) & set("<>/ ") for name in names)
     ):
-        raise InputError(f"tags must be a list of different names such as ['think', 'answer'], not {tags!r}.")
+        raise InputError(f"{name} must be a list of different names such as ['think', 'answer'], not {tags!r}.")
     return names
+
+
+def check_tag(name: str, tag: str) -> str:
+    """Return ``tag`` if it is a name without brackets. Raises InputError otherwise."""
+    return check_tags(name, [tag])[0]
 
 
 def r1_format(episode: Episode) -> bool:
@@ -90,33 +95,21 @@ class Format(Reward):
 
     Wrong answers get it too: weigh it below the reward of a success.
 
-    Args:
-        tags: names of the tags, in order.
-        reward: value of a response in the right format.
-        penalty: value of any other response; not above ``reward``.
-        partial: interpolate between the two by the share of tags with exactly one pair, instead of all or nothing.
-        opened: the prompt ends with the first opening tag, so that the response lacks it (not with ``partial``).
-
     Raises:
         InputError: tags that are no names, ``penalty > reward``, or both ``partial`` and ``opened``.
     """
 
     paper = "DeepSeek-R1, arXiv 2501.12948, Section 2.2.2 (format rewards)"
+    tags: Sequence[str] = option(default=R1_TAGS, check=check_tags, says="names of the tags, in order.")
+    reward: float = option(default=1.0, says="value of a response in the right format.")
+    penalty: float = option(default=0.0, says="value of any other response; not above ``reward``.")
+    partial: bool = option(default=False, says="interpolate between the two by the share of complete tags.")
+    opened: bool = option(default=False, says="the prompt ends with the first opening tag (not with ``partial``).")
 
-    def __init__(
-        self,
-        tags: Sequence[str] = R1_TAGS,
-        reward: float = 1.0,
-        penalty: float = 0.0,
-        partial: bool = False,
-        opened: bool = False,
-    ):
-        self.tags = check_tags(tags)
-        self.reward = check_number("reward", reward)
-        self.penalty = check_number("penalty", penalty, high=self.reward)
-        if partial and opened:
+    def setup(self) -> None:
+        check_number("penalty", self.penalty, high=self.reward)
+        if self.partial and self.opened:
             raise InputError("partial=True counts pairs, which opened=True says are incomplete; choose one of them.")
-        self.partial, self.opened = partial, opened
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -6,12 +6,11 @@ Rewards that compare it with its siblings are in `length_relative.py`. Lengths a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from typing import Literal
 
-from ...checks import check_choice, check_count, check_number, option
+from ...checks import check_number, option
 from ...errors import InputError
-from ...schedules import Schedule, StepDecay, half_cosine, schedule
+from ...schedules import Schedule, ScheduleLike, StepDecay, half_cosine, schedule
 from ..episode import Episode
 from ..reward import Reward, register
 from ..timed import Timed
@@ -29,24 +28,16 @@ def overlong(length: float, limit: float, cache: float) -> float:
 class Overlong(Reward):
     """0 up to ``max_tokens - cache`` tokens, then linear down to -1 at ``max_tokens``, and -1 beyond.
 
+    By default the cache is a fifth of the limit, the paper's ratio (4,096 of 20,480), and at least one token.
+
     Raises:
-        InputError: at construction for a limit or cache below 1; when called on an episode without any limit, or whose
-            limit is smaller than the cache.
+        InputError: when called on an episode without any limit, or whose limit is smaller than the cache.
     """
 
     paper = "DAPO, arXiv 2503.14476, eq. 13"
-    cache: int | None = option(
-        default=None,
-        low=1,
-        unit="tokens",
-        says="width in tokens of the interval in which the penalty grows. None takes a fifth of the limit, the paper's "
-        "ratio (4,096 of 20,480), and at least one token.",
-    )
+    bounds = (-1.0, 0.0)
+    cache: int | None = option(default=None, low=1, unit="tokens", says="width of the interval of growing penalty.")
     max_tokens: int | None = option(default=None, low=1, unit="tokens", says="the limit; None takes the episode's own.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -1.0, 0.0
 
     def value(self, episode: Episode) -> float:
         limit = self.max_tokens if self.max_tokens is not None else episode.max_tokens
@@ -63,17 +54,18 @@ def cosine_length(length: float, limit: float, at_zero: float, at_limit: float) 
     return half_cosine(min(length / limit, 1.0), at_zero, at_limit)
 
 
+def _check_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        raise InputError(f"{name} must be two numbers, at no tokens and at the limit, not {pair!r}.")
+    return check_number(f"{name}[0]", pair[0]), check_number(f"{name}[1]", pair[1])
+
+
 @register("cosine-length")
 class CosineLength(Reward):
     """Reward of a whole episode by its success and its length, along half a cosine.
 
-    Args:
-        correct: rewards of a success of no tokens and of one at the limit.
-        wrong: the same for a failure; by default longer failures get more, to encourage longer thinking.
-        exceeded: reward of an episode that reaches the limit, or was cut off there.
-        max_tokens: the limit; None takes each episode's own.
-        exceed_successes: also give ``exceeded`` to a success at the limit, as in the paper. A failure can then outrank
-            it, and `ranks_success` is off.
+    By default longer failures get more, to encourage longer thinking. The paper also gives ``exceeded`` to successes; a
+    failure can then outrank a success, and `ranks_success` is off.
 
     Raises:
         InputError: some failure would get more than some success; when called, there is no limit.
@@ -82,26 +74,21 @@ class CosineLength(Reward):
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (cosine reward)"
     complete = True
     ranks_success = True
+    correct: tuple[float, float] = option(
+        default=(2.0, 1.0), check=_check_pair, says="rewards of a success of no tokens and of one at the limit."
+    )
+    wrong: tuple[float, float] = option(default=(-10.0, 0.0), check=_check_pair, says="the same for a failure.")
+    exceeded: float = option(default=-10.0, says="reward of an episode that reaches the limit, or was cut off there.")
+    max_tokens: int | None = option(default=None, low=1, unit="tokens", says="the limit; None takes the episode's own.")
+    exceed_successes: bool = option(default=False, says="also give ``exceeded`` to a success at the limit.")
 
-    def __init__(
-        self,
-        correct: tuple[float, float] = (2.0, 1.0),
-        wrong: tuple[float, float] = (-10.0, 0.0),
-        exceeded: float = -10.0,
-        max_tokens: int | None = None,
-        exceed_successes: bool = False,
-    ):
-        self.correct = _check_pair("correct", correct)
-        self.wrong = _check_pair("wrong", wrong)
-        self.exceeded = check_number("exceeded", exceeded)
-        self.max_tokens = None if max_tokens is None else check_count("max_tokens", max_tokens, low=1, unit="tokens")
-        self.exceed_successes = exceed_successes
+    def setup(self) -> None:
         if min(self.correct) < max(*self.wrong, self.exceeded):
             raise InputError(
-                f"every value of correct={correct!r} must be at least every one of wrong={wrong!r} and "
-                f"exceeded={exceeded!r}, so that no failed episode outranks a success."
+                f"every value of correct={self.correct!r} must be at least every one of wrong={self.wrong!r} and "
+                f"exceeded={self.exceeded!r}, so that no failed episode outranks a success."
             )
-        if exceed_successes:
+        if self.exceed_successes:
             self.ranks_success = False
 
     @property
@@ -118,12 +105,6 @@ class CosineLength(Reward):
         return cosine_length(episode.tokens, limit, *(self.correct if episode.success else self.wrong))
 
 
-def _check_pair(name: str, pair: tuple[float, float]) -> tuple[float, float]:
-    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise InputError(f"{name} must be two numbers, at no tokens and at the limit, not {pair!r}.")
-    return check_number(f"{name}[0]", pair[0]), check_number(f"{name}[1]", pair[1])
-
-
 def exact_length(success: bool, length: float, target: float, alpha: float) -> float:
     """1[success] - alpha * |target - length| (LCPO-exact, arXiv 2503.04697, eq. 1)."""
     return float(success) - alpha * abs(target - length)
@@ -138,31 +119,24 @@ def at_most_length(success: bool, length: float, target: float, alpha: float, de
 class TargetLength(Reward):
     """Reward of a whole episode by its success and the distance of its length from a target.
 
-    Args:
-        mode: "max": the reward of a success falls with its length, from 1 to 0; a failure gets 0. "exact": every
-            token away from the target, either way, costs ``alpha``; a long success can then fall below a failure that
-            hits the target, so `ranks_success` is off.
-        alpha: cost of a token, at least 0.
-        delta: reward of a success of exactly the target length in mode "max", in [0, 1].
-        target: tokens; None reads the extra "target_tokens" of each episode.
-
-    Raises:
-        InputError: an argument out of its range.
+    In mode "max" the reward of a success falls with its length, from 1 to 0, and a failure gets 0. In mode "exact"
+    every token away from the target, either way, costs ``alpha``; a long success can then fall below a failure that
+    hits the target, so `ranks_success` is off.
     """
 
     paper = "L1 (LCPO), arXiv 2503.04697, eqs. 1 and 2"
     needs = frozenset({"target_tokens"})
     complete = True
     ranks_success = True
+    mode: Literal["max", "exact"] = option(default="max", says="target as a limit, or to be met exactly.")
+    alpha: float = option(default=0.0003, low=0, says="cost of a token.")
+    delta: float = option(default=0.5, low=0, high=1, says='reward of a success of the target length in mode "max".')
+    target: int | None = option(default=None, unit="tokens", says='length; None reads the extra "target_tokens".')
 
-    def __init__(self, mode: str = "max", alpha: float = 0.0003, delta: float = 0.5, target: int | None = None):
-        self.mode = check_choice("mode", mode, ("max", "exact"))
-        self.alpha = check_number("alpha", alpha, low=0.0)
-        self.delta = check_number("delta", delta, low=0.0, high=1.0)
-        self.target = None if target is None else check_count("target", target, unit="tokens")
+    def setup(self) -> None:
         if self.target is not None:
             self.needs = frozenset()
-        if mode == "exact":
+        if self.mode == "exact":
             self.ranks_success = False
 
     @property
@@ -192,7 +166,7 @@ def triangular(length: float, budget: float, peak: float = 1.0) -> float:
     return peak * max(0.0, 1.0 - abs(length - budget) / budget)
 
 
-def check_budget(budget: Schedule | Mapping[str, Any] | float) -> Schedule:
+def check_budget(name: str, budget: ScheduleLike) -> Schedule:
     """Return ``budget`` as a schedule of tokens. Raises InputError where it can reach 0."""
     tokens = schedule(budget)
     if tokens.bounds[0] <= 0:
@@ -202,21 +176,11 @@ def check_budget(budget: Schedule | Mapping[str, Any] | float) -> Schedule:
 
 @register("triangular-length")
 class TriangularLength(Timed):
-    """A term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget.
-
-    Args:
-        budget: tokens; a number, a schedule, or its data. It stays above 0.
-        peak: the highest value, above 0.
-
-    Raises:
-        InputError: a budget that can reach 0, or a peak that is not positive.
-    """
+    """A term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget."""
 
     paper = "Train Long, Think Short, arXiv 2508.08940, length reward"
-
-    def __init__(self, budget: Schedule | Mapping[str, Any] | float = BUDGET, peak: float = 1.0):
-        self.budget = check_budget(budget)
-        self.peak = check_number("peak", peak, low=1e-9)
+    budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="tokens, always above 0.")
+    peak: float = option(default=1.0, above=0, says="the highest value.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -228,13 +192,8 @@ class TriangularLength(Timed):
 
 @register("train-long-think-short")
 class TrainLongThinkShort(Timed):
-    """Reward of a whole episode in three terms: correctness, closeness to the token budget, and tags.
-
-    Args:
-        budget: tokens; a number, a schedule, or its data. It stays above 0.
-        correctness: weight of success.
-        length: weight of the triangle, whose peak is 1.
-        tags: weight of the tags, half for one ``<think>`` pair and half for one ``<answer>`` pair.
+    """Reward of a whole episode in three terms: correctness, closeness to the token budget, and tags (one pair of
+    ``<think>`` and one of ``<answer>``).
 
     Raises:
         InputError: ``correctness < length + tags``. The paper also tries such weights, with which a failed episode of
@@ -244,22 +203,16 @@ class TrainLongThinkShort(Timed):
     paper = "Train Long, Think Short, arXiv 2508.08940, total reward"
     complete = True
     ranks_success = True
+    budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="tokens, always above 0.")
+    correctness: float = option(default=1.0, above=0, says="weight of success.")
+    length: float = option(default=0.5, low=0, says="weight of the triangle, whose peak is 1.")
+    tags: float = option(default=0.25, low=0, says="weight of the tags, half for one pair of each name.")
 
-    def __init__(
-        self,
-        budget: Schedule | Mapping[str, Any] | float = BUDGET,
-        correctness: float = 1.0,
-        length: float = 0.5,
-        tags: float = 0.25,
-    ):
-        self.budget = check_budget(budget)
-        self.length = check_number("length", length, low=0.0)
-        self.tags = check_number("tags", tags, low=0.0)
-        self.correctness = check_number("correctness", correctness, low=1e-9)
+    def setup(self) -> None:
         if self.correctness < self.length + self.tags:
             raise InputError(
-                f"correctness={correctness!r} must be at least length + tags = {length + tags:g}, so that no failed "
-                "episode outranks a success."
+                f"correctness={self.correctness!r} must be at least length + tags = {self.length + self.tags:g}, so "
+                "that no failed episode outranks a success."
             )
 
     @property
@@ -283,19 +236,10 @@ def over_budget(length: float, budget: float) -> float:
 
 @register("token-budget")
 class TokenBudgetPenalty(Timed):
-    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight.
+    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight."""
 
-    Args:
-        budget: tokens; a number, a schedule, or its data. It stays above 0.
-        weight: the largest cost, at least 0.
-
-    Raises:
-        InputError: a budget that can reach 0.
-    """
-
-    def __init__(self, budget: Schedule | Mapping[str, Any] | float = 256, weight: float = 0.5):
-        self.budget = check_budget(budget)
-        self.weight = check_number("weight", weight, low=0.0)
+    budget: ScheduleLike = option(default=256, check=check_budget, says="tokens, always above 0.")
+    weight: float = option(default=0.5, low=0, says="the largest cost.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -316,19 +260,11 @@ class Compression(Reward):
 
     Extras: "memory_length" and "source_length", in the same unit, such as characters. An empty memory gets the whole
     ``weight``, so the reward for answering from the memory must be much larger.
-
-    Args:
-        weight: at least 0.
-
-    Raises:
-        InputError: ``weight`` is negative.
     """
 
     paper = "Mem-α, arXiv 2509.25911 (compression reward)"
     needs = frozenset({"memory_length", "source_length"})
-
-    def __init__(self, weight: float = 0.05):
-        self.weight = check_number("weight", weight, low=0.0)
+    weight: float = option(default=0.05, low=0, says="of the term.")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -6,12 +6,11 @@ Rewards that compare it with a fixed number of tokens are in `length_limits.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import BatchReward, GroupReward, register
@@ -39,10 +38,7 @@ class RelativeLength(GroupReward):
     """
 
     paper = "Kimi k1.5, arXiv 2501.12599, Section 2.3.3 (length penalty)"
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -0.5, 0.5
+    bounds = (-0.5, 0.5)
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         return relative_length([episode.tokens for episode in episodes], [episode.success for episode in episodes])
@@ -58,22 +54,9 @@ def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: i
     return shortest if shortest is not None and lengths[shortest] > above else None
 
 
-def difficulty_factor(success_ratio: float, coefficient: float = 1.0) -> float:
-    """4 · coefficient · p (1 - p), which scales the advantages of a group with success ratio p in [0, 1]."""
-    return 4.0 * coefficient * success_ratio * (1.0 - success_ratio)
-
-
 @register("shortest-correct")
 class ShortestCorrect(GroupReward):
     """Reward of a whole episode: success, format, and a bonus for the shortest success of the group.
-
-    Args:
-        correct: reward of a success.
-        format: reward of the right format, at most ``correct``.
-        bonus: added for the shortest success, at least 0.
-        above: the bonus is given only if that success is longer than this many tokens.
-        tags: the format: these tags in order and nothing else.
-        check: a callable that decides on the format instead.
 
     Raises:
         InputError: ``format > correct``, which would let a failure outrank a success.
@@ -82,25 +65,18 @@ class ShortestCorrect(GroupReward):
     paper = "Observe-R1, arXiv 2505.12432"
     complete = True
     ranks_success = True
+    correct: float = option(default=1.0, low=0, says="reward of a success.")
+    format: float = option(default=0.5, low=0, says="reward of the right format, at most ``correct``.")
+    bonus: float = option(default=0.2, low=0, says="added for the shortest success.")
+    above: int = option(default=100, unit="tokens", says="no bonus for a success of at most so many tokens.")
+    tags: Sequence[str] = option(default=OBSERVE_TAGS, check=check_tags, says="the format: these tags, in order.")
+    check: FormatCheck | None = option(default=None, says="a callable that decides on the format instead.")
 
-    def __init__(
-        self,
-        correct: float = 1.0,
-        format: float = 0.5,
-        bonus: float = 0.2,
-        above: int = 100,
-        tags: Sequence[str] = OBSERVE_TAGS,
-        check: FormatCheck | None = None,
-    ):
-        self.correct = check_number("correct", correct, low=0.0)
-        self.format = check_number("format", format, low=0.0)
-        self.bonus = check_number("bonus", bonus, low=0.0)
-        self.above = check_count("above", above, unit="tokens")
-        self.tags = check_tags(tags)
-        self.check = check
+    def setup(self) -> None:
         if self.format > self.correct:
             raise InputError(
-                f"format={format!r} must be at most correct={correct!r}, so that no failed episode outranks a success."
+                f"format={self.format!r} must be at most correct={self.correct!r}, so that no failed episode outranks "
+                "a success."
             )
 
     @property
@@ -126,27 +102,16 @@ class BelowAverageLength(BatchReward):
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (conciseness)"
-
-    def __init__(self) -> None:
-        self.tokens = 0
-        self.episodes = 0
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    counts = ("tokens", "episodes")
+    tokens = 0
+    episodes = 0
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
         average = self.tokens / self.episodes if self.episodes else 0.0
         self.tokens += sum(episode.tokens for group in groups for episode in group)
         self.episodes += sum(map(len, groups))
         return [[float(episode.tokens < average) for episode in group] for group in groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"tokens": self.tokens, "episodes": self.episodes}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        super().load_state_dict({key: value for key, value in state.items() if key not in ("tokens", "episodes")})
-        self.tokens, self.episodes = int(state.get("tokens", 0)), int(state.get("episodes", 0))
 
 
 def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:
@@ -172,26 +137,14 @@ class GRPOLambda(BatchReward):
 
     There a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the policy already
     solves. A group judged alone counts as the whole batch.
-
-    Args:
-        fraction: share of the groups of a batch that are length-aware, in [0, 1]; at least one is.
-        alpha: largest loss of a success by its length, in [0, 1]. The paper's value is not confirmed.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "Stable Reinforcement Learning for Efficient Reasoning (GRPO-λ), arXiv 2505.18086"
     complete = True
     ranks_success = True
-
-    def __init__(self, fraction: float = 0.2, alpha: float = 0.2):
-        self.fraction = check_number("fraction", fraction, low=0.0, high=1.0)
-        self.alpha = check_number("alpha", alpha, low=0.0, high=1.0)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    fraction: float = option(default=0.2, low=0, high=1, says="share of the groups that are length-aware.")
+    alpha: float = option(default=0.2, low=0, high=1, says="largest loss of a success by its length.")
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]
         ratios = [sum(episode.success for episode in group) / len(group) for group in groups]

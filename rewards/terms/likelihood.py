@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
@@ -37,42 +37,32 @@ QUERY = "Which instruction was this written for?"
 _WORD = re.compile(r"\w+")
 
 
+def _check_followups(name: str, texts: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(texts, str) or not texts:
+        raise InputError(f"{name} must be one or more follow-ups, not {texts!r}.")
+    return tuple(texts)
+
+
 @register("flr")
 class FollowupLikelihood(Reward):
     """Log-likelihood of satisfied follow-ups of a user after the response, less that of dissatisfied ones.
 
-    The value is the average of the follow-ups' mean token log-probabilities, positive ones less negative ones.
-
-    Args:
-        log_likelihood: see `LogLikelihood`; None reads the extras "positive_logps" and "negative_logps", one mean token
-            log-probability a follow-up.
-        positive: follow-ups of a satisfied user. The paper has about ten of each sign for each of six dimensions.
-        negative: follow-ups of a dissatisfied user.
-        separator: between prompt, response and follow-up.
-
-    Raises:
-        InputError: no follow-up of a sign.
+    The value is the average of the follow-ups' mean token log-probabilities, positive ones less negative ones. The
+    extras "positive_logps" and "negative_logps" hold one such mean for each follow-up. The paper has about ten
+    follow-ups of each sign for each of six dimensions.
     """
 
     paper = "FLR, arXiv 2409.13948"
     needs = frozenset({"positive_logps", "negative_logps"})
+    log_likelihood: LogLikelihood | None = option(default=None, says="see `LogLikelihood`; None reads the extras.")
+    positive: Sequence[str] = option(default=POSITIVE, check=_check_followups, says="follow-ups of a satisfied user.")
+    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="those of a dissatisfied user.")
+    separator: str = option(default="\n\n", says="between prompt, response and follow-up.")
 
-    def __init__(
-        self,
-        log_likelihood: LogLikelihood | None = None,
-        positive: Sequence[str] = POSITIVE,
-        negative: Sequence[str] = NEGATIVE,
-        separator: str = "\n\n",
-    ):
-        for name, texts in (("positive", positive), ("negative", negative)):
-            if isinstance(texts, str) or not texts:
-                raise InputError(f"{name} must be one or more follow-ups, not {texts!r}.")
-        self.log_likelihood = log_likelihood
-        self.positive, self.negative = tuple(positive), tuple(negative)
-        self.separator = separator
-        self.needs = frozenset() if log_likelihood else type(self).needs
+    def setup(self) -> None:
+        self.needs = frozenset() if self.log_likelihood else type(self).needs
         self.measure_options = {
-            "positive_logps": {"positive": self.positive, "negative": self.negative, "separator": separator}
+            "positive_logps": {"positive": self.positive, "negative": self.negative, "separator": self.separator}
         }
 
     def value(self, episode: Episode) -> float | None:
@@ -121,30 +111,18 @@ class PromptEcho(Reward):
     therefore masked before the model reads the response. If the log-probabilities come from an extra, a response with
     such a run is not judged (``valid=False``) unless it was masked with `mask_copies`. An extra "echo_run" equal to
     ``run`` (which the learner sets) or the argument ``masked`` confirms the masking.
-
-    Args:
-        log_likelihood: see `LogLikelihood`; None reads the extra "echo_logps", one log-probability a token.
-        query: question to the model, after the response.
-        run: number of consecutive words that make a copy.
-        masked: the extra was computed on masked responses.
     """
 
     paper = "PromptEcho"
     needs = frozenset({"echo_logps"})
+    log_likelihood: LogLikelihood | None = option(default=None, says='see `LogLikelihood`; None reads "echo_logps".')
+    query: str = option(default=QUERY, says="question to the model, after the response.")
+    run: int = option(default=4, low=1, unit="words", says="number of consecutive words that make a copy.")
+    masked: bool = option(default=False, says="the extra was computed on masked responses.")
 
-    def __init__(
-        self,
-        log_likelihood: LogLikelihood | None = None,
-        query: str = QUERY,
-        run: int = 4,
-        masked: bool = False,
-    ):
-        self.log_likelihood = log_likelihood
-        self.query = query
-        self.run = check_count("run", run, low=1, unit="words")
-        self.masked = masked
-        self.needs = frozenset() if log_likelihood else type(self).needs
-        self.measure_options = {"echo_logps": {"query": query, "run": self.run}}
+    def setup(self) -> None:
+        self.needs = frozenset() if self.log_likelihood else type(self).needs
+        self.measure_options = {"echo_logps": {"query": self.query, "run": self.run}}
 
     def value(self, episode: Episode) -> float | None:
         if not episode.prompt.strip():
@@ -180,16 +158,11 @@ class InformationGain(Reward):
 
     Needs the extras "thought_logps" (policy, after the thought) and "base_logps" (an average of past policies, without
     it), one number for each token of the continuation. Both are numbers, so no gradient flows through the reward.
-
-    Args:
-        weight: of the term.
     """
 
     paper = "RLP, arXiv 2510.01265"
     needs = frozenset({"thought_logps", "base_logps"})
-
-    def __init__(self, weight: float = 1.0):
-        self.weight = check_number("weight", weight)
+    weight: float = option(default=1.0, says="of the term.")
 
     def value(self, episode: Episode) -> float | None:
         logps = [read_vector(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
@@ -230,24 +203,16 @@ class SelfAligned(Reward):
     """Reward of a whole episode: success, plus ``weight`` times the self-aligned reward of its answer.
 
     Generic and padded answers, which fit any question, get less. The extra "logps_without_prompt" holds the
-    log-probabilities of the action tokens without the prompt.
-
-    Args:
-        weight: in [0, 0.5].
-        variant: see `self_aligned`.
-
-    Raises:
-        InputError: ``weight > 0.5``: a failure could outrank a success.
+    log-probabilities of the action tokens without the prompt. With a weight above 0.5 a failure could outrank a
+    success.
     """
 
     paper = "Self-Aligned Reward, arXiv 2509.05489"
     needs = frozenset({"logps", "logps_without_prompt"})
     complete = True
     ranks_success = True
-
-    def __init__(self, weight: float = 0.2, variant: str = "ratio"):
-        self.weight = check_number("weight", weight, low=0.0, high=0.5)
-        self.variant = check_choice("variant", variant, VARIANTS)
+    weight: float = option(default=0.2, low=0, high=0.5, says="of the answer's reward.")
+    variant: str = option(default="ratio", choices=VARIANTS, says="see `self_aligned`.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -289,25 +254,14 @@ class Unlikeliness(GroupReward):
 
     A group of successes then still has differences to learn from. An episode without tokens counts as certain; one
     whose log-probabilities are not finite is not judged and not ranked.
-
-    Args:
-        beta: the most that a likely success can lose, in [0, 1]; 0 gives plain success.
-
-    Raises:
-        InputError: ``beta`` outside [0, 1].
     """
 
     paper = "Rewarding the Unlikely, arXiv 2506.02355"
     needs = frozenset({"logps"})
     complete = True
     ranks_success = True
-
-    def __init__(self, beta: float = 0.25):
-        self.beta = check_number("beta", beta, low=0.0, high=1.0)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    beta: float = option(default=0.25, low=0, high=1, says="the most that a likely success can lose.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         means = [sum(episode.logps) / len(episode.logps) if episode.logps else 0.0 for episode in episodes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from ...checks import check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -22,23 +22,18 @@ class MemAlpha(Reward):
     end. "tools" is the share of a step's commands that worked, averaged over the steps with commands. "compression" is
     beta * max(1 - memory / source, -1). "content" is gamma times the share of a step's texts that were written to the
     right store for their facts, averaged over the steps with texts. `Verdict.steps` holds tools and content; the other
-    two belong to the whole episode.
-
-    Args:
-        tools, compression, content: weights, at least 0 (the paper: 1, 0.05 and 0.1).
+    two belong to the whole episode. The default weights are the paper's.
 
     Raises:
-        InputError: a negative weight; when called, an extra of another form.
+        InputError: when called, an extra of another form.
     """
 
     paper = "Mem-α, arXiv 2509.25911 (section 3.2)"
     complete = True
     needs = frozenset({"memory_length", "source_length", "memory_calls", "memory_stores"})
-
-    def __init__(self, tools: float = 1.0, compression: float = 0.05, content: float = 0.1):
-        self.tools = check_number("tools", tools, low=0.0)
-        self.compression = check_number("compression", compression, low=0.0)
-        self.content = check_number("content", content, low=0.0)
+    tools: float = option(default=1.0, low=0, says="weight of the commands that worked.")
+    compression: float = option(default=0.05, low=0, says="weight beta of the memory's length.")
+    content: float = option(default=0.1, low=0, says="weight gamma of the right stores.")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_number, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
@@ -80,45 +80,41 @@ TRANSFORMS: Mapping[str, tuple[Callable[..., float], tuple[float, float]]] = {
 }
 
 
+def _read_references(references: Any) -> list[float] | None:
+    scores = read_scores(references, "reference_scores")
+    if scores is not None and not scores:
+        raise InputError("reference_scores must hold at least one number, not none.")
+    return scores
+
+
+def _check_references(name: str, references: Sequence[float]) -> list[float]:
+    scores = _read_references(references)
+    if scores is None:
+        raise InputError(f"{name} must be finite numbers, not {references!r}.")
+    return scores
+
+
 @register("par")
 class PAR(Reward):
     """A reward model's score, bounded and centred on the scores of reference responses to the same prompt.
 
     The reward model decides, so a failure can outrank a success; `shaped-rm` is for tasks that can be verified.
-
-    Args:
-        transform: "par", or one of the alternatives that its authors compare: "standardise", "clip", "min-max",
-            "tanh", "late-sigmoid" and "polynomial".
-        k: slope of "par" before the sigmoid, above 0.
-        scorer: the reward model; None reads the extra named by ``key``.
-        key: name of that extra.
-        references: reference scores for all prompts; None reads the extra "reference_scores", at least one number.
-        most: number of reference scores that are used, from the first.
-
-    Raises:
-        InputError: an unknown transform, or arguments out of range.
     """
 
     paper = "Reward Shaping to Mitigate Reward Hacking in RLHF (PAR), arXiv 2502.18770"
     needs = frozenset({"reference_scores", "reward_model_score"})
+    transform: str = option(default="par", choices=TRANSFORMS, says='"par", or an alternative of its authors.')
+    k: float = option(default=1.0, above=0, says='slope of "par" before the sigmoid.')
+    scorer: Scorer | None = option(default=None, says="the reward model; None reads the extra named by ``key``.")
+    key: str = option(default="reward_model_score", says="name of that extra.")
+    references: Sequence[float] | None = option(
+        default=None, check=_check_references, says='scores for all prompts; None reads the extra "reference_scores".'
+    )
+    most: int = option(default=10, low=1, unit="reference scores", says="number of scores used, from the first.")
 
-    def __init__(
-        self,
-        transform: str = "par",
-        k: float = 1.0,
-        scorer: Scorer | None = None,
-        key: str = "reward_model_score",
-        references: Sequence[float] | None = None,
-        most: int = 10,
-    ):
-        self.transform = check_choice("transform", transform, TRANSFORMS)
-        self.k = check_number("k", k, low=1e-9)
-        self.score = Score(scorer, key)
-        self.most = check_count("most", most, low=1, unit="reference scores")
-        self.references = None if references is None else _read_references(references)
-        if references is not None and self.references is None:
-            raise InputError(f"references must be finite numbers, not {references!r}.")
-        self.needs = self.score.needs | (frozenset() if references is not None else {"reference_scores"})
+    def setup(self) -> None:
+        self.score = Score(self.scorer, self.key)
+        self.needs = self.score.needs | (frozenset() if self.references is not None else {"reference_scores"})
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -136,13 +132,6 @@ class PAR(Reward):
         return function(score, references[: self.most], **options)
 
 
-def _read_references(references: Any) -> list[float] | None:
-    scores = read_scores(references, "reference_scores")
-    if scores is not None and not scores:
-        raise InputError("reference_scores must hold at least one number, not none.")
-    return scores
-
-
 def shaped_rm(model_score: float, verified: bool, alpha: float = 0.5) -> float:
     """sigmoid(alpha * model_score) + verified - 1: in (0, 1) for a success, in (-1, 0) for a failure (2409.12122)."""
     return sigmoid(alpha * model_score) + (float(verified) - 1.0)
@@ -150,30 +139,20 @@ def shaped_rm(model_score: float, verified: bool, alpha: float = 0.5) -> float:
 
 @register("shaped-rm")
 class ShapedRM(Reward):
-    """Reward of a whole episode by success and a reward model's score: above 0 for a success, below 0 for a failure.
-
-    Args:
-        alpha: factor of the model's score before the sigmoid, at least 0.
-        scorer: the reward model; None reads the extra named by ``key``.
-        key: name of that extra.
-
-    Raises:
-        InputError: ``alpha`` is negative.
-    """
+    """Reward of a whole episode by success and a reward model's score: above 0 for a success, below 0 for a failure."""
 
     paper = "Qwen2.5-Math, arXiv 2409.12122 (reward shaping)"
     needs = frozenset({"reward_model_score"})
     complete = True
     ranks_success = True
+    bounds = (-1.0, 1.0)
+    alpha: float = option(default=0.5, low=0, says="factor of the model's score before the sigmoid.")
+    scorer: Scorer | None = option(default=None, says="the reward model; None reads the extra named by ``key``.")
+    key: str = option(default="reward_model_score", says="name of that extra.")
 
-    def __init__(self, alpha: float = 0.5, scorer: Scorer | None = None, key: str = "reward_model_score"):
-        self.alpha = check_number("alpha", alpha, low=0.0)
-        self.score = Score(scorer, key)
+    def setup(self) -> None:
+        self.score = Score(self.scorer, self.key)
         self.needs = self.score.needs
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -1.0, 1.0
 
     def value(self, episode: Episode) -> float | None:
         score = self.score(episode)
@@ -205,12 +184,8 @@ class LSC(Reward):
     """The sum over reward models of log sigmoid(score - reference), at most 0; the lowest score weighs most.
 
     It rewards a response that satisfies all models more than one that satisfies the easiest very well. Models decide,
-    so a failure can outrank a success.
-
-    Args:
-        scorers: reward models by name; None reads the extra "reward_model_score" as the only one.
-        references: by the same names, the score that counts as good enough, usually a `reference_quantile` of the
-            prompt; the extra "references" of an episode, a mapping, takes precedence. The default is 0.
+    so a failure can outrank a success. A reference is the score that counts as good enough, usually a
+    `reference_quantile` of the prompt; the extra "references" of an episode, a mapping, takes precedence.
 
     Raises:
         InputError: no scorers, or references for other names.
@@ -218,23 +193,22 @@ class LSC(Reward):
 
     paper = "Transforming and Combining Rewards for Aligning Large Language Models, arXiv 2402.00742"
     needs = frozenset({"reward_model_score"})
+    bounds = (-math.inf, 0.0)
+    scorers: Mapping[str, Scorer] | None = option(
+        default=None, says='reward models by name; None reads the extra "reward_model_score" as the only one.'
+    )
+    references: Mapping[str, float] = option(default=None, says="by the same names; 0 where there is none.")
 
-    def __init__(self, scorers: Mapping[str, Scorer] | None = None, references: Mapping[str, float] | None = None):
-        if scorers is None:
-            self.scores = {"reward_model_score": Score(None, "reward_model_score")}
-        else:
-            self.scores = {name: Score(scorer, name) for name, scorer in scorers.items()}
+    def setup(self) -> None:
+        scorers = {"reward_model_score": None} if self.scorers is None else self.scorers
+        self.scores = {name: Score(scorer, name) for name, scorer in scorers.items()}
         if not self.scores:
             raise InputError("lsc needs at least one scorer, not none.")
-        references = dict(references or {})
+        references = self.references or {}
         if unknown := sorted(set(references) - set(self.scores)):
             raise InputError(f"lsc has references for {unknown}, but scorers for {sorted(self.scores)} only.")
         self.references = {name: check_number(f"the reference of {name}", value) for name, value in references.items()}
         self.needs = frozenset().union(*(score.needs for score in self.scores.values()))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -math.inf, 0.0
 
     def value(self, episode: Episode) -> float | None:
         own = episode.extras.get("references") or {}
@@ -264,18 +238,8 @@ def length_costs(lengths: Sequence[int]) -> list[float]:
 class Hybrid(GroupReward):
     """Reward of a whole episode: accuracy by rule or model, plus adherence, less relative length.
 
-    The paper's length penalty and weights were not found; these are ours.
-
-    Args:
-        rule: gives score and confidence, both in [0, 1], or None where no rule applies. By default the score is the
-            success, with full confidence, and the model is never called. With a rule the model may decide, and
-            `ranks_success` is off.
-        model: the model's score in [0, 1], for episodes without a confident rule; None reads the extra
-            "reward_model_score".
-        adherence: score of the adherence to instructions, in [0, 1]; None leaves that part out.
-        adherence_weight: at least 0.
-        length_weight: at least 0.
-        confident: confidence from which a rule decides, in [0, 1].
+    Without a rule the score is the success, with full confidence, and the model is never called; with one the model may
+    decide, and `ranks_success` is off. The paper's length penalty and weights were not found; these are ours.
 
     Raises:
         InputError: weights that add up to more than 1, with which a failure could outrank a success.
@@ -284,30 +248,24 @@ class Hybrid(GroupReward):
     paper = "HARMO, arXiv 2510.05283"
     complete = True
     ranks_success = True
+    rule: ScoringRule | None = option(default=None, says="see `ScoringRule`; None takes the success.")
+    model: Scorer = option(default=None, says='score without a confident rule; None reads "reward_model_score".')
+    adherence: Scorer | None = option(default=None, says="score of adherence in [0, 1]; None leaves it out.")
+    adherence_weight: float = option(default=0.2, low=0, says="weight of the adherence to instructions.")
+    length_weight: float = option(default=0.1, low=0, says="weight of the relative length, as a cost.")
+    confident: float = option(default=0.9, low=0, high=1, says="confidence from which a rule decides.")
 
-    def __init__(
-        self,
-        rule: ScoringRule | None = None,
-        model: Scorer | None = None,
-        adherence: Scorer | None = None,
-        adherence_weight: float = 0.2,
-        length_weight: float = 0.1,
-        confident: float = 0.9,
-    ):
-        self.rule = rule
-        self.model = Score(model, "reward_model_score", 0.0, 1.0)
-        self.adherence = None if adherence is None else Score(adherence, "adherence", 0.0, 1.0)
-        self.adherence_weight = check_number("adherence_weight", adherence_weight, low=0.0)
-        self.length_weight = check_number("length_weight", length_weight, low=0.0)
-        self.confident = check_number("confident", confident, low=0.0, high=1.0)
+    def setup(self) -> None:
+        self.model = model = Score(self.model, "reward_model_score", 0.0, 1.0)
+        self.adherence = None if self.adherence is None else Score(self.adherence, "adherence", 0.0, 1.0)
         if self.adherence_weight > 1.0 - self.length_weight:
             raise InputError(
-                f"adherence_weight={adherence_weight!r} and length_weight={length_weight!r} must not add up to more "
-                "than 1, so that no failed episode outranks a success."
+                f"adherence_weight={self.adherence_weight!r} and length_weight={self.length_weight!r} must not add up "
+                "to more than 1, so that no failed episode outranks a success."
             )
-        if rule is not None:
+        if self.rule is not None:
             self.ranks_success = False
-            self.needs = self.model.needs
+            self.needs = model.needs
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -336,31 +294,21 @@ def sign_scaled(sparse: float, dense: float, scale: float = 0.1) -> float:
 
 @register("sign-scaled")
 class SignScaled(Reward):
-    """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size.
-
-    Args:
-        scorer: the dense reward, such as a generated program; None reads the extra named by ``key``.
-        key: name of that extra.
-        scale: factor of the sign of the dense reward, in [0, 0.5], so that it cannot outweigh success.
-        failure: the sparse part of a failure, in [-1, 0].
-
-    Raises:
-        InputError: an argument out of its range.
-    """
+    """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size."""
 
     paper = "Auto MC-Reward, arXiv 2312.09238"
     needs = frozenset({"dense_reward"})
     complete = True
     ranks_success = True
+    scorer: Scorer | None = option(default=None, says="the dense reward; None reads the extra ``key``.")
+    key: str = option(default="dense_reward", says="name of that extra.")
+    scale: float = option(default=0.1, low=0, high=0.5, says="factor of the dense sign; at most half of a success.")
+    failure: float = option(default=0.0, low=-1.0, high=0, says="the sparse part of a failure.")
 
-    def __init__(
-        self, scorer: Scorer | None = None, key: str = "dense_reward", scale: float = 0.1, failure: float = 0.0
-    ):
+    def setup(self) -> None:
         # Only the sign is used: clipping keeps it, and lets an infinite reward through.
-        self.score = Score(scorer, key, -1.0, 1.0)
+        self.score = Score(self.scorer, self.key, -1.0, 1.0)
         self.needs = self.score.needs
-        self.scale = check_number("scale", scale, low=0.0, high=0.5)
-        self.failure = check_number("failure", failure, low=-1.0, high=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

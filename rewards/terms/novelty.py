@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines
 from ..episode import Episode, Step
@@ -26,9 +26,12 @@ StateKey = Callable[[Any], Any]
 class _VisitBonus(StepReward):
     """Base: one bonus for each observation; a subclass implements `visit`, which updates its memory of the state."""
 
-    def __init__(self, weight: float, key: StateKey):
-        self.weight = check_number("weight", weight, low=0.0)
-        self.key = key
+    weight: float
+    key: StateKey
+
+    def setup(self) -> None:
+        # What `visit` stores, by state.
+        self._visits: dict[str, Any] = {}
 
     def visit(self, state: str) -> float:
         raise NotImplementedError
@@ -51,27 +54,16 @@ class _VisitBonus(StepReward):
             raise InputError(f"the saved state of {self.name!r} holds 'visits', not {sorted(state)}.")
         self._visits = dict(state["visits"])
 
-    _visits: dict[str, Any]
-
 
 @register("count-bonus")
 class CountBonus(_VisitBonus):
-    """Count bonus ``weight / visits ** exponent`` for the state of each step; the count includes this visit.
-
-    Args:
-        weight: the bonus of a first visit; 0 or more.
-        exponent: 0.5 in the paper.
-        episodic: count within each episode only, and keep nothing between episodes.
-        key: maps an observation to what identifies its state; by default its text.
-    """
+    """Count bonus ``weight / visits ** exponent`` for the state of each step; the count includes this visit."""
 
     paper = "MBIE-EB, Strehl and Littman, JCSS 2008"
-
-    def __init__(self, weight: float = 1.0, exponent: float = 0.5, episodic: bool = False, key: StateKey = str):
-        super().__init__(weight, key)
-        self.exponent = check_number("exponent", exponent, low=0.0)
-        self.episodic = episodic
-        self._visits: dict[str, int] = {}
+    weight: float = option(default=1.0, low=0, says="the bonus of a first visit.")
+    exponent: float = option(default=0.5, low=0, says="of the number of visits; 0.5 in the paper.")
+    episodic: bool = option(default=False, says="count within each episode only, and keep nothing between episodes.")
+    key: StateKey = option(default=str, says="maps an observation to what identifies its state.")
 
     def values(self, episode: Episode) -> list[float]:
         bonuses = super().values(episode)
@@ -96,28 +88,17 @@ class RandomDistillation(_VisitBonus):
     so far. After n visits the expected bonus is ``deviation ** 2 / n``: it decays like a count, while the bonus of
     plain random network distillation stops at its remaining error. The distribution's mean cancels and is not stored. A
     network in place of the table would generalise over states; the table does not.
-
-    Args:
-        weight: of the bonus; 0 or more.
-        deviation: of the draws.
-        dimension: of the target; the bonus is the mean over it, so a larger one has less noise.
-        seed: of the draws, which depend only on the seed, the state and the number of the visit.
-        key: maps an observation to what identifies its state; by default its text.
     """
 
     paper = "RDD, arXiv 2505.11044"
-
-    def __init__(
-        self, weight: float = 1.0, deviation: float = 1.0, dimension: int = 64, seed: int = 0, key: StateKey = str
-    ):
-        super().__init__(weight, key)
-        self.deviation = check_number("deviation", deviation, low=0.0)
-        self.dimension = check_count("dimension", dimension, low=1)
-        self.seed = check_count("seed", seed)
-        # State -> number of visits, and sum of the draws' deviations from their mean.
-        self._visits: dict[str, list[Any]] = {}
+    weight: float = option(default=1.0, low=0, says="of the bonus.")
+    deviation: float = option(default=1.0, low=0, says="of the draws.")
+    dimension: int = option(default=64, low=1, says="of the target; a larger one makes the bonus less noisy.")
+    seed: int = option(default=0, says="of the draws, with the state and the number of the visit.")
+    key: StateKey = option(default=str, says="maps an observation to what identifies its state.")
 
     def visit(self, state: str) -> float:
+        # Number of visits, and sum of the draws' deviations from their mean.
         count, total = self._visits.get(state, (0, [0.0] * self.dimension))
         noise = np.random.default_rng([self.seed, int(state, 16), count]).normal(size=self.dimension)
         summed = np.asarray(total) + self.deviation * noise
@@ -147,62 +128,33 @@ def sparse_projection(width: int, dimension: int, rng: np.random.Generator) -> n
     return signs / np.sqrt(density * dimension)
 
 
-def coreset(features: np.ndarray, size: int, ridge: float = 0.01) -> list[int]:
-    """Indices of ``size`` rows chosen greedily by their bonus given the rows chosen before (RepExp at test time)."""
-    left, inverse, chosen = list(range(len(features))), np.eye(features.shape[1]) / ridge, []
-    for _ in range(min(size, len(features))):
-        bonuses = np.einsum("id,de,ie->i", features[left], inverse, features[left])
-        best = left.pop(int(np.argmax(np.round(bonuses, 12))))
-        chosen.append(best)
-        direction = inverse @ features[best]
-        inverse -= np.outer(direction, direction) / (1.0 + features[best] @ direction)
-    return chosen
-
-
 @register("repexp")
 class EllipticalNovelty(GroupReward):
     """1 for a success and 0 otherwise, plus ``weight`` times the elliptical bonus of the response among its siblings.
 
     In a group without a success all get 0. With the leverage and a weight up to 1 no failure outranks a success; the
-    leave-one-out bonus can exceed 1, so `ranks_success` is then off.
-
-    Args:
-        weight: of the bonus; 0 or more.
-        ridge: the regulariser of the covariance, above 0.
-        embedder: from response texts to vectors; "policy" or "reference": the mean last hidden state of that model over
-            the response (in the paper the frozen base model's); None reads the extra "features". By default hashed
-            n-grams, offline.
-        dimension: wider features are projected at random to this many; None keeps them. The paper uses 32, and 128 for
-            hard tasks.
-        centre: subtract the group's mean first.
-        leave_one_out: compare each response with the others only. The paper's script uses the leverage, the released
-            configuration leave-one-out.
-        seed: of the projection.
+    leave-one-out bonus can exceed 1, so `ranks_success` is then off. The paper embeds by the mean last hidden state of
+    the frozen base model over the response and projects to 32 dimensions, or 128 for hard tasks; its script uses the
+    leverage, the released configuration leave-one-out.
     """
 
     paper = "RepExp, arXiv 2510.11686"
     complete = True
     ranks_success = True
+    weight: float = option(default=0.01, low=0, says="of the bonus.")
+    ridge: float = option(default=0.01, above=0, says="the regulariser of the covariance.")
+    embedder: Embedder | str | None = option(
+        default=HashedNgrams(), says='of responses; "policy" or "reference": that model; None reads "features".'
+    )
+    dimension: int | None = option(default=32, low=1, says="wider features are projected to this; None keeps them.")
+    centre: bool = option(default=True, says="subtract the group's mean first.")
+    leave_one_out: bool = option(default=False, says="compare each response with the others only.")
+    seed: int = option(default=0, says="of the projection.")
 
-    def __init__(
-        self,
-        weight: float = 0.01,
-        ridge: float = 0.01,
-        embedder: Embedder | str | None = HashedNgrams(),  # noqa: B008 frozen
-        dimension: int | None = 32,
-        centre: bool = True,
-        leave_one_out: bool = False,
-        seed: int = 0,
-    ):
-        self.weight = check_number("weight", weight, low=0.0)
-        self.ridge = check_number("ridge", ridge, low=1e-12)
-        source = EmbeddingSource.of(embedder, "features")
-        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
-        self.dimension = None if dimension is None else check_count("dimension", dimension, low=1)
-        self.centre = centre
-        self.leave_one_out = leave_one_out
-        self.seed = check_count("seed", seed)
-        self.ranks_success = not leave_one_out and weight <= 1
+    def setup(self) -> None:
+        self.source = EmbeddingSource.of(self.embedder, "features")
+        self.needs, self.measure_options = self.source.needs, self.source.options
+        self.ranks_success = not self.leave_one_out and self.weight <= 1
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -212,7 +164,7 @@ class EllipticalNovelty(GroupReward):
         success = np.array([float(episode.success) for episode in episodes])
         if not success.any():
             return success.tolist()
-        features = collect_features(episodes, self.embedder)
+        features = collect_features(episodes, self.source.embedder)
         if features is None:
             return [None] * len(episodes)
         if self.dimension is not None and features.shape[1] > self.dimension:
@@ -256,24 +208,20 @@ class GradientNovelty(GroupReward):
     """1 for a success and -1 otherwise, times ``1 + weight * novelty`` against the group's successes.
 
     A success in a new gradient direction gets more reward; a failure in the direction of successes is punished less
-    than other failures. The sign never changes, and without other successes the factor is 1. The paper's weights and
-    bounds are not published in a form we could find; the structure follows its abstract.
-
-    Args:
-        weight: lambda of the paper; 0 or more. The paper's value is not known.
-        embedder: from response texts to vectors; None reads the extra "gradient_features": for each episode the sum of
-            `token_gradients` over the response.
+    than other failures. The extra "gradient_features" is the sum of `token_gradients` over the response. The sign never
+    changes, and without other successes the factor is 1. The paper's weights and bounds are not published in a form we
+    could find; the structure follows its abstract.
     """
 
     paper = "G2RL, arXiv 2512.15687 (structure of the abstract)"
     complete = True
     ranks_success = True
     needs = frozenset({"gradient_features"})
+    weight: float = option(default=1.0, low=0, says="lambda of the paper, whose value is not known.")
+    embedder: Embedder | None = option(default=None, says='vectors of responses; None reads "gradient_features".')
 
-    def __init__(self, weight: float = 1.0, embedder: Embedder | None = None):
-        self.weight = check_number("weight", weight, low=0.0)
-        self.embedder = embedder
-        self.needs = frozenset() if embedder else type(self).needs
+    def setup(self) -> None:
+        self.needs = frozenset() if self.embedder else type(self).needs
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -294,13 +242,6 @@ class Exploration(Reward):
 
     The bonus grows with the length of the response, in [0, cap]. The paper's constants were not found; these are ours.
 
-    Args:
-        alpha: weight of success, in (0, 1].
-        cap: the largest bonus; None is the largest allowed one or 1, whichever is smaller. It must be at most
-            alpha / (1 - alpha), so that no failed episode outranks a success.
-        full: tokens from which the bonus is ``cap``; with fewer it is proportional.
-        scorer: a judge's score of exploration in [0, 1], used instead of the length.
-
     Raises:
         InputError: a cap above alpha / (1 - alpha).
     """
@@ -308,18 +249,20 @@ class Exploration(Reward):
     paper = "RLSP, arXiv 2502.06773 (exploration reward)"
     complete = True
     ranks_success = True
+    alpha: float = option(default=0.8, above=0, high=1, says="weight of success.")
+    cap: float = option(default=None, low=0, says="the largest bonus; None: min(1, alpha / (1 - alpha)), its limit.")
+    full: int = option(default=1000, low=1, unit="tokens", says="tokens from which the bonus is ``cap``.")
+    scorer: Scorer | None = option(default=None, says="a judge's score in [0, 1], in place of the length.")
 
-    def __init__(self, alpha: float = 0.8, cap: float | None = None, full: int = 1000, scorer: Scorer | None = None):
-        self.alpha = check_number("alpha", alpha, low=1e-9, high=1.0)
+    def setup(self) -> None:
         most = self.alpha / (1.0 - self.alpha) if self.alpha < 1.0 else float("inf")
-        self.cap = min(1.0, most) if cap is None else check_number("cap", cap, low=0.0)
+        self.cap = min(1.0, most) if self.cap is None else self.cap
         if self.cap > most:
             raise InputError(
-                f"cap={cap!r} must be at most alpha / (1 - alpha) = {most:g}, so that no failed episode outranks a "
-                "success."
+                f"cap={self.cap!r} must be at most alpha / (1 - alpha) = {most:g}, so that no failed episode outranks "
+                "a success."
             )
-        self.full = check_count("full", full, low=1, unit="tokens")
-        self.score = None if scorer is None else Score(scorer, "exploration", 0.0, 1.0)
+        self.score = None if self.scorer is None else Score(self.scorer, "exploration", 0.0, 1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

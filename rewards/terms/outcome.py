@@ -7,15 +7,14 @@ and how much comes from the optimiser alone.
 
 from __future__ import annotations
 
-import math
 import string
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import check_choice, option
 from ...errors import InputError
 from ..algebra.composite import Composite
 from ..answers.numbers import parse_number
@@ -54,24 +53,20 @@ class EnvironmentReward(Reward):
 class Verifiable(Reward):
     """Reward of a whole episode: ``scale`` for a success, 0 for a failure.
 
-    Args:
-        scale: reward of a success, above 0; Tülu 3's is 10.
-        no_eos: reward of an episode that was cut off before it ended, whether it succeeded or not (Tülu 3 gives -10 to
-            responses without an end-of-sequence token); None treats it like any other. With a number, a success that
-            was cut off falls below a failure that was not, so `ranks_success` is off.
-
-    Raises:
-        InputError: an argument out of its range.
+    Tülu 3 gives -10 to responses without an end-of-sequence token. With ``no_eos``, a success that was cut off falls
+    below a failure that was not, so `ranks_success` is off.
     """
 
     paper = "Tülu 3, arXiv 2411.15124 (RLVR)"
     complete = True
     ranks_success = True
+    scale: float = option(default=10.0, above=0, says="reward of a success; Tülu 3's is 10.")
+    no_eos: float | None = option(
+        default=None, high=0, says="reward of an episode that was cut off, also of a success."
+    )
 
-    def __init__(self, scale: float = 10.0, no_eos: float | None = None):
-        self.scale = check_number("scale", scale, low=1e-9)
-        self.no_eos = None if no_eos is None else check_number("no_eos", no_eos, high=0.0)
-        if no_eos is not None:
+    def setup(self) -> None:
+        if self.no_eos is not None:
             self.ranks_success = False
 
     @property
@@ -86,22 +81,13 @@ class Verifiable(Reward):
 
 @register("partial-number")
 class PartialNumber(Reward):
-    """Reward of a whole episode: 1 for a success, ``bonus`` for a failure whose answer is a number, 0 for any other.
-
-    Args:
-        bonus: in [0, 1].
-    """
+    """Reward of a whole episode: 1 for a success, ``bonus`` for a failure whose answer is a number, 0 for any other."""
 
     paper = "ReFT, arXiv 2401.08967"
     complete = True
     ranks_success = True
-
-    def __init__(self, bonus: float = 0.1):
-        self.bonus = check_number("bonus", bonus, 0.0, 1.0)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    bonus: float = option(default=0.1, low=0, high=1, says="reward of a wrong number.")
 
     def value(self, episode: Episode) -> float:
         if episode.success:
@@ -153,21 +139,12 @@ def best_f1(prediction: str | None, references: Any, drop_articles: bool = False
 
 @register("answer-f1")
 class AnswerF1(Reward):
-    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (one right answer, or several).
-
-    Args:
-        drop_articles: leave out "a", "an" and "the" before counting.
-    """
+    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (one right answer, or several)."""
 
     paper = "SQuAD, arXiv 1606.05250 (F1 of answers)"
     needs = frozenset({"reference"})
-
-    def __init__(self, drop_articles: bool = False):
-        self.drop_articles = drop_articles
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    drop_articles: bool = option(default=False, says='leave out "a", "an" and "the" before counting.')
 
     def value(self, episode: Episode) -> float:
         return best_f1(episode.answer, episode.extra("reference"), self.drop_articles)
@@ -194,31 +171,24 @@ class BoundedPower(Reward):
     proposed), "no-change" (the parent again), "error" (the solution did not run or took too long), "invalid" (it ran
     and broke a rule). It is None if the verifier itself failed.
 
-    Args:
-        low: objective with reward 0.
-        high: objective with reward ``scale``; above ``low``.
-        maximise: True if larger objectives are better; otherwise ``low`` and ``high`` trade places.
-        exponent: above 0.
-        scale: highest reward, above 0.
-
     Raises:
-        InputError: an argument out of its range; when called, a failure with another name.
+        InputError: when called, a failure with another name.
     """
 
     paper = "ThetaEvolve, arXiv 2511.23473"
     needs = frozenset({"objective"})
     complete = True
+    low: float = option(default=0.0, says="objective with reward 0.")
+    high: float = option(default=1.0, says="objective with reward ``scale``; above ``low``.")
+    maximise: bool = option(default=True, says="False: smaller objectives are better.")
+    exponent: float = option(default=3.0, above=0, says="of the objective.")
+    scale: float = option(default=5.0, above=0, says="highest reward.")
 
-    def __init__(
-        self, low: float = 0.0, high: float = 1.0, maximise: bool = True, exponent: float = 3.0, scale: float = 5.0
-    ):
-        self.low = check_number("low", low)
-        self.high = check_number("high", high)
+    def setup(self) -> None:
         if self.low >= self.high:
-            raise InputError(f"low must be below high, not {low!r} and {high!r}; to minimise, pass maximise=False.")
-        self.maximise = maximise
-        self.exponent = check_number("exponent", exponent, low=1e-6)
-        self.scale = check_number("scale", scale, low=1e-9)
+            raise InputError(
+                f"low must be below high, not {self.low!r} and {self.high!r}; to minimise, pass maximise=False."
+            )
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -237,46 +207,33 @@ class BoundedPower(Reward):
         return bounded_power(objective, self.low, self.high, self.exponent, self.scale)
 
 
-def expected_advantage(advantage: float, flip_prob: float) -> float:
-    """(1 - 2 f) * advantage: the mean advantage when whole groups are flipped with probability f.
-
-    A flipped group has exactly the negated group-normalised advantages. Flips of single samples also change the group's
-    mean and deviation, so this formula does not hold for them.
-    """
-    return (1.0 - 2.0 * flip_prob) * advantage
-
-
 @register("outcome-noise")
 class OutcomeNoise(Composite):
     """Another reward, reflected between its bounds (0 becomes 1 and 1 becomes 0) with a probability.
 
     Only the reward is noisy; ``Verdict.success`` remains the environment's.
 
-    Args:
-        child: the reward, with finite bounds; None is 1 for a success and 0 for a failure.
-        flip_prob: probability of a flip, in [0, 1].
-        unit: "group": one random draw for all siblings, as in the released code; "sample": one for each episode.
-        seed: of the random draws; a resumed run continues them.
-
     Raises:
-        InputError: a child without bounds, or an argument out of its range.
+        InputError: a child without bounds.
     """
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
     complete = True
+    counts = ("tosses",)
+    tosses = 0
+    child: Reward | None = option(default=None, says="its bounds are finite; None: 1 for a success, else 0.")
+    flip_prob: float = option(default=0.4, low=0, high=1, says="probability of a flip.")
+    unit: Literal["group", "sample"] = option(default="group", says="flipped by one draw; a group in the paper's code.")
+    seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
 
-    def __init__(self, child: Reward | None = None, flip_prob: float = 0.4, unit: str = "group", seed: int = 0):
-        super().__init__({"child": Verifiable(scale=1.0) if child is None else child})
+    def setup(self) -> None:
+        self.take_parts({"child": Verifiable(scale=1.0) if self.child is None else self.child})
         low, high = self.children["child"].bounds
         if not np.isfinite(high - low):
             raise InputError(
                 f"outcome-noise reflects a reward between its bounds, but {self.children['child'].name!r} has "
                 f"{(low, high)}; clip it first."
             )
-        self.flip_prob = check_number("flip_prob", flip_prob, low=0.0, high=1.0)
-        self.unit = check_choice("unit", unit, ("group", "sample"))
-        self.seed = check_count("seed", seed)
-        self.tosses = 0
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -306,65 +263,20 @@ class OutcomeNoise(Composite):
     def describe(self) -> str:
         return f"{self.name} {self.flip_prob:g} per {self.unit}"
 
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "tosses": self.tosses}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        super().load_state_dict({name: value for name, value in state.items() if name != "tosses"})
-        self.tosses = int(state.get("tosses", 0))
-
-
-def random_label_loss_mean(correct: int, group: int) -> float:
-    """Mean n_c (G - n_c) / G of the advantage lost by the n_c correct of G rollouts when rewards are random.
-
-    The loss is the sum of the correct rollouts' mean-centred advantages under true rewards, less that under fair coin
-    tosses (arXiv 2512.16912).
-    """
-    return correct * (group - correct) / group
-
-
-def random_label_loss_variance(correct: int, group: int) -> float:
-    """Variance n_c (G - n_c) / (4 G) of the loss whose mean is `random_label_loss_mean`."""
-    return correct * (group - correct) / (4.0 * group)
-
-
-def advantage_bound(group: int) -> float:
-    """(G - 1) / sqrt(G): GRPO's largest advantage (one success in a group of G, unbiased standard deviation)."""
-    return (group - 1) / math.sqrt(group)
-
 
 @register("spurious")
 class Spurious(GroupReward):
-    """1 or 0 at random, whatever the episode: the negative control, which shows the optimiser's effect alone.
-
-    Args:
-        p: probability of 1, in [0, 1].
-        seed: of the random draws; a resumed run continues them.
-
-    Raises:
-        InputError: an argument out of its range.
-    """
+    """1 or 0 at random, whatever the episode: the negative control, which shows the optimiser's effect alone."""
 
     paper = "On clipping, entropy and spurious rewards, arXiv 2512.16912"
     complete = True
-
-    def __init__(self, p: float = 0.5, seed: int = 0):
-        self.p = check_number("p", p, low=0.0, high=1.0)
-        self.seed = check_count("seed", seed)
-        self.groups = 0
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    counts = ("groups",)
+    groups = 0
+    p: float = option(default=0.5, low=0, high=1, says="probability of 1.")
+    seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         rng = np.random.default_rng([self.seed, self.groups])
         self.groups += 1
         return (rng.random(len(episodes)) < self.p).astype(float).tolist()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"groups": self.groups}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        super().load_state_dict({name: value for name, value in state.items() if name != "groups"})
-        self.groups = int(state.get("groups", 0))

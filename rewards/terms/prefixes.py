@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import Declared, declared, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, StepReward, register
@@ -23,38 +24,31 @@ from .scores import align_with_turns, read_vector
 MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", "Thus", "Hence", "Then", "Next")
 
 Success = Callable[[Episode, str], "float | None"]
-"""Probability in [0, 1] of a right answer when it is forced after the prefix; None where it could not be determined."""
+"""Probability in [0, 1] of a right answer when it is forced after the prefix; None where it could not be determined.
+The function appends the cue for an answer, and may average over several completions."""
 
 
-class PrefixProbe:
+def _check_markers(name: str, markers: Sequence[str]) -> Sequence[str]:
+    if isinstance(markers, str) or not markers or not all(marker.strip() for marker in markers):
+        raise InputError(f"{name} must be one or more words, not {markers!r}.")
+    return markers
+
+
+@declared
+class PrefixProbe(Declared):
     """Splits a response at marker words and gets the value of each prefix, the empty one included.
 
-    Args:
-        success: see `Success`; it appends the cue for an answer and may average over several completions. None reads
-            the extra "prefix_values": the values of prefixes 0..K, the empty one first.
-        markers: words that begin a part; case matters.
-        min_segment: least length of a part in characters; shorter ones join the next.
-        max_segments: largest number of parts, which bounds the calls of ``success``; the rest of a longer text belongs
-            to the last part.
-
-    Raises:
-        InputError: no markers or a blank marker; a length or number below 1.
+    The extra "prefix_values" holds the values of prefixes 0..K, the empty one first.
     """
 
-    def __init__(
-        self,
-        success: Success | None = None,
-        markers: Sequence[str] = MARKERS,
-        min_segment: int = 100,
-        max_segments: int = 32,
-    ):
-        if isinstance(markers, str) or not markers or not all(marker.strip() for marker in markers):
-            raise InputError(f"markers must be one or more words, not {markers!r}.")
-        self.success = success
-        self.min_segment = check_count("min_segment", min_segment, low=1, unit="characters")
-        self.max_segments = check_count("max_segments", max_segments, low=1)
-        self._pattern = re.compile(r"(?<!\w)(?:%s)(?!\w)" % "|".join(map(re.escape, markers)))  # noqa: UP031
-        self.needs = frozenset() if success else frozenset({"prefix_values"})
+    success: Success | None = option(default=None, says='see `Success`; None reads the extra "prefix_values".')
+    markers: Sequence[str] = option(default=MARKERS, check=_check_markers, says="words that begin a part; case counts.")
+    min_segment: int = option(default=100, low=1, unit="characters", says="shortest part; shorter ones join the next.")
+    max_segments: int = option(default=32, low=1, says="most parts; the last one holds the rest of the text.")
+
+    def setup(self) -> None:
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, self.markers))})(?!\w)")
+        self.needs = frozenset() if self.success else frozenset({"prefix_values"})
 
     def split_parts(self, text: str) -> list[tuple[int, int]]:
         """Split ``text`` into contiguous parts (start, stop). An empty text has none."""
@@ -102,9 +96,10 @@ class PrefixReward(Reward):
     spans of the verdict; and `total`, the reward of the whole response."""
 
     needs = frozenset({"prefix_values"})
+    probe: PrefixProbe
 
-    def __init__(self, probe: PrefixProbe | None):
-        self.probe = probe or PrefixProbe()
+    def setup(self) -> None:
+        self.probe = self.probe or PrefixProbe()
         self.needs = self.probe.needs
 
     def gains(self, values: np.ndarray) -> np.ndarray:
@@ -133,19 +128,16 @@ class ProgressReward(PrefixReward):
     The progress of a part is the rise in the chance of success of an answer forced after it. The progress of all parts
     sums to the value of the whole response less the value of the empty prefix. With a weight of at most 1/2 no failure
     outranks a success. The matching metric is `palaestra.rewards.steps.cumulative_regret`.
-
-    Args:
-        weight: of the progress; 0 or more.
-        probe: splits the response and values its prefixes; by default one that reads the extra "prefix_values".
     """
 
     paper = "MRT, arXiv 2503.07572"
     complete = True
     ranks_success = True
+    weight: float = option(default=0.5, low=0, says="of the progress.")
+    probe: PrefixProbe = option(default=None, says="splits the response and values its prefixes.")
 
-    def __init__(self, weight: float = 0.5, probe: PrefixProbe | None = None):
-        super().__init__(probe)
-        self.weight = check_number("weight", weight, low=0.0)
+    def setup(self) -> None:
+        super().setup()
         self.ranks_success = self.weight <= 0.5
 
     @property
@@ -166,30 +158,14 @@ class StepwiseVerifiable(PrefixReward):
 
     A part without a change gets the next change, discounted by its distance. The paper's constants are not published;
     these are ours.
-
-    Args:
-        weight: of the term.
-        threshold: changes up to this size count as none.
-        ahead: largest distance, in parts, of the next change; 0 rewards plain changes only.
-        discount: factor for each part of distance, in [0, 1].
-        probe: splits the response and values its prefixes; by default one that reads the extra "prefix_values".
     """
 
     paper = "VSRM, arXiv 2508.10293"
-
-    def __init__(
-        self,
-        weight: float = 1.0,
-        threshold: float = 0.0,
-        ahead: int = 3,
-        discount: float = 0.9,
-        probe: PrefixProbe | None = None,
-    ):
-        super().__init__(probe)
-        self.weight = check_number("weight", weight)
-        self.threshold = check_number("threshold", threshold, low=0.0)
-        self.ahead = check_count("ahead", ahead)
-        self.discount = check_number("discount", discount, low=0.0, high=1.0)
+    weight: float = option(default=1.0, says="of the term.")
+    threshold: float = option(default=0.0, low=0, says="changes up to this size count as none.")
+    ahead: int = option(default=3, says="largest distance, in parts, of the next change; 0 rewards plain changes only.")
+    discount: float = option(default=0.9, low=0, high=1, says="factor for each part of distance.")
+    probe: PrefixProbe = option(default=None, says="splits the response and values its prefixes.")
 
     def gains(self, values: np.ndarray) -> np.ndarray:
         return self.weight * propagated_gains(values, self.threshold, self.ahead, self.discount)
@@ -199,27 +175,20 @@ class StepwiseVerifiable(PrefixReward):
 class PrefixGain(StepReward):
     """A term that rewards each turn for its change of the value of the prefix, as a greedy completion measures it.
 
-    Args:
-        form: "gain" rewards the change (DenseGRPO, arXiv 2601.20218); "turning-point" gives a turn at which the values
-            turn towards the final one the whole change from there on (TP-GRPO, TurningPoint, arXiv 2602.06422).
-        first: with "turning-point", treat a first turn in the final direction as a turning point.
-        prefix_values: maps an episode to the values of its prefixes 0..K, before the first turn and after each; None
-            where they could not be determined. By default the extra "prefix_values".
+    Form "gain" rewards the change (DenseGRPO); "turning-point" gives a turn at which the values turn towards the final
+    one the whole change from there on (TP-GRPO, TurningPoint).
     """
 
     paper = "DenseGRPO, arXiv 2601.20218; TurningPoint, arXiv 2602.06422"
     needs = frozenset({"prefix_values"})
+    form: Literal["gain", "turning-point"] = option(default="gain", says="changes that count.")
+    first: bool = option(default=False, says="count a first turn in the final direction as a turning point.")
+    prefix_values: Callable[[Episode], Sequence[float] | None] | None = option(
+        default=None, says='values before the first turn and after each; None reads the extra "prefix_values".'
+    )
 
-    def __init__(
-        self,
-        form: str = "gain",
-        first: bool = False,
-        prefix_values: Callable[[Episode], Sequence[float] | None] | None = None,
-    ):
-        self.form = check_choice("form", form, ("gain", "turning-point"))
-        self.first = first
-        self.prefix_values = prefix_values
-        self.needs = frozenset() if prefix_values else frozenset({"prefix_values"})
+    def setup(self) -> None:
+        self.needs = frozenset() if self.prefix_values else frozenset({"prefix_values"})
 
     def values(self, episode: Episode) -> list[float] | None:
         raw = self.prefix_values(episode) if self.prefix_values else episode.extra("prefix_values")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...checks import check_count, check_number
+from ...checks import check_number, option
 from ...errors import InputError
 from ..answers import extract, query_in
 from ..episode import Episode
@@ -60,26 +60,17 @@ def worst_failure(episode: Episode) -> str:
 class TestsPassed(Reward):
     """Reward of a whole program: 1 for a success, otherwise ``partial * share of passed tests ** power``.
 
-    Args:
-        partial: factor of the share of passed tests, in [0, 1].
-        power: exponent of the share; above 1, the last tests count most.
-
     Raises:
-        InputError: an argument out of its range; when called, an extra "tests" of another form.
+        InputError: when called, an extra "tests" of another form.
     """
 
     paper = "APPS, arXiv 2105.09938 (test case average, strict accuracy)"
     complete = True
     ranks_success = True
     needs = frozenset({"tests"})
-
-    def __init__(self, partial: float = 1.0, power: float = 1.0):
-        self.partial = check_number("partial", partial, low=0.0, high=1.0)
-        self.power = check_number("power", power, low=1e-3)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    partial: float = option(default=1.0, low=0, high=1, says="factor of the share of passed tests.")
+    power: float = option(default=1.0, low=1e-3, says="exponent of the share; above 1, the last tests count most.")
 
     def value(self, episode: Episode) -> float:
         share = share_passed(episode)
@@ -90,12 +81,6 @@ class TestsPassed(Reward):
 class ErrorKind(Reward):
     """Reward of a whole program: 1 for a success, and less by the worst kind of failure among its tests.
 
-    Args:
-        syntax: reward of text that Python cannot parse, or that holds no program.
-        error: reward of a program that an exception, a signal, an exit code or a limit ended in some test.
-        wrong: reward of a program that runs, with another result in some test.
-        adaptive: raise the reward of a program that runs from ``wrong`` towards 1 by the share of tests passed (RLTF).
-
     Raises:
         InputError: not ``syntax <= error <= wrong < 1``; when called, an extra "tests" of another form.
     """
@@ -104,12 +89,14 @@ class ErrorKind(Reward):
     complete = True
     ranks_success = True
     needs = frozenset({"tests"})
+    syntax: float = option(default=-1.0, says="reward of text that Python cannot parse, or that holds no program.")
+    error: float = option(default=-0.6, says="reward of a program that an exception, exit code or limit ended.")
+    wrong: float = option(default=-0.3, high=1.0 - 1e-9, says="reward of a program with another result; below 1.")
+    adaptive: bool = option(default=False, says="raise ``wrong`` towards 1 by the share of tests passed (RLTF).")
 
-    def __init__(self, syntax: float = -1.0, error: float = -0.6, wrong: float = -0.3, adaptive: bool = False):
-        self.wrong = check_number("wrong", wrong, high=1.0 - 1e-9)
-        self.error = check_number("error", error, high=self.wrong)
-        self.syntax = check_number("syntax", syntax, high=self.error)
-        self.adaptive = adaptive
+    def setup(self) -> None:
+        check_number("error", self.error, high=self.wrong)
+        check_number("syntax", self.syntax, high=self.error)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -130,20 +117,17 @@ class ErrorKind(Reward):
 class Syntax(Reward):
     """A term for a program that Python can parse.
 
-    Args:
-        bonus: value of a program that Python can parse.
-        penalty: value of any other text; not above ``bonus``.
-
     Raises:
         InputError: ``penalty > bonus``; when called, an extra "tests" of another form.
     """
 
     paper = "PPOCoder, arXiv 2301.13816 (compiler feedback)"
     needs = frozenset({"tests"})
+    bonus: float = option(default=0.0, says="value of a program that Python can parse.")
+    penalty: float = option(default=-1.0, says="value of any other text; not above ``bonus``.")
 
-    def __init__(self, bonus: float = 0.0, penalty: float = -1.0):
-        self.bonus = check_number("bonus", bonus)
-        self.penalty = check_number("penalty", penalty, high=self.bonus)
+    def setup(self) -> None:
+        check_number("penalty", self.penalty, high=self.bonus)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -160,11 +144,6 @@ class Milestones(Reward):
     The extra "milestones" is (number reached, number of all), counted by the environment and not by the program; None
     where no program was run.
 
-    Args:
-        failure: reward of a program that failed and reached no milestone.
-        bonus: for each milestone.
-        most: largest number of milestones that count.
-
     Raises:
         InputError: milestones that could raise a failure above the lowest score, 0; when called, an extra of another
             form.
@@ -174,11 +153,12 @@ class Milestones(Reward):
     complete = True
     ranks_success = True
     needs = frozenset({"milestones"})
+    failure: float = option(default=-10.0, says="reward of a program that failed and reached no milestone.")
+    bonus: float = option(default=0.1, low=0, says="added for each milestone.")
+    most: int = option(default=7, says="largest number of milestones that count.")
 
-    def __init__(self, failure: float = -10.0, bonus: float = 0.1, most: int = 7):
-        self.bonus = check_number("bonus", bonus, low=0.0)
-        self.most = check_count("most", most)
-        self.failure = check_number("failure", failure, high=-self.bonus * self.most)
+    def setup(self) -> None:
+        check_number("failure", self.failure, high=-self.bonus * self.most)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -208,11 +188,8 @@ class SQLClauses(Reward):
     each clause (select, from, where, group, having, order, limit, set operations) that it has in common with the right
     query; see `verifiers.sql_clauses.compare_clauses`.
 
-    Args:
-        partial: factor of the share, in [0, 1); below 1, so that no other query ties a right one.
-
     Raises:
-        InputError: ``partial`` out of its range; when called, a reference that cannot be used.
+        InputError: when called, a reference that cannot be used.
         MissingExtra: sqlglot is not installed (extra [sql]).
     """
 
@@ -220,13 +197,8 @@ class SQLClauses(Reward):
     complete = True
     ranks_success = True
     needs = frozenset({"sql_reference"})
-
-    def __init__(self, partial: float = 0.5):
-        self.partial = check_number("partial", partial, low=0.0, high=1.0 - 1e-6)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    partial: float = option(default=0.5, low=0, high=1.0 - 1e-6, says="factor of the share, below 1.")
 
     def value(self, episode: Episode) -> float:
         if episode.success:
@@ -247,20 +219,8 @@ class ReasoningSQL(Reward):
     last SQL block after the thoughts, or else all text after the thoughts.
 
     A query with the right result always outranks a query with a wrong one. `ranks_success` is not claimed, as the
-    environment's success may differ from the right result.
-
-    Args:
-        execution: weight of the right result. Together with the weight of ``syntax``, which it implies, it must exceed
-            the sum of all other weights. The paper's weight is recalled as 3, with which a wrong query can tie.
-        schema: weight.
-        ngram: weight.
-        syntax: weight.
-        format: weight.
-        judge: score in [0, 1] of a query with another result.
-        judge_weight: its weight, used only with a judge. The default of 2 needs an ``execution`` above 5.
-        n: length of the n-grams in tokens.
-        seconds: CPU time that a query may take.
-        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
+    environment's success may differ from the right result. The paper's weight of the execution is recalled as 3, with
+    which a wrong query can tie.
 
     Raises:
         InputError: weights with which a query with another result could outrank one with the right one; when called, a
@@ -271,33 +231,28 @@ class ReasoningSQL(Reward):
     paper = "Reasoning-SQL, arXiv 2503.23157"
     needs = frozenset({"sql_reference"})
     complete = True
+    execution: float = option(default=3.5, low=0, says="weight of the right result; above all others but ``syntax``.")
+    schema: float = option(default=1.0, low=0, says="weight of tables and columns in common.")
+    ngram: float = option(default=1.0, low=0, says="weight of n-grams in common.")
+    syntax: float = option(default=1.0, low=0, says="weight of a query that runs.")
+    format: float = option(default=1.0, low=0, says="weight of the format.")
+    judge: Any = option(default=None, says="score in [0, 1] of a query with another result.")
+    judge_weight: float = option(default=2.0, low=0, says="weight of a judge; the default needs ``execution`` above 5.")
+    n: int = option(default=2, low=1, says="length of the n-grams in tokens.")
+    seconds: float = option(default=2.0, low=0.01, says="CPU time that a query may take.")
+    check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
-    def __init__(
-        self,
-        execution: float = 3.5,
-        schema: float = 1.0,
-        ngram: float = 1.0,
-        syntax: float = 1.0,
-        format: float = 1.0,
-        judge: Any = None,
-        judge_weight: float = 2.0,
-        n: int = 2,
-        seconds: float = 2.0,
-        check: FormatCheck = r1_format,
-    ):
-        given = {"execution": execution, "schema": schema, "ngram": ngram, "syntax": syntax, "format": format}
-        if judge is not None:
-            given["judge"] = judge_weight
-        self.weights = {name: check_number(name, weight, low=0.0) for name, weight in given.items()}
+    def setup(self) -> None:
+        self.weights = {name: getattr(self, name) for name in ("execution", "schema", "ngram", "syntax", "format")}
+        if self.judge is not None:
+            self.weights["judge"] = self.judge_weight
         rest = sum(weight for name, weight in self.weights.items() if name not in ("execution", "syntax"))
         if not self.weights["execution"] > rest:
             raise InputError(
-                f"execution={execution!r} must exceed the other weights but syntax together ({rest:g}), so that "
+                f"execution={self.execution!r} must exceed the other weights but syntax together ({rest:g}), so that "
                 "no query with another result outranks one with the right one."
             )
-        self.judge = None if judge is None else Score(judge, "judge", 0.0, 1.0)
-        self.n, self.check = n, check
-        self.seconds = check_number("seconds", seconds, low=0.01)
+        self.judge = None if self.judge is None else Score(self.judge, "judge", 0.0, 1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

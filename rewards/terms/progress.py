@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_number
+from ...checks import option
 from ...errors import InputError
 from ..episode import Episode, Step
 from ..reward import StepReward, register
@@ -26,13 +26,8 @@ Achieved = Callable[[str, Episode, int], "bool | None"]
 class SubgoalBonus(StepReward):
     """A term of ``bonus`` for each subgoal at the step that first achieves it.
 
-    Args:
-        subgoals: names of the subgoals. Names outside this list get no bonus; with None every name in the extra gets it
-            the first time that it appears. A learner that has a judge look for subgoals looks for these.
-        achieved: judges one subgoal at one step, and is not called again for a subgoal that was achieved; None reads
-            the extra "achieved": for each step, the names of the subgoals achieved, or None where that is unknown.
-            See `palaestra.rewards.judges.SubgoalJudge`.
-        bonus: for each subgoal.
+    The extra "achieved" holds for each step the names of the subgoals achieved, or None where that is unknown. A judge
+    (`palaestra.rewards.judges.SubgoalJudge`) is not asked again for a subgoal that was achieved.
 
     Raises:
         InputError: ``achieved`` is given without ``subgoals``; or, when called, the extra "achieved" has not one entry
@@ -41,14 +36,17 @@ class SubgoalBonus(StepReward):
 
     paper = "CALM, arXiv 2409.12798"
     needs = frozenset({"achieved"})
+    subgoals: Sequence[str] | None = option(
+        default=None, says="names that get the bonus, also for a learner's judge; None: every name in the extra."
+    )
+    achieved: Achieved | None = option(default=None, says='judges one subgoal at one step; None reads "achieved".')
+    bonus: float = option(default=0.1, says="for each subgoal.")
 
-    def __init__(self, subgoals: Sequence[str] | None = None, achieved: Achieved | None = None, bonus: float = 0.1):
-        if isinstance(subgoals, str) or (achieved is not None and not subgoals):
-            raise InputError(f"subgoals must be a sequence of names, and a judge needs some, not {subgoals!r}.")
-        self.subgoals = None if subgoals is None else tuple(dict.fromkeys(subgoals))
-        self.achieved = achieved
-        self.bonus = check_number("bonus", bonus)
-        self.needs = frozenset() if achieved else frozenset({"achieved"})
+    def setup(self) -> None:
+        if isinstance(self.subgoals, str) or (self.achieved is not None and not self.subgoals):
+            raise InputError(f"subgoals must be a sequence of names, and a judge needs some, not {self.subgoals!r}.")
+        self.subgoals = None if self.subgoals is None else tuple(dict.fromkeys(self.subgoals))
+        self.needs = frozenset() if self.achieved else frozenset({"achieved"})
         self.measure_options = {"achieved": {"subgoals": self.subgoals}} if self.subgoals else {}
 
     def values(self, episode: Episode) -> list[float] | None:
@@ -91,33 +89,12 @@ class SubgoalBonus(StepReward):
         return names
 
 
-@register("potential")
-class PotentialShaping(StepReward):
-    """A term of ``discount * potential(next state) - potential(state)`` for each step.
+class Shaping(StepReward):
+    """Base: a term of ``discount * potential(next state) - potential(state)`` for each step."""
 
-    The terminal state has potential 0, as otherwise the optimal policies could change. Over an episode the discounted
-    terms sum to minus the potential of the first state.
-
-    Args:
-        potential: maps an observation to its potential; None reads the extra "potentials": the potentials of the states
-            before each step and, optionally, of the last state.
-        discount: the learner's discount, in [0, 1].
-        cutoff: the last state of an episode that was cut off: "zero" treats it as terminal, for a learner that does the
-            same; "keep" takes its potential from the extra, for a learner that bootstraps from its value estimate. A
-            reward given at each step keeps the potential, as a cutoff is not known then.
-
-    Raises:
-        InputError: when called, another number of potentials, or "keep" without the last one.
-    """
-
-    paper = "Ng, Harada and Russell, ICML 1999, theorem 1"
-    needs = frozenset({"potentials"})
-
-    def __init__(self, potential: Callable[[Any], float] | None = None, discount: float = 1.0, cutoff: str = "zero"):
-        self.potential = potential
-        self.discount = check_number("discount", discount, low=0.0, high=1.0)
-        self.cutoff = check_choice("cutoff", cutoff, ("zero", "keep"))
-        self.needs = frozenset() if potential else frozenset({"potentials"})
+    potential: Callable[[Any], float] | None
+    discount: float
+    cutoff: str
 
     def values(self, episode: Episode) -> list[float] | None:
         number = len(episode.steps)
@@ -152,6 +129,34 @@ class PotentialShaping(StepReward):
         return (0.0 if terminated else self.discount * potentials[-1]) - potentials[-2]
 
 
+@register("potential")
+class PotentialShaping(Shaping):
+    """A term of ``discount * potential(next state) - potential(state)`` for each step.
+
+    The terminal state has potential 0, as otherwise the optimal policies could change. Over an episode the discounted
+    terms sum to minus the potential of the first state. The extra "potentials" holds the potentials of the states
+    before each step and, optionally, of the last state.
+
+    The last state of an episode that was cut off counts as terminal, for a learner that does the same; with
+    ``cutoff="keep"`` its potential is read from the extra, for a learner that bootstraps from its value estimate. A
+    reward given at each step keeps the potential, as a cutoff is not known then.
+
+    Raises:
+        InputError: when called, another number of potentials, or "keep" without the last one.
+    """
+
+    paper = "Ng, Harada and Russell, ICML 1999, theorem 1"
+    needs = frozenset({"potentials"})
+    potential: Callable[[Any], float] | None = option(
+        default=None, says='maps an observation to its potential; None reads the extra "potentials".'
+    )
+    discount: float = option(default=1.0, low=0, high=1, says="the learner's discount.")
+    cutoff: Literal["zero", "keep"] = option(default="zero", says="potential of the last state of an episode cut off.")
+
+    def setup(self) -> None:
+        self.needs = frozenset() if self.potential else frozenset({"potentials"})
+
+
 @register("waypoints")
 class WaypointShaping(StepReward):
     """A term of ``potential(next state) - potential(state)`` for each step, the potential being minus the length of the
@@ -160,18 +165,14 @@ class WaypointShaping(StepReward):
     Needs the extras "positions" (of the states 0 to K) and "waypoints" (in order, in equal coordinates), which a
     planner or a model proposes. The potential of the last state counts as 0, as in `PotentialShaping`: the terms sum to
     1 over an episode and to 0 over a loop.
-
-    Args:
-        radius: the distance, in units of the positions, at which a waypoint counts as reached.
-        cutoff: the last state of an episode that was cut off: "zero" treats it as an end, "keep" as any other.
     """
 
     paper = "KAGI, arXiv 2407.10341 (its constants are not published)"
     needs = frozenset({"positions", "waypoints"})
-
-    def __init__(self, radius: float = 0.0, cutoff: str = "zero"):
-        self.radius = check_number("radius", radius, low=0.0)
-        self.cutoff = check_choice("cutoff", cutoff, ("zero", "keep"))
+    radius: float = option(default=0.0, low=0, says="distance at which a waypoint counts as reached.")
+    cutoff: Literal["zero", "keep"] = option(
+        default="zero", says='the last state of an episode cut off is an end ("zero"), or like any other ("keep").'
+    )
 
     def values(self, episode: Episode) -> list[float] | None:
         positions, waypoints = episode.extra("positions"), episode.extra("waypoints")
@@ -209,19 +210,14 @@ class ProgressPenalties(StepReward):
     several in [0, 1] (0.5 while a soft limit is violated); and optionally "hard_violation", true where one ended the
     episode. `ranks_success` is not claimed: a success with many violations can get less than half a clean run.
 
-    Args:
-        terminal: added to the last step after a hard violation, at most 0.
-
     Raises:
-        InputError: ``terminal`` above 0; when called, extras that do not have one entry a step.
+        InputError: when called, extras that do not have one entry a step.
     """
 
     paper = "CaRL, arXiv 2504.17838 (route completion reward)"
     needs = frozenset({"completion"})
     complete = True
-
-    def __init__(self, terminal: float = -1.0):
-        self.terminal = check_number("terminal", terminal, high=0.0)
+    terminal: float = option(default=-1.0, high=0, says="added to the last step after a hard violation.")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -6,12 +6,12 @@ Inputs are the marks and scores that the scorer or judge gave. It decides, so a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from ...checks import check_choice, check_number
+from ...checks import option
 from ..episode import Episode
 from ..reward import Reward, register
-from .format import check_tags
+from .format import check_tag
 from .scores import Score, Scorer, read_scores
 
 MARKS = (1, 2, 3)
@@ -43,19 +43,11 @@ class CoMAS(Reward):
 
     The extra "mark" is 1, 2 or 3; any other value is unreadable, which makes the verdict of a solution or a critique
     invalid. Marks that are always 3 are a sign of hacking: critics then get 0 and solvers 1.
-
-    Args:
-        role: "solution", "critique" or "scorer".
-
-    Raises:
-        InputError: another role.
     """
 
     paper = "CoMAS, arXiv 2510.08529"
     needs = frozenset({"mark"})
-
-    def __init__(self, role: str = "solution"):
-        self.role = check_choice("role", role, ("solution", "critique", "scorer"))
+    role: Literal["solution", "critique", "scorer"] = option(default="solution", says="part in the debate.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -96,14 +88,13 @@ def proposer_reward(quality: float, solver_scores: Sequence[float], form: float,
     return (quality + difficulty + form) / 3.0
 
 
-def enters_pool(quality: float, form: float, threshold: float = 0.7) -> bool:
-    """True if a proposed question is kept: readable, and of at least the quality ``threshold``."""
-    return form > 0.0 and quality >= threshold
-
-
 def solver_reward(score: float, form: float) -> float:
     """Half the judge's score of the answer in [0, 1], half the form."""
     return 0.5 * score + 0.5 * form
+
+
+_TAGS = {"proposer": "question", "solver": "answer", "judge": "score"}
+"""Role -> default tag around its text."""
 
 
 @register("multi-agent-evolve")
@@ -111,41 +102,23 @@ class MultiAgentEvolve(Reward):
     """Reward of a proposer, solver or judge, in [0, 1], by the judge's scores and the form of the response.
 
     A proposer's episode needs the extra "solver_scores" (judge's scores of answers to the question, each in [0, 1]).
-
-    Args:
-        role: "proposer", "solver" or "judge"; a judge is rewarded for the form of its response alone.
-        scorer: the judge's score in [0, 1] of the question (proposer) or the answer (solver).
-        key: name of the extra that holds this score if there is no scorer.
-        tag: tag around the role's text; None takes "question", "answer" or "score".
-        threshold: quality from which a question enters the pool.
-
-    Raises:
-        InputError: unknown role, or an argument out of its range.
     """
 
     paper = "Multi-Agent Evolve, arXiv 2510.23595 (rewards of the roles)"
     needs = frozenset({"judge_score"})
+    bounds = (0.0, 1.0)
+    role: str = option(default="solver", choices=_TAGS, says="a judge is rewarded for its form alone.")
+    scorer: Scorer | None = option(default=None, says="the judge's score in [0, 1]; None reads the extra ``key``.")
+    key: str = option(default="judge_score", says="name of the extra that holds this score if there is no scorer.")
+    tag: str = option(default=None, check=check_tag, says='None: "question", "answer" or "score" by role.')
+    threshold: float = option(default=0.7, low=0, high=1, says="quality from which a question's difficulty counts.")
 
-    def __init__(
-        self,
-        role: str = "solver",
-        scorer: Scorer | None = None,
-        key: str = "judge_score",
-        tag: str | None = None,
-        threshold: float = 0.7,
-    ):
-        tags = {"proposer": "question", "solver": "answer", "judge": "score"}
-        self.role = check_choice("role", role, tags)
-        self.score = Score(scorer, key, 0.0, 1.0)
-        self.tag = check_tags([tags[role] if tag is None else tag])[0]
-        self.threshold = check_number("threshold", threshold, low=0.0, high=1.0)
-        self.needs = self.score.needs if role != "judge" else frozenset()
-        if role == "proposer":
+    def setup(self) -> None:
+        self.score = Score(self.scorer, self.key, 0.0, 1.0)
+        self.tag = self.tag or _TAGS[self.role]
+        self.needs = self.score.needs if self.role != "judge" else frozenset()
+        if self.role == "proposer":
             self.needs |= {"solver_scores"}
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def value(self, episode: Episode) -> float | None:
         form = pair_count_score(episode.response, self.tag)

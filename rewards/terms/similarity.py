@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines, embed, split_words
 from ..episode import Episode
@@ -29,20 +29,18 @@ class _ReferenceSimilarity(Reward):
     vectors of response and reference from the extras ``measures``."""
 
     needs = frozenset({"reference"})
+    bounds = (-1.0, 1.0)
     measures: tuple[str, str]
+    embedder: Embedder | str | None
+    reference: Callable[[Episode], str] | None
 
-    def __init__(self, embedder: Embedder | str | None, reference: Callable[[Episode], str] | None):
-        source = EmbeddingSource.of(embedder, *self.measures)
-        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
-        if self.embedder is not None:
-            self.needs = frozenset() if reference else frozenset({"reference"})
-        elif reference is not None:
+    def setup(self) -> None:
+        self.source = EmbeddingSource.of(self.embedder, *self.measures)
+        self.needs, self.measure_options = self.source.needs, self.source.options
+        if self.source.embedder is not None:
+            self.needs = frozenset() if self.reference else frozenset({"reference"})
+        elif self.reference is not None:
             raise InputError("a reference of your own cannot be measured by a model; pass an embedder with it.")
-        self.reference = reference
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -1.0, 1.0
 
     def _reference(self, episode: Episode) -> str:
         text = self.reference(episode) if self.reference else episode.extra("reference")
@@ -63,12 +61,10 @@ class _ReferenceSimilarity(Reward):
 class SemanticSimilarity(_ReferenceSimilarity):
     """The cosine between the embeddings of the response and of a reference text.
 
-    Args:
-        embedder: maps texts to vectors. The default, hashed n-grams, needs no model and compares words and pairs of
-            words only; the paper uses a small encoder-only transformer. "policy" or "reference": mean hidden states of
-            that model, which the learner measures; None reads them from the extras "features" and
-            "reference_features", whoever supplies them.
-        reference: maps an episode to its reference text; by default the extra "reference".
+    The embedder maps texts to vectors. The default, hashed n-grams, needs no model and compares words and pairs of
+    words only; the paper uses a small encoder-only transformer. With "policy" or "reference" the learner measures mean
+    hidden states of that model; None reads them from the extras "features" and "reference_features", whoever supplies
+    them.
 
     Raises:
         InputError: when called, a reference that is not text or blank.
@@ -76,19 +72,16 @@ class SemanticSimilarity(_ReferenceSimilarity):
 
     paper = "Shaping Explanations, arXiv 2509.13081"
     measures = ("features", "reference_features")
-
-    def __init__(
-        self,
-        embedder: Embedder | str | None = HashedNgrams(),  # noqa: B008 frozen
-        reference: Callable[[Episode], str] | None = None,
-    ):
-        super().__init__(embedder, reference)
+    embedder: Embedder | str | None = option(default=HashedNgrams(), says="source of the vectors.")
+    reference: Callable[[Episode], str] | None = option(
+        default=None, says='maps an episode to its reference text; None takes the extra "reference".'
+    )
 
     def value(self, episode: Episode) -> float | None:
-        if self.embedder is None:
+        if self.source.embedder is None:
             measured = self._measured_rows(episode)
             return None if measured is None else float(cosines(*measured)[0, 0])
-        rows = embed(self.embedder, [episode.response, self._reference(episode)])
+        rows = embed(self.source.embedder, [episode.response, self._reference(episode)])
         return None if rows is None else float(cosines(rows)[0, 1])
 
 
@@ -97,13 +90,10 @@ class BestMatchSimilarity(_ReferenceSimilarity):
     """Bidirectional max-average similarity: the mean best match of the response's words in the reference, averaged with
     the mean best match of the reference's words in the response.
 
-    Args:
-        embedder: maps words to vectors, all words of both texts in one call, so that a contextual encoder can use their
-            neighbours. By default hashed n-grams of characters, by which "colour" and "color" are similar. "policy" or
-            "reference": hidden states of that model at the tokens, which the learner measures; None reads them from the
-            extras "token_features" and "reference_token_features".
-        reference: maps an episode to its reference text; by default the extra "reference".
-        max_words: number of words of each text that are compared, from the start.
+    The embedder maps words to vectors, all words of both texts in one call, so that a contextual encoder can use their
+    neighbours. By the default, hashed n-grams of characters, "colour" and "color" are similar. With "policy" or
+    "reference" the learner measures hidden states of that model at the tokens; None reads them from the extras
+    "token_features" and "reference_token_features".
 
     Raises:
         InputError: when called, a reference that is not text or blank.
@@ -111,25 +101,23 @@ class BestMatchSimilarity(_ReferenceSimilarity):
 
     paper = "Mixed-R1, arXiv 2505.24164 (formula after the name)"
     measures = ("token_features", "reference_token_features")
-
-    def __init__(
-        self,
-        embedder: Embedder | str | None = HashedNgrams(sizes=(1, 2, 3), unit="character"),  # noqa: B008 frozen
-        reference: Callable[[Episode], str] | None = None,
-        max_words: int = 512,
-    ):
-        super().__init__(embedder, reference)
-        self.max_words = check_count("max_words", max_words, low=1)
+    embedder: Embedder | str | None = option(
+        default=HashedNgrams(sizes=(1, 2, 3), unit="character"), says="source of the vectors."
+    )
+    reference: Callable[[Episode], str] | None = option(
+        default=None, says='maps an episode to its reference text; None takes the extra "reference".'
+    )
+    max_words: int = option(default=512, low=1, says="number of words of each text that are compared, from the start.")
 
     def value(self, episode: Episode) -> float | None:
-        if self.embedder is None:
+        if self.source.embedder is None:
             measured = self._measured_rows(episode)
             return None if measured is None else 0.5 * sum(best_match(cosines(*measured)))
         response = split_words(episode.response)[: self.max_words]
         reference = split_words(self._reference(episode))[: self.max_words]
         if not response:
             return 0.0
-        rows = embed(self.embedder, response + reference)
+        rows = embed(self.source.embedder, response + reference)
         if rows is None:
             return None
         return 0.5 * sum(best_match(cosines(rows[: len(response)], rows[len(response) :])))
@@ -206,43 +194,31 @@ _FORMS = {"code": scaled_progress, "paper": standardised_progress}
 class SelfReference(GroupReward):
     """1 for a success; less for a failure the farther it is from the nearest cluster of the group's successes.
 
-    The reward of a failure lies in [0, 1); in a group without a success all get 0.
-
-    Args:
-        form: "code" (at most 0.6) or "paper": see `scaled_progress` and `standardised_progress`.
-        embedder: maps trajectories, as text, to vectors; "policy" or "reference": mean hidden states of that model at
-            the actions; None reads the extra "features". By default hashed n-grams.
-        radius: of the clusters, in standard deviations of the successes.
-        least: number of successes that make a cluster.
+    The reward of a failure lies in [0, 1); in a group without a success all get 0. The embedder maps trajectories, as
+    text, to vectors; with "policy" or "reference" the learner measures mean hidden states of that model at the actions,
+    and None reads the extra "features".
     """
 
     paper = "SRPO (self-referential), arXiv 2511.15605"
     complete = True
     ranks_success = True
+    bounds = (0.0, 1.0)
+    form: str = option(default="code", choices=_FORMS, says="`scaled_progress` or the paper's `standardised_progress`.")
+    embedder: Embedder | str | None = option(default=HashedNgrams(), says="source of the vectors.")
+    radius: float = option(default=0.5, low=0, says="of the clusters, in standard deviations of the successes.")
+    least: int = option(default=2, low=1, says="number of successes that make a cluster.")
 
-    def __init__(
-        self,
-        form: str = "code",
-        embedder: Embedder | str | None = HashedNgrams(),  # noqa: B008 frozen
-        radius: float = 0.5,
-        least: int = 2,
-    ):
-        self.progress = _FORMS[check_choice("form", form, _FORMS)]
-        source = EmbeddingSource.of(embedder, "features")
-        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
-        self.radius = check_number("radius", radius, low=0.0)
-        self.least = check_count("least", least, low=1)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    def setup(self) -> None:
+        self.progress = _FORMS[self.form]
+        self.source = EmbeddingSource.of(self.embedder, "features")
+        self.needs, self.measure_options = self.source.needs, self.source.options
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         success = np.array([episode.success for episode in episodes])
         rewards = success.astype(float)
         if success.all() or not success.any():
             return rewards.tolist()
-        features = collect_features(episodes, self.embedder, trajectory_text)
+        features = collect_features(episodes, self.source.embedder, trajectory_text)
         if features is None:
             return [None] * len(episodes)
         centres = success_centres(features[success], self.radius, self.least)

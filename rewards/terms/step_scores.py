@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from .. import steps
 from ..episode import Episode
@@ -67,17 +67,16 @@ class StepScores:
 
 
 class ScoredSteps(StepReward):
-    """Base: a subclass implements ``shape(scores, episode)``.
+    """Base: a subclass declares the option ``scorer`` and implements ``shape(scores, episode)``.
 
-    Args:
-        scorer: see `StepScores`. There is one score a turn; an episode of one turn may have any number (the steps
-            within its text).
+    There is one score a turn; an episode of one turn may have any number (the steps within its text).
     """
 
     needs = frozenset({"step_scores"})
+    scorer: Any = None
 
-    def __init__(self, scorer: Any = None):
-        self.scores = StepScores(scorer)
+    def setup(self) -> None:
+        self.scores = StepScores(self.scorer)
         self.needs = self.scores.needs
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
@@ -113,21 +112,15 @@ def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | 
 class ClipDelta(ScoredSteps):
     """Step scores clipped from above and differenced, so that more steps, or repeated ones, add no reward.
 
-    Args:
-        weight: of the term.
-        threshold: a score s counts as min(s - threshold, 0); choose it so that most steps reach it. None does not clip.
-        delta: replace each score by its difference to the next one; the sum over the episode is then the first score,
-            whatever the number of steps.
-        scorer: see `ScoredSteps`.
+    A score s counts as min(s - threshold, 0); choose a threshold that most steps reach. The sum of the differences is
+    the first score, whatever the number of steps.
     """
 
     paper = "Clip and Delta, arXiv 2410.15115"
-
-    def __init__(self, weight: float = 1.0, threshold: float | None = 0.5, delta: bool = True, scorer: Any = None):
-        super().__init__(scorer)
-        self.weight = check_number("weight", weight)
-        self.threshold = None if threshold is None else check_number("threshold", threshold)
-        self.delta = delta
+    weight: float = option(default=1.0, says="of the term.")
+    threshold: float | None = option(default=0.5, says="clips the scores; None leaves them.")
+    delta: bool = option(default=True, says="replace each score by its difference to the next one.")
+    scorer: Any = option(default=None, says="see `StepScores`.")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         if self.threshold is not None:
@@ -137,20 +130,12 @@ class ClipDelta(ScoredSteps):
 
 @register("min-form")
 class MinForm(ScoredSteps):
-    """The soft minimum of the step scores, given to the worst steps: good steps cannot make up for a bad one.
-
-    Args:
-        weight: of the term.
-        temperature: of the soft minimum; 0 takes the minimum.
-        scorer: see `ScoredSteps`; scores are usually in [-1, 1]: P(good step) - P(bad step).
-    """
+    """The soft minimum of the step scores, given to the worst steps: good steps cannot make up for a bad one."""
 
     paper = "PURE, arXiv 2504.15275"
-
-    def __init__(self, weight: float = 1.0, temperature: float = 0.1, scorer: Any = None):
-        super().__init__(scorer)
-        self.weight = check_number("weight", weight)
-        self.temperature = check_number("temperature", temperature, low=0.0)
+    weight: float = option(default=1.0, says="of the term.")
+    temperature: float = option(default=0.1, low=0, says="of the soft minimum; 0 takes the minimum.")
+    scorer: Any = option(default=None, says="see `StepScores`; scores are P(good step) - P(bad step).")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         return self.weight * steps.min_form_steps(scores, self.temperature)
@@ -162,9 +147,6 @@ class ReNorm(ScoredSteps):
 
     No step of a success is negative and no step of a failure positive, so no failure outranks a success.
 
-    Args:
-        scorer: see `ScoredSteps`; scores in [0, 1].
-
     Raises:
         InputError: when called, a score outside [0, 1].
     """
@@ -172,6 +154,7 @@ class ReNorm(ScoredSteps):
     paper = "PPR with ReNorm, arXiv 2509.25598"
     complete = True
     ranks_success = True
+    scorer: Any = option(default=None, says="see `StepScores`; scores in [0, 1].")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         if ((scores < 0) | (scores > 1)).any():
@@ -180,6 +163,8 @@ class ReNorm(ScoredSteps):
 
 
 Labeller = Callable[[Episode], "Sequence[bool] | None"]
+"""One label a step: in a correct solution true if the step is correct, in a wrong one true if it leads to the wrong
+answer; None without labels."""
 
 
 @register("thoughts")
@@ -190,20 +175,15 @@ class ThoughtReward(StepReward):
     share of successes; in a wrong solution only the thoughts that lead to its answer carry the negative outcome. Add
     the reward to the standardised outcome and sum from each step on to get the advantages of
     `palaestra.rewards.steps.thought_rewards`. An episode judged alone is its own group.
-
-    Args:
-        weight: alpha of the paper, 0 or more.
-        labeller: maps an episode to one label a step: in a correct solution true if the step is correct, in a wrong
-            one true if it leads to the wrong answer; None without labels. By default the extra "step_labels".
     """
 
     paper = "TP-GRPO (thought-level), arXiv 2507.23317"
     needs = frozenset({"step_labels"})
+    weight: float = option(default=1.0, low=0, says="alpha of the paper.")
+    labeller: Labeller | None = option(default=None, says='see `Labeller`; None reads the extra "step_labels".')
 
-    def __init__(self, weight: float = 1.0, labeller: Labeller | None = None):
-        self.weight = check_number("weight", weight, low=0.0)
-        self.labeller = labeller
-        self.needs = frozenset() if labeller else frozenset({"step_labels"})
+    def setup(self) -> None:
+        self.needs = frozenset() if self.labeller else frozenset({"step_labels"})
 
     def values(self, episode: Episode) -> list[float] | None:
         (rewards,) = self.group_values([episode])
@@ -303,21 +283,20 @@ def blank_spans(text: str, spans: Sequence[tuple[int, int]], kept: Collection[in
     return "".join(parts)
 
 
+def _count_turns(episode: Episode) -> int:
+    return len(episode.steps)
+
+
 @register("shapley")
 class ShapleyCredit(StepReward):
     """The value of an episode, distributed over its turns: ``share`` of it by Shapley value, the rest to the last turn.
 
     If an empty episode has value 0, the turns sum to the value of the whole episode for every share.
 
-    Args:
-        worth: (episode, indices of the players kept) -> value of the episode with only these players, such as a reward
-            model's score with the others blanked (`blank_spans`), or None if it could not be determined. Without it
-            the extra "coalition_values" is read: 2 ** N numbers, with players i, j, ... at index 2**i + 2**j + ...
-        share: alpha of the paper, in [0, 1].
-        players: maps an episode to its number of players; by default its turns are the players. An episode of one turn
-            may have any number (spans of its text, see `equal_spans`); `player_credit` returns their credits.
-        permutations: number of orders to sample beyond 10 players.
-        seed: seed of the sampling, which depends only on the seed, the task and the number of players.
+    By default the turns are the players. An episode of one turn may have any number of players (spans of its text, see
+    `equal_spans`); `player_credit` returns their credits. ``worth(episode, players)`` is the value of the episode with
+    only these players, such as a reward model's score with the others blanked (`blank_spans`), or None if it could not
+    be determined. The extra "coalition_values" holds 2 ** N numbers, with players i, j, ... at index 2**i + 2**j + ...
 
     Raises:
         InputError: when called, an extra whose length is no power of two.
@@ -326,21 +305,16 @@ class ShapleyCredit(StepReward):
     paper = "SCAR, arXiv 2505.20417"
     complete = True
     needs = frozenset({"coalition_values"})
+    worth: Callable[[Episode, Coalition], float | None] | None = option(
+        default=None, says='value of the episode with these players; None reads the extra "coalition_values".'
+    )
+    share: float = option(default=1.0, low=0, high=1, says="alpha of the paper.")
+    players: Callable[[Episode], int] = option(default=_count_turns, says="number of players of an episode.")
+    permutations: int = option(default=64, low=1, says="number of orders to sample beyond 10 players.")
+    seed: int = option(default=0, says="of the sampling, with the task and the number of players.")
 
-    def __init__(
-        self,
-        worth: Callable[[Episode, Coalition], float | None] | None = None,
-        share: float = 1.0,
-        players: Callable[[Episode], int] = lambda episode: len(episode.steps),
-        permutations: int = 64,
-        seed: int = 0,
-    ):
-        self.worth = worth
-        self.share = check_number("share", share, low=0.0, high=1.0)
-        self.players = players
-        self.permutations = check_count("permutations", permutations, low=1)
-        self.seed = check_count("seed", seed)
-        self.needs = frozenset() if worth else frozenset({"coalition_values"})
+    def setup(self) -> None:
+        self.needs = frozenset() if self.worth else frozenset({"coalition_values"})
 
     def player_credit(self, episode: Episode) -> np.ndarray | None:
         """Compute the credit of each player; None if the value of a coalition could not be determined."""

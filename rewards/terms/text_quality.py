@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number
+from ...checks import Declared, declared, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
@@ -67,24 +67,12 @@ def repeated_words(words: list[str], n: int) -> np.ndarray:
 
 @register("repetition")
 class Repetition(Reward):
-    """A term in [-weight, 0]: minus the share of the response that repeats itself.
-
-    Args:
-        n: length of the n-grams in words. Ordinary phrases are shorter than the default.
-        weight: the largest penalty, at least 0.
-        dense: take the share of words inside a repeated n-gram (`repeated_words`, for a learner with credit per token)
-            instead of the share of n-grams that occurred before.
-
-    Raises:
-        InputError: an argument out of its range.
-    """
+    """A term in [-weight, 0]: minus the share of the response that repeats itself."""
 
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (n-gram penalty)"
-
-    def __init__(self, n: int = 20, weight: float = 0.5, dense: bool = False):
-        self.n = check_count("n", n, low=1, unit="words")
-        self.weight = check_number("weight", weight, low=0.0)
-        self.dense = dense
+    n: int = option(default=20, low=1, unit="words", says="length of the n-grams; above that of ordinary phrases.")
+    weight: float = option(default=0.5, low=0, says="the largest penalty.")
+    dense: bool = option(default=False, says="take the share of words inside a repeated n-gram (`repeated_words`).")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -127,26 +115,13 @@ def calibrate_score(score: float, pattern: float, threshold: float, alpha: float
 
 @register("reasoning-pattern")
 class ReasoningPattern(Reward):
-    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns. The answer has no influence.
-
-    Args:
-        n: length in words of the n-grams whose repetition is subtracted.
-        full: number of different phrases with which the reward reaches 1.
-
-    Raises:
-        InputError: an argument below 1.
-    """
+    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns, whatever the answer."""
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
     brings = "a model that writes phrases of reasoning"
-
-    def __init__(self, n: int = 20, full: int = 20):
-        self.n = check_count("n", n, low=1, unit="words")
-        self.full = check_count("full", full, low=1, unit="phrases")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    bounds = (0.0, 1.0)
+    n: int = option(default=20, low=1, unit="words", says="length of the n-grams whose repetition is subtracted.")
+    full: int = option(default=20, low=1, unit="phrases", says="different phrases for the whole reward.")
 
     def value(self, episode: Episode) -> float:
         return reasoning_pattern(episode.response, self.n, self.full)
@@ -158,31 +133,18 @@ class RPRCalibration(Reward):
 
     The released code's exact rule was not found; this is the paper's sentence as a formula. A failure can outrank a
     success, as the reward model decides.
-
-    Args:
-        scorer: the reward model's score in [0, 1]; None reads the extra named by ``key``.
-        key: name of that extra.
-        threshold: scores below are raised.
-        alpha: factor of the reasoning-pattern reward, at least 0.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = ReasoningPattern.paper
     needs = frozenset({"reward_model_score"})
+    scorer: Scorer | None = option(default=None, says="model's score in [0, 1]; None reads the extra ``key``.")
+    key: str = option(default="reward_model_score", says="name of that extra.")
+    threshold: float = option(default=0.5, low=0, high=1, says="scores below are raised.")
+    alpha: float = option(default=0.3, low=0, says="factor of the reasoning-pattern reward.")
 
-    def __init__(
-        self,
-        scorer: Scorer | None = None,
-        key: str = "reward_model_score",
-        threshold: float = 0.5,
-        alpha: float = 0.3,
-    ):
-        self.score = Score(scorer, key, 0.0, 1.0)
+    def setup(self) -> None:
+        self.score = Score(self.scorer, self.key, 0.0, 1.0)
         self.needs = self.score.needs
-        self.threshold = check_number("threshold", threshold, low=0.0, high=1.0)
-        self.alpha = check_number("alpha", alpha, low=0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -230,17 +192,16 @@ def artifact_features(text: str) -> np.ndarray:
     )
 
 
-class ArtifactClassifier:
+@declared
+class ArtifactClassifier(Declared):
     """Logistic regression, fitted by Newton's method with a ridge, on standardised `artifact_features`.
 
     `fit` starts from scratch; pass old and new texts together to follow a policy whose failures change.
-
-    Args:
-        ridge: strength of the penalty on weights, above 0.
     """
 
-    def __init__(self, ridge: float = 1.0):
-        self.ridge = check_number("ridge", ridge, low=1e-9)
+    ridge: float = option(default=1.0, above=0, says="strength of the penalty on weights.")
+
+    def setup(self) -> None:
         self.mean = np.zeros(len(FEATURES))
         self.scale = np.ones(len(FEATURES))
         self.weights = np.zeros(len(FEATURES) + 1)
@@ -339,23 +300,18 @@ class ArtifactPenalty(Reward):
 
     Add it to a proxy reward that degenerate text can fool.
 
-    Args:
-        weight: at least 0.
-        scale: "probability" in [0, 1], or "log-odds" in [-10, 10].
-        classifier: a fitted classifier; None fits one to `built_in_examples` on first use.
-
     Raises:
-        InputError: an argument out of its range, or a classifier that is not fitted.
+        InputError: a classifier that is not fitted.
     """
 
     paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"
+    weight: float = option(default=0.5, low=0, says="of the term.")
+    scale: Literal["probability", "log-odds"] = option(default="probability", says="[0, 1] or [-10, 10].")
+    classifier: ArtifactClassifier | None = option(default=None, says="fitted; None: to `built_in_examples`.")
 
-    def __init__(self, weight: float = 0.5, scale: str = "probability", classifier: ArtifactClassifier | None = None):
-        self.weight = check_number("weight", weight, low=0.0)
-        self.scale = check_choice("scale", scale, ("probability", "log-odds"))
-        if classifier is not None and not classifier.fitted:
+    def setup(self) -> None:
+        if self.classifier is not None and not self.classifier.fitted:
             raise InputError("the artifact classifier is not fitted; call its fit(clean, degenerate) first.")
-        self.classifier = classifier
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -5,12 +5,12 @@ The score counts only for right answers, only as far as it agrees with them, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from ...checks import check_number
+from ...checks import option
 from ...errors import InputError
-from ...schedules import Exponential, Linear, Schedule, schedule
+from ...schedules import Exponential, Linear, ScheduleLike, check_schedule, schedule
 from ..algebra.siblings import trust_weight
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
@@ -30,26 +30,20 @@ class Posterior(Reward):
     """Reward of a whole episode: format, outcome, and for a success the score of its reasoning.
 
     In a group of successes it still ranks better reasoning higher. The scorer is not called for a failure.
-
-    Args:
-        scorer: the process score in [0, 1]; None reads the extra named by ``key``.
-        key: name of that extra.
-        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
     """
 
     paper = "Posterior-GRPO, arXiv 2508.05170"
     needs = frozenset({"process_score"})
     complete = True
     ranks_success = True
+    bounds = (0.0, 3.0)
+    scorer: Scorer | None = option(default=None, says="process score in [0, 1]; None reads the extra ``key``.")
+    key: str = option(default="process_score", says="name of that extra.")
+    check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
-    def __init__(self, scorer: Scorer | None = None, key: str = "process_score", check: FormatCheck = r1_format):
-        self.score = Score(scorer, key, 0.0, 1.0)
+    def setup(self) -> None:
+        self.score = Score(self.scorer, self.key, 0.0, 1.0)
         self.needs = self.score.needs
-        self.check = check
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 3.0
 
     def value(self, episode: Episode) -> float | None:
         process = self.score(episode) if episode.success else 0.0
@@ -67,14 +61,6 @@ def consistency_reward(
 class Consistency(Reward):
     """Reward of a whole episode: format, success, and for a success the consistency of reasoning and answer.
 
-    Args:
-        scorer: the judge's score: 1 (consistent), 0 (unclear) or -1 (contradictory); None reads the extra named by
-            ``key``.
-        key: name of that extra.
-        form: reward of the format, at least 0.
-        weight: of the consistency, in [0, 1 - form].
-        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
-
     Raises:
         InputError: ``form + weight > 1``: a well-formed failure could outrank an inconsistent success.
     """
@@ -83,24 +69,19 @@ class Consistency(Reward):
     needs = frozenset({"consistency"})
     complete = True
     ranks_success = True
+    scorer: Scorer | None = option(default=None, says="1 (consistent), 0 or -1; None reads the extra ``key``.")
+    key: str = option(default="consistency", says="name of that extra.")
+    form: float = option(default=0.5, low=0, says="reward of the format.")
+    weight: float = option(default=0.5, low=0, says="of the consistency, in [0, 1 - form].")
+    check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
-    def __init__(
-        self,
-        scorer: Scorer | None = None,
-        key: str = "consistency",
-        form: float = 0.5,
-        weight: float = 0.5,
-        check: FormatCheck = r1_format,
-    ):
-        self.score = Score(scorer, key, -1.0, 1.0)
+    def setup(self) -> None:
+        self.score = Score(self.scorer, self.key, -1.0, 1.0)
         self.needs = self.score.needs
-        self.form = check_number("form", form, low=0.0)
-        self.weight = check_number("weight", weight, low=0.0)
-        self.check = check
         if 1.0 - self.weight < self.form:
             raise InputError(
-                f"form={form!r} and weight={weight!r} must not add up to more than 1, so that no failed episode "
-                "outranks a success."
+                f"form={self.form!r} and weight={self.weight!r} must not add up to more than 1, so that no failed "
+                "episode outranks a success."
             )
 
     @property
@@ -142,48 +123,34 @@ def trusted_thinking(
 class TrustedThinking(Timed, GroupReward):
     """Reward of a whole episode: the score of its answer, plus the trusted and annealed score of its reasoning.
 
-    Args:
-        weight: coefficient of the thinking score; a number, a schedule or its data. By default 0.3 exp(-step / 500).
-        scorer: the judge's score of the reasoning in [0, 1]; None reads the extra named by ``key``.
-        key: name of that extra.
-        answer: score of the answer in [0, 1]; None is 1 for a success and 0 for a failure. With partial credit a
-            failure can outrank a success, so `ranks_success` is off.
-        query_above: None adds the thinking score to every response, as in the paper; with a number, responses whose
-            answer scores lower are left out (0.2 in the released code).
-
-    Raises:
-        InputError: a weight outside [0, 1], with which well-argued failures could outrank successes.
+    By default the answer's score is its success, and the weight of the thinking score is 0.3 exp(-step / 500). With
+    partial credit for answers a failure can outrank a success, so `ranks_success` is off. As in the paper every
+    response gets the thinking score; the released code leaves out responses whose answer scores below 0.2
+    (``query_above``).
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
     needs = frozenset({"thinking_score"})
     complete = True
     ranks_success = True
+    weight: ScheduleLike = option(
+        default=FADING, check=partial(check_schedule, low=0, high=1), says="of the thinking score."
+    )
+    scorer: Scorer | None = option(default=None, says="thinking in [0, 1]; None reads the extra ``key``.")
+    key: str = option(default="thinking_score", says="name of that extra.")
+    answer: Scorer | None = option(default=None, says="score of the answer in [0, 1].")
+    query_above: float | None = option(default=None, says="least answer score for which the thinking score counts.")
 
-    def __init__(
-        self,
-        weight: Schedule | Mapping[str, Any] | float = FADING,
-        scorer: Scorer | None = None,
-        key: str = "thinking_score",
-        answer: Scorer | None = None,
-        query_above: float | None = None,
-    ):
-        self.weight = schedule(weight)
-        low, high = self.weight.bounds
-        if low < 0 or high > 1:
-            raise InputError(
-                f"the weight of the thinking score must stay in [0, 1], but this schedule spans {low:g} to {high:g}."
-            )
-        self.thinking = Score(scorer, key, 0.0, 1.0)
-        self.answer = None if answer is None else Score(answer, "answer", 0.0, 1.0)
-        self.query_above = None if query_above is None else check_number("query_above", query_above)
+    def setup(self) -> None:
+        self.thinking = Score(self.scorer, self.key, 0.0, 1.0)
+        self.answer = None if self.answer is None else Score(self.answer, "answer", 0.0, 1.0)
         self.needs = self.thinking.needs
-        if answer is not None:
+        if self.answer is not None:
             self.ranks_success = False
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0 + self.weight.bounds[1]
+        return 0.0, 1.0 + schedule(self.weight).bounds[1]
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         answers = [self.answer(episode) if self.answer else float(episode.success) for episode in episodes]
@@ -218,42 +185,25 @@ class AnnealedProcess(Timed):
     """Reward of a whole episode: scores of its units of thought (atoms) at first, its answer alone at the end.
 
     `ranks_success` is not claimed: a success in the wrong format gets the penalty, and F1 need not agree with success.
-
-    Args:
-        weight: of the atoms, in [0, 1]; a number, a schedule or its data. By default it falls from 0.5 to 0 at the end
-            of training.
-        atoms: scores of the atoms in [0, 1], a callable of the episode; None reads the extra "atom_scores".
-        outcome: score of the answer in [0, 1]; None is its F1 with the extra "reference".
-        penalty: reward of an episode in the wrong format, at most 0.
-        check: the format; by default ``<think>...</think><answer>...</answer>`` and nothing else.
-
-    Raises:
-        InputError: an argument out of its range.
     """
 
     paper = "Atom-Searcher, arXiv 2508.12800"
     needs = frozenset({"atom_scores", "reference"})
     complete = True
+    weight: ScheduleLike = option(
+        default=ANNEALED, check=partial(check_schedule, low=0, high=1), says="weight of the atoms; from 0.5 to 0."
+    )
+    atoms: Callable[[Episode], Sequence[float] | None] | None = option(
+        default=None, says='scores of the atoms in [0, 1]; None reads the extra "atom_scores".'
+    )
+    outcome: Scorer | None = option(default=None, says='answer\'s score in [0, 1]; None: F1 with "reference".')
+    penalty: float = option(default=-1.0, high=0, says="reward of an episode in the wrong format.")
+    check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
-    def __init__(
-        self,
-        weight: Schedule | Mapping[str, Any] | float = ANNEALED,
-        atoms: Callable[[Episode], Sequence[float] | None] | None = None,
-        outcome: Scorer | None = None,
-        penalty: float = -1.0,
-        check: FormatCheck = r1_format,
-    ):
-        self.weight = schedule(weight)
-        low, high = self.weight.bounds
-        if low < 0 or high > 1:
-            raise InputError(f"the weight of the atoms must stay in [0, 1], but spans {low:g} to {high:g}.")
-        self.atoms = atoms
-        self.outcome = None if outcome is None else Score(outcome, "outcome", 0.0, 1.0)
-        self.penalty = check_number("penalty", penalty, high=0.0)
-        self.check = check
-        self.needs = frozenset(
-            ([] if atoms is not None else ["atom_scores"]) + ([] if outcome is not None else ["reference"])
-        )
+    def setup(self) -> None:
+        self.outcome = None if self.outcome is None else Score(self.outcome, "outcome", 0.0, 1.0)
+        sources = {"atom_scores": self.atoms, "reference": self.outcome}
+        self.needs = frozenset(name for name, source in sources.items() if source is None)
 
     @property
     def bounds(self) -> tuple[float, float]:

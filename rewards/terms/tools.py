@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
-from ...checks import check_choice, check_number
+from ...checks import option
 from ...errors import InputError
-from ...schedules import Constant, Cosine, Schedule, schedule
+from ...schedules import Constant, Cosine, Schedule, ScheduleLike, check_schedule, schedule
 from ..episode import Episode
 from ..reward import Reward, register
 from ..timed import Timed
 from ..verdict import Verdict
 from ..verifiers.tool_calls import CallError, check_calls, parse_tool_calls, tool_call_correctness
-from .format import FormatCheck, check_tags, has_balanced_pairs, has_one_pair, tags_in_order
+from .format import FormatCheck, check_tag, has_balanced_pairs, has_one_pair, tags_in_order
 from .outcome import best_f1
 from .scores import Score, Scorer
 
@@ -73,41 +74,30 @@ class ToolRL(Timed):
     """Reward of a whole response that should call tools: terms "format" and "correctness", and optionally "length".
 
     The extra "expected_calls" is ``[{"name": ..., "parameters": {...}}]``; where it is empty only the format counts.
-    `ranks_success` is not claimed, as the expected calls decide and not the environment.
-
-    Args:
-        correctness: highest reward of the calls, and minus the lowest; a number, a schedule or its data. The module's
-            EQUAL_MAX, TWO_STAGE and DYNAMIC_CORRECTNESS are the paper's variants.
-        format: reward of the format; likewise (DYNAMIC_FORMAT).
-        granularity: "fine" rewards each name, parameter and value; "coarse" only calls that are all right.
-        length: "none"; "fixed": up to 1 more, in proportion to the words of thought up to 512; "rising": up to 384
-            words at first and 640 at the end of training.
+    `ranks_success` is not claimed, as the expected calls decide and not the environment. EQUAL_MAX, TWO_STAGE and
+    DYNAMIC_CORRECTNESS (with DYNAMIC_FORMAT) of this module are the paper's variants of the two scales. The "fixed"
+    length is 512 words; the "rising" one goes from 384 to 640 by the end of training.
 
     Raises:
-        InputError: unknown choice, or a scale that can become negative; when called, calls that are not of this form.
+        InputError: when called, calls that are not of this form.
     """
 
     paper = "ToolRL, arXiv 2504.13958 (reward design)"
     complete = True
     needs = frozenset({"expected_calls"})
-
-    def __init__(
-        self,
-        correctness: Schedule | Mapping[str, Any] | float = 3.0,
-        format: Schedule | Mapping[str, Any] | float = 1.0,
-        granularity: str = "fine",
-        length: str = "none",
-    ):
-        self.correctness, self.format = schedule(correctness), schedule(format)
-        check_number("the lowest scale of correctness", self.correctness.bounds[0], low=0.0)
-        check_number("the lowest scale of format", self.format.bounds[0], low=0.0)
-        self.granularity = check_choice("granularity", granularity, ("fine", "coarse"))
-        self.length = check_choice("length", length, ("none", *LENGTHS))
+    correctness: ScheduleLike = option(
+        default=3.0, check=partial(check_schedule, low=0), says="highest reward of the calls, and minus the lowest."
+    )
+    format: ScheduleLike = option(default=1.0, check=partial(check_schedule, low=0), says="reward of the format.")
+    granularity: Literal["fine", "coarse"] = option(
+        default="fine", says='"fine" rewards each name, parameter and value, "coarse" only calls that are all right.'
+    )
+    length: str = option(default="none", choices=("none", *LENGTHS), says="length of thought that earns up to 1.")
 
     @property
     def bounds(self) -> tuple[float, float]:
-        most = self.correctness.bounds[1]
-        return -most, most + self.format.bounds[1] + (self.length != "none")
+        most = schedule(self.correctness).bounds[1]
+        return -most, most + schedule(self.format).bounds[1] + (self.length != "none")
 
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:
@@ -131,39 +121,25 @@ def tool_bonus(calls: int, weight: float, each: float = 0.1) -> float:
     return weight * min(1.0, each * calls)
 
 
+def _check_marker(name: str, marker: Any) -> str:
+    if isinstance(marker, str) and marker:
+        return marker
+    raise InputError(f"{name} must be the text that opens a tool call, not {marker!r}.")
+
+
 @register("tool-bonus")
 class ToolBonus(Timed):
-    """A term for tool calls, right or wrong, that fades to 0 during training. Weigh it below the reward of a success.
-
-    Args:
-        weight: a number, a schedule or its data; by default half a cosine from 1 to 0 over 200 updates (the paper uses
-            100 to 200).
-        each: reward of one call before the weight; all calls together get at most 1.
-        marker: text that opens a call; its occurrences in the actions are counted.
-        count: a callable of the episode that counts the calls instead.
-
-    Raises:
-        InputError: an empty marker or a negative reward.
-    """
+    """A term for tool calls, right or wrong, that fades to 0 in training. Weigh it below the reward of a success."""
 
     paper = "SPEAR, arXiv 2509.22601 (intrinsic reward for tool calls)"
-
-    def __init__(
-        self,
-        weight: Schedule | Mapping[str, Any] | float = FADING,
-        each: float = 0.1,
-        marker: str = "<tool_call>",
-        count: Callable[[Episode], int] | None = None,
-    ):
-        self.weight = schedule(weight)
-        self.each = check_number("each", each, low=0.0)
-        if not isinstance(marker, str) or not marker:
-            raise InputError(f"marker must be the text that opens a tool call, not {marker!r}.")
-        self.marker, self.count = marker, count
+    weight: ScheduleLike = option(default=FADING, check=check_schedule, says="factor of the bonus.")
+    each: float = option(default=0.1, low=0, says="reward of one call before the weight; at most 1 in all.")
+    marker: str = option(default="<tool_call>", check=_check_marker, says="opening of a call, counted in the actions.")
+    count: Callable[[Episode], int] | None = option(default=None, says="counts the calls of an episode instead.")
 
     @property
     def bounds(self) -> tuple[float, float]:
-        low, high = self.weight.bounds
+        low, high = schedule(self.weight).bounds
         return min(low, 0.0), max(high, 0.0)
 
     def value(self, episode: Episode) -> float:
@@ -187,40 +163,33 @@ def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> f
     return f1 + bonus * all_tools if f1 > 0 else 0.0
 
 
+def _check_openings(name: str, tools: Any) -> tuple[str, ...]:
+    if isinstance(tools, (list, tuple)) and tools and all(isinstance(tool, str) and tool for tool in tools):
+        return tuple(tools)
+    raise InputError(f"{name} must be a list of openings such as '<search>', not {tools!r}.")
+
+
 @register("arpo")
 class ARPO(Reward):
     """Reward of a whole episode by format, answer and tools used.
 
     `ranks_success` is not claimed: a success in the wrong format gets -1, and F1 need not agree with success.
-
-    Args:
-        scorer: F1 or another outcome in [0, 1]; None takes the F1 of the answer and the extra "reference".
-        tools: texts that open a call, one for each tool; all must occur for the bonus.
-        bonus: at least 0.
-        check: the format; None takes `has_thought_and_answer`.
-
-    Raises:
-        InputError: ``tools`` are no texts, or ``bonus`` is negative.
     """
 
     paper = "ARPO, arXiv 2507.19849 (hierarchical reward)"
     needs = frozenset({"reference"})
     complete = True
+    scorer: Scorer | None = option(default=None, says='outcome in [0, 1]; None: F1 with the extra "reference".')
+    tools: Sequence[str] = option(
+        default=("<search>", "<python>"), check=_check_openings, says="openings of calls; all occur for the bonus."
+    )
+    bonus: float = option(default=0.1, low=0, says="added for the use of all tools.")
+    check: FormatCheck = option(default=None, says="the format; None takes `has_thought_and_answer`.")
 
-    def __init__(
-        self,
-        scorer: Scorer | None = None,
-        tools: Sequence[str] = ("<search>", "<python>"),
-        bonus: float = 0.1,
-        check: FormatCheck | None = None,
-    ):
-        if not isinstance(tools, (list, tuple)) or not tools or not all(isinstance(t, str) and t for t in tools):
-            raise InputError(f"tools must be a list of openings such as '<search>', not {tools!r}.")
-        self.outcome = Score(scorer, "outcome", 0.0, 1.0) if scorer is not None else None
-        self.needs = frozenset() if scorer is not None else frozenset({"reference"})
-        self.tools = tuple(tools)
-        self.bonus = check_number("bonus", bonus, low=0.0)
-        self.check = check if check is not None else has_thought_and_answer
+    def setup(self) -> None:
+        self.check = self.check or has_thought_and_answer
+        self.outcome = Score(self.scorer, "outcome", 0.0, 1.0) if self.scorer is not None else None
+        self.needs = frozenset() if self.scorer is not None else frozenset({"reference"})
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -255,19 +224,11 @@ class TrajectoryQuality(Reward):
 
     Every observation but the first counts as a tool response. The paper uses the penalty to choose which successes to
     keep, with an outcome reward of 0 or 1; as a term, weigh it below half of a success.
-
-    Args:
-        tag: name of the answer tag.
     """
 
     paper = "rStar2-Agent (GRPO-RoC), arXiv 2508.20722 (resampling on correct)"
-
-    def __init__(self, tag: str = "answer"):
-        self.tag = check_tags([tag])[0]
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return -2.0, 0.0
+    bounds = (-2.0, 0.0)
+    tag: str = option(default="answer", check=check_tag, says="name of the answer tag.")
 
     def value(self, episode: Episode) -> float:
         text = "\n".join(step.action for step in episode.steps)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ...errors import InputError, unknown_name
+from ...checks import Declared, declared, option
+from ...errors import InputError
 from ..episode import Episode
 from ..reward import BatchReward, register
 from ..verifiers.text import normalise
-from .votes import PARTITIONS, WEIGHTS, Ballot, Key, VoteReward, answer_key, equal_weights
+from .votes import PARTITIONS, WEIGHTS, Ballot, Key, Vote, answer_key, equal_weights
 
 
 def step_confidence(steps: Sequence[Any]) -> float:
@@ -66,31 +67,28 @@ def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Seq
     return nearest[1][2]
 
 
+def _check_sizes(name: str, sizes: Sequence[int]) -> Sequence[int]:
+    if sizes and all(size >= 1 for size in sizes):
+        return sizes
+    raise InputError(f"{name} must be one or more sizes of at least 1, or None, not {sizes!r}.")
+
+
 @PARTITIONS.register("pareto")
-class ParetoSubgroups:
+@declared
+class ParetoSubgroups(Declared):
     """Subgroups of g consecutive episodes that share a label; one g is chosen for the whole training step.
 
     The label of a subgroup is the weighted vote of a random share of the whole group. Candidates for g are the powers
     of two up to the size of the largest group, and that size; `pareto_choice` takes the one that best balances mean
     reward and mean number of distinct labels.
-
-    Args:
-        balance: weight of the reward against the diversity, in [0, 1].
-        ballots: share of the group that votes on each label, in (0, 1]; with 1 all subgroups have the same label.
-        seed: seed of the draws, which depend only on the seed, the task, g and the subgroup.
-        sizes: candidates for g instead of the powers of two.
     """
 
-    def __init__(self, balance: float = 0.7, ballots: float = 0.5, seed: int = 0, sizes: Sequence[int] | None = None):
-        if not 0 <= balance <= 1:
-            raise InputError(f"balance must lie in [0, 1], not {balance!r}.")
-        if not 0 < ballots <= 1:
-            raise InputError(f"ballots must be a share in (0, 1], not {ballots!r}.")
-        if seed < 0:
-            raise InputError(f"seed must be 0 or more, not {seed!r}.")
-        if sizes is not None and (not sizes or any(size < 1 for size in sizes)):
-            raise InputError(f"sizes must be one or more sizes of at least 1, or None, not {sizes!r}.")
-        self.balance, self.ballots, self.seed, self.sizes = balance, ballots, seed, sizes
+    balance: float = option(default=0.7, low=0, high=1, says="weight of the reward against the diversity.")
+    ballots: float = option(default=0.5, above=0, high=1, says="share of the group that votes on each label.")
+    seed: int = option(default=0, says="of the draws, with the task, g and the subgroup.")
+    sizes: Sequence[int] | None = option(
+        default=None, check=_check_sizes, says="candidates for g; None: powers of two."
+    )
 
     def __call__(self, ballots: Sequence[Ballot]) -> list[list[str | None]]:
         largest = max(len(ballot.answers) for ballot in ballots)
@@ -121,84 +119,61 @@ class ParetoSubgroups:
 
 
 @register("scope")
-class StepConfidenceVote(VoteReward):
+class StepConfidenceVote(Vote):
     """`VoteReward` weighted by step-wise confidence, with the Pareto choice of the subgroup size.
 
     Needs the extra "token_confidence", as `step_confidence` reads it. Judge all groups of a training step with one
     call of `batch`: the subgroup size is chosen over them together. The released code drops missing answers before it
     pairs answers with confidences, which shifts later weights to wrong answers; here each episode keeps its own weight.
-
-    Args:
-        balance: see `ParetoSubgroups`.
-        ballots: see `ParetoSubgroups`.
-        seed: see `ParetoSubgroups`.
-        key: see `VoteReward`.
-        answer_format: see `VoteReward`.
     """
 
     paper = "SCOPE (subgroup-specific step-wise confidence), arXiv 2512.15146"
     needs = frozenset({"token_confidence"})
+    weight = "token-confidence"
+    balance: float = option(default=0.7, low=0, high=1, says="weight of the reward against the diversity.")
+    ballots: float = option(default=0.5, above=0, high=1, says="share of the group that votes on each label.")
+    seed: int = option(default=0, says="of the draws, with the task and the subgroup.")
+    key: Key = option(default=None, says='as for "majority-vote".')
+    answer_format: str = option(default="any", says='as for "majority-vote".')
 
-    def __init__(
-        self,
-        balance: float = 0.7,
-        ballots: float = 0.5,
-        seed: int = 0,
-        key: Key | None = None,
-        answer_format: str = "any",
-    ):
-        partition = ParetoSubgroups(balance, ballots, seed)
-        super().__init__("token-confidence", partition, "none", key, answer_format)
-
-
-_VIEWS = ("cross", "same", "teacher")
+    def setup(self) -> None:
+        self.partition = ParetoSubgroups(self.balance, self.ballots, self.seed)
+        super().setup()
 
 
 @register("co-rewarding")
 class CoRewarding(BatchReward):
     """1 for the label's answer and 0 otherwise, where the label comes from another view of the task.
 
-    Args:
-        view: "cross": the majority answer of the group with the same extra "pair"; a group whose partner is not in the
-            batch cannot be judged (``valid=False``). "same": the majority of the same group. "teacher": the label of a
-            teacher, an average of past policies that the learner keeps.
-        teacher: for "teacher", maps an episode to the teacher's answer (None for none); without it the extra
-            "teacher_answer" is read.
-        key: see `VoteReward`; the teacher's answer is normalised as text and compared with the keys.
-        answer_format: see `VoteReward`.
-
     A policy that votes on its own answers can agree with itself by giving up; agreement across two phrasings of a
     question, or with a teacher that lags behind, is harder to fake. Without a label the reward is 0. Ties are broken as
     in `Ballot.winner`.
 
+    View "cross" is the majority answer of the group with the same extra "pair"; a group whose partner is not in the
+    batch cannot be judged (``valid=False``). "same" is the majority of the same group, "teacher" the label of a
+    teacher: an average of past policies that the learner keeps.
+
     Raises:
-        InputError: unknown view or format; when called, three groups with one "pair", or two in one group.
+        InputError: when called, three groups with one "pair", or two in one group.
     """
 
     paper = "Co-rewarding, arXiv 2508.00410"
     complete = True
     needs = frozenset({"pair"})
+    bounds = (0.0, 1.0)
+    view: Literal["cross", "same", "teacher"] = option(default="cross", says="source of the label.")
+    teacher: Callable[[Episode], str | None] | None = option(
+        default=None, says='the teacher\'s answer (None for none); without it the extra "teacher_answer" is read.'
+    )
+    key: Key = option(default=None, says='as for "majority-vote"; a teacher\'s answer is normalised as text.')
+    answer_format: str = option(default="any", says='as for "majority-vote".')
 
-    def __init__(
-        self,
-        view: str = "cross",
-        teacher: Callable[[Episode], str | None] | None = None,
-        key: Key | None = None,
-        answer_format: str = "any",
-    ):
-        if view not in _VIEWS:
-            raise unknown_name("view", str(view), _VIEWS)
-        if teacher is not None and view != "teacher":
-            raise InputError(f"a teacher labels only with view='teacher', not with view={view!r}.")
-        self.view = view
-        self.teacher = teacher
-        self.key = key or answer_key(answer_format)
-        extra = {"cross": {"pair"}, "same": set(), "teacher": set() if teacher else {"teacher_answer"}}
-        self.needs = frozenset(extra[view])
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    def setup(self) -> None:
+        if self.teacher is not None and self.view != "teacher":
+            raise InputError(f"a teacher labels only with view='teacher', not with view={self.view!r}.")
+        self.key = self.key or answer_key(self.answer_format)
+        extra = {"cross": {"pair"}, "same": set(), "teacher": set() if self.teacher else {"teacher_answer"}}
+        self.needs = frozenset(extra[self.view])
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float | None]]:  # type: ignore[override]
         answers = [[self.key(episode) for episode in group] for group in groups]

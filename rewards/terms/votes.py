@@ -8,13 +8,14 @@ the reward of agreement. A slot takes a name from its registry or a callable of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ...checks import Declared, declared, option
 from ...errors import InputError
 from ...registry import Registry
 from ..answers import check_format, extract
@@ -106,44 +107,23 @@ def answer_key(answer_format: str = "any") -> Key:
     return key
 
 
-@register("majority-vote")
-class VoteReward(BatchReward):
-    """Reward for agreement with a vote of the siblings; by default the majority vote of TTRL, 1 or 0.
+class Vote(BatchReward):
+    """Base: a subclass declares the options that it takes of the slots and the key; the others stay as here."""
 
-    No reference answer is read. A wrong majority is rewarded too: failed episodes can outrank successes. In a group
-    without any answer all get 0. Ties: see `Ballot.winner`.
-
-    Args:
-        weight: weight of a vote: "equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.
-        partition: which episodes share a label: "whole", "pareto" (SCOPE) or a callable.
-        bonus: reward of agreement: "none", "novelty" (EVOL-RL) or a callable.
-        key: maps an episode to its answer as text, or None for no answer; equal texts are equal answers. By default the
-            normalised answer; pass a canonical form (a parsed number) where different texts mean the same.
-        answer_format: where the default key looks for the answer (`palaestra.rewards.answers.FORMATS`).
-        needs: names of the extras that the given callables read; registered names declare their extras themselves.
-
-    Raises:
-        InputError: unknown name of a slot or a format; when called, a weight that is negative or not finite.
-    """
-
-    paper = "TTRL, arXiv 2504.16084"
+    weight: Any = "equal"
+    partition: Any = "whole"
+    bonus: Any = "none"
+    key: Any = None
+    answer_format: str = "any"
     complete = True
 
-    def __init__(
-        self,
-        weight: str | Weight = "equal",
-        partition: str | Partition = "whole",
-        bonus: str | Bonus = "none",
-        key: Key | None = None,
-        answer_format: str = "any",
-        needs: Sequence[str] = (),
-    ):
-        self.weight: Weight = _resolve_slot(WEIGHTS, weight)
-        self.partition: Partition = _resolve_slot(PARTITIONS, partition)
-        self.bonus: Bonus = _resolve_slot(BONUSES, bonus)
-        self.key = key or answer_key(answer_format)
+    def setup(self) -> None:
+        self.weight = _resolve_slot(WEIGHTS, self.weight)
+        self.partition = _resolve_slot(PARTITIONS, self.partition)
+        self.bonus = _resolve_slot(BONUSES, self.bonus)
+        self.key = self.key or answer_key(self.answer_format)
         slots = (self.weight, self.partition, self.bonus)
-        self.needs = frozenset(needs).union(*(getattr(slot, "needs", ()) for slot in slots))
+        self.needs = frozenset(self.needs).union(*(getattr(slot, "needs", ()) for slot in slots))
         self.measure_options = {k: v for slot in slots for k, v in getattr(slot, "measure_options", {}).items()}
 
     @property
@@ -170,6 +150,35 @@ class VoteReward(BatchReward):
         return Ballot(tuple(group), answers, tuple(kept))
 
 
+@register("majority-vote")
+class VoteReward(Vote):
+    """Reward for agreement with a vote of the siblings; by default the majority vote of TTRL, 1 or 0.
+
+    No reference answer is read. A wrong majority is rewarded too: failed episodes can outrank successes. In a group
+    without any answer all get 0. Ties: see `Ballot.winner`. The key of an answer is its text, normalised; pass a
+    canonical form (a parsed number) where different texts mean the same.
+
+    Raises:
+        InputError: unknown name of a slot or a format; when called, a weight that is negative or not finite.
+    """
+
+    paper = "TTRL, arXiv 2504.16084"
+    weight: str | Weight = option(
+        default="equal", says='"equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.'
+    )
+    partition: str | Partition = option(
+        default="whole", says='episodes that share a label: "whole", "pareto" (SCOPE) or a callable.'
+    )
+    bonus: str | Bonus = option(default="none", says='for agreement: "none", "novelty" (EVOL-RL) or a callable.')
+    key: Key = option(default=None, says="maps an episode to its answer, or None for no answer; equal texts agree.")
+    answer_format: str = option(
+        default="any", says="where the default key looks for the answer (`palaestra.rewards.answers.FORMATS`)."
+    )
+    needs: Collection[str] = option(
+        default=frozenset(), says="extras that callables read; registered names declare theirs themselves."
+    )
+
+
 def self_consistency(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
     """For each episode, the share of its agent's samples that give the agent's most frequent answer (RLCCF).
 
@@ -194,21 +203,12 @@ class CollectiveVote(VoteReward):
     """`VoteReward` over the samples of several agents on one task, weighted by their self-consistency.
 
     Needs the extra "agent" of each episode, any hashable name of the agent that produced it. With equally consistent
-    agents it is the plain majority vote. Arguments: see `VoteReward`.
+    agents it is the plain majority vote.
     """
 
     paper = "RLCCF, arXiv 2508.12338"
     needs = frozenset({"agent"})
-
-    def __init__(
-        self,
-        weight: str | Callable[..., Sequence[float]] = "self-consistency",
-        partition: str | Partition = "whole",
-        bonus: str | Bonus = "none",
-        key: Key | None = None,
-        answer_format: str = "any",
-    ):
-        super().__init__(weight, partition, bonus, key, answer_format)
+    weight: str | Weight = option(default="self-consistency", says='as for "majority-vote".')
 
 
 _UNPARSED = -1.0
@@ -243,26 +243,27 @@ def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarra
 
 
 @BONUSES.register("novelty")
-class NoveltyBonus:
+@declared
+class NoveltyBonus(Declared):
     """0.5 to 1 for agreement and -1 to -0.5 against it, more for more novel responses; -1 without an answer.
 
-    Args:
-        embedder: maps response texts to vectors; the cosine, clipped to [0, 1], is the similarity. "policy" or
-            "reference": mean hidden states of that model, which the learner measures. None is hashed n-grams.
+    The embedder maps response texts to vectors, whose cosine, clipped to [0, 1], is the similarity. With "policy" or
+    "reference" the learner measures mean hidden states of that model; None is hashed n-grams.
     """
 
     bounds = (-1.0, 1.0)
+    embedder: Embedder | str | None = option(default=None, says="source of the similarity.")
 
-    def __init__(self, embedder: Embedder | str | None = None):
-        source = EmbeddingSource.of(embedder or HashedNgrams(), "features")
-        self.embedder, self.needs, self.measure_options = source.embedder, source.needs, source.options
+    def setup(self) -> None:
+        self.source = EmbeddingSource.of(self.embedder or HashedNgrams(), "features")
+        self.needs, self.measure_options = self.source.needs, self.source.options
 
     def __call__(self, ballot: Ballot, agreement: np.ndarray) -> Sequence[float | None]:
         answered = np.array([answer is not None for answer in ballot.answers])
         rewards = np.where(agreement, 1.0, _UNPARSED)
         if len(ballot.episodes) > 1 and answered.any():
             voters = [episode for episode, kept in zip(ballot.episodes, answered, strict=True) if kept]
-            rows = collect_features(voters, self.embedder)
+            rows = collect_features(voters, self.source.embedder)
             if rows is None:
                 return [None] * len(ballot.episodes)
             base = np.where(agreement[answered], 0.5, -1.0)
@@ -283,26 +284,20 @@ def stated_answer(answer_format: str = "any") -> Key:
 
 
 @register("evol-rl")
-class NoveltyVote(VoteReward):
+class NoveltyVote(Vote):
     """`VoteReward` with the novelty bonus: every majority member outranks every minority member.
 
-    An episode judged alone gets the plain label, 1 or -1.
-
-    Args:
-        embedder: see `NoveltyBonus`; by default hashed n-grams, offline.
-        weight: see `VoteReward`.
-        key: see `VoteReward`. By default a sentence is no answer: what stands in neither a box nor tags counts only if
-            it has at most four words. The paper counts only numbers in a box.
-        answer_format: see `VoteReward`.
+    An episode judged alone gets the plain label, 1 or -1. By default a sentence is no answer: what stands in neither a
+    box nor tags counts only if it has at most four words. The paper counts only numbers in a box.
     """
 
     paper = "EVOL-RL, arXiv 2509.15194"
+    embedder: Embedder | str | None = option(default=None, says="see `NoveltyBonus`.")
+    weight: str | Weight = option(default="equal", says='as for "majority-vote".')
+    key: Key = option(default=None, says='as for "majority-vote".')
+    answer_format: str = option(default="any", says='as for "majority-vote".')
 
-    def __init__(
-        self,
-        embedder: Embedder | str | None = None,
-        weight: str | Weight = "equal",
-        key: Key | None = None,
-        answer_format: str = "any",
-    ):
-        super().__init__(weight, "whole", NoveltyBonus(embedder), key or stated_answer(answer_format))
+    def setup(self) -> None:
+        self.bonus = NoveltyBonus(self.embedder)
+        self.key = self.key or stated_answer(self.answer_format)
+        super().setup()

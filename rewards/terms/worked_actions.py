@@ -59,16 +59,13 @@ class ActionMatch(StepReward):
 
     paper = "CRAFT-GUI, arXiv 2508.11360 (rule reward)"
     needs = frozenset({"solution_steps"})
+    bounds = (0.0, 1.0)
 
     def __init__(self, form: float = 0.2, name: float = 0.3, arguments: float = 0.5):
         parts = {"form": form, "name": name, "arguments": arguments}
         self.parts = {part: check_number(part, value, low=0.0) for part, value in parts.items()}
         if abs(sum(self.parts.values()) - 1) > 1e-9:
             raise InputError(f"form, name and arguments must be 1 together, not {form}, {name} and {arguments}.")
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
 
     def values(self, episode: Episode) -> list[float] | None:
         steps = episode.extra("solution_steps")

@@ -45,3 +45,49 @@ def test_a_reward_of_ones_own_registers_by_name():
     assert isinstance(made, Brevity)
     assert made.needs == {"entropy"}
     assert made(of_length(3)).reward == 0.25
+
+
+class Costly(Reward):
+    """A cost for each token."""
+
+    def __init__(self, cost: float = 0.5, **more: float):
+        super().__init__()
+        self.cost, self.more = cost, more
+
+    def value(self, episode: Episode) -> float:
+        return -self.cost * episode.tokens
+
+
+def test_a_reward_with_a_constructor_of_its_own_keeps_it():
+    made = rewards.register("test-costly")(Costly)(0.25, further=1.0)
+    assert made(of_length(4)).reward == -1.0
+    assert made.more == {"further": 1.0}
+    assert Costly.__doc__ == "A cost for each token."
+
+
+def test_a_reward_of_ones_own_declares_its_options():
+    @rewards.register("test-costly-declared")
+    class Declared(Reward):
+        """A cost for each token, up to a limit."""
+
+        cost: float = rewards.option(default=0.5, low=0, says="of a token.")
+        limit: float = rewards.option(default=None, low=0, says="largest cost; None: a hundred tokens'.")
+
+        def setup(self) -> None:
+            self.limit = 100 * self.cost if self.limit is None else self.limit
+
+        def value(self, episode: Episode) -> float:
+            return -min(self.cost * episode.tokens, self.limit)
+
+    assert rewards.make("test-costly-declared", cost=0.25, limit=0.5)(of_length(4)).reward == -0.5
+    assert Declared(0.25).limit == 25.0
+    assert (Declared.__doc__ or "").endswith("cost: of a token.\n    limit: largest cost; None: a hundred tokens'.")
+    with pytest.raises(InputError, match="cost must be a finite number of at least 0"):
+        rewards.make("test-costly-declared", cost=-1)
+
+
+def test_a_scorer_counts_once_among_the_parts_of_a_reward():
+    scorer = rewards.make("overlong")
+    made = rewards.make("shaped-rm", scorer=scorer)
+    assert list(made.walk()) == [made, scorer]
+    assert made.children == {"score": scorer}

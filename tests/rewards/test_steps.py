@@ -72,10 +72,6 @@ def test_min_form_keeps_huge_rewards_finite():
     assert steps.min_form_steps([1e6, -1e6]) == close([0.0, -1e6])
 
 
-def test_suffix_minimum_is_the_worst_step_yet_to_come():
-    assert steps.suffix_minima([0.5, -0.2, 0.8]) == close([-0.2, -0.2, 0.8])
-
-
 def test_a_negative_temperature_is_refused():
     with pytest.raises(InputError, match="temperature"):
         steps.min_form_steps([1.0], -1.0)
@@ -142,18 +138,6 @@ def test_gains_telescope(values: list[float]):
 
 def test_a_step_that_changes_nothing_gains_nothing():
     assert steps.prefix_gains([0.3, 0.3, 0.9]) == close([0.0, 0.6])
-
-
-def test_gains_are_standardised_per_step_among_those_that_have_it():
-    first, second, third = steps.standardise_by_step([[1.0, 5.0], [3.0], [1.0, 7.0]])
-    # Step 0: 1, 3, 1 has mean 5/3 and deviation sqrt(8)/3; step 1: 5, 7 has mean 6 and deviation 1.
-    assert first == close([-(2**-0.5), -1.0])
-    assert second == close([2**0.5])
-    assert third == close([-(2**-0.5), 1.0])
-
-
-def test_equal_gains_standardise_to_exactly_0():
-    assert [row.tolist() for row in steps.standardise_by_step([[0.1]] * 3)] == [[0.0]] * 3
 
 
 def test_a_turning_point_gets_the_whole_later_gain():
@@ -238,5 +222,5 @@ def test_scores_must_be_one_sequence_of_numbers(wrong: object):
 
 
 def test_an_episode_without_steps_has_no_rewards():
-    for function in (steps.delta_steps, steps.min_form_steps, steps.suffix_sums, steps.suffix_minima):
+    for function in (steps.delta_steps, steps.min_form_steps, steps.suffix_sums):
         assert function([]).tolist() == []

@@ -100,6 +100,28 @@ class TestWords:
         assert "dapo" in [row["name"] for row in rows]
         assert not [row for row in rows if "stages" in row]
 
+    @pytest.mark.parametrize(
+        ("kind", "name", "option", "said"),
+        [
+            ("rewards", "overlong", "cache", ["int | None", "None", "at least 1", "width of the interval"]),
+            ("rewards", "rlcr", "variant", ["str", "'paper'", "paper, code", "scale of the reward"]),
+            ("teachers", "tscl-online", "alpha", ["float", "0.1", "above 0 and at most 1", "step size"]),
+            ("designers", "explors", "bound", ["float | None", "0.01", "above 0", "no bound"]),
+        ],
+    )
+    def test_a_whole_name_shows_the_options_with_type_default_range_and_meaning(self, kind, name, option, said, capsys):
+        (row,) = listed(capsys, kind, name)[kind]
+        (found,) = [one for one in row["options"] if one["name"] == option]
+        assert all(text in cell for text, cell in zip(said, list(found.values())[1:]))
+        assert "Args:" not in row["docstring"]
+        assert main(["list", kind, name]) == 0
+        assert said[2] in " ".join(capsys.readouterr().out.split())
+
+    def test_options_of_a_function_have_no_meaning_of_their_own(self, capsys):
+        (row,) = listed(capsys, "verifiers", "number")["verifiers"]
+        assert {one["name"] for one in row["options"]} >= {"answer", "reference"}
+        assert row["docstring"]
+
     def test_they_narrow_the_gallery(self, capsys):
         assert main(["list", "envs", "sudoku", "--html"]) == 0
         page = capsys.readouterr().out

@@ -14,6 +14,7 @@ from ...rewards.measures import MEASURES
 from ...scripts import list as listing
 from ...scripts.docstrings import paper
 from ...scripts.list_measures import measures
+from ...scripts.list_options import describe_class, option_rows
 from ...teachers import TEACHERS
 from .markdown_text import code, docstring, fence, inline, join, table
 from .site_page import SiteContent, SitePage
@@ -102,7 +103,7 @@ def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) 
     value = registry[name]
     cited = paper(value)
     source = f"Paper: {inline(cited)}." if cited else "Our own."
-    return SiteContent(join(f"# {name}", docstring(value.__doc__), source, body(name, value)))
+    return SiteContent(join(f"# {name}", docstring(describe_class(value)), source, body(name, value)))
 
 
 def _facts(facts: list[list[str]]) -> str:
@@ -140,22 +141,11 @@ def _reward_rows() -> list[Any]:
 
 
 def _options(value: Any) -> str:
-    """The options of a constructor or a function, with their defaults."""
-    rows = []
-    for item in inspect.signature(value).parameters.values():
-        if item.name in ("space", "answer", "reference") or item.kind in (item.VAR_KEYWORD, item.VAR_POSITIONAL):
-            continue
-        default = "required" if item.default is item.empty else code(show_default(item.default))
-        rows.append([code(item.name), default])
-    return join("## Options", table(("name", "default"), rows)) if rows else ""
-
-
-def show_default(value: Any) -> str:
-    """Text of a default, the same in every process."""
-    if callable(value):
-        return getattr(value, "__name__", type(value).__name__)
-    text = repr(value)
-    return f"{type(value).__name__}(…)" if " at 0x" in text else text
+    """The options of a constructor or a function: type, default, range and meaning, as far as they are declared."""
+    rows = [row for row in option_rows(value) if row["name"] not in ("space", "answer", "reference")]
+    columns = [name for name in ("name", "type", "default", "range", "summary") if any(row[name] for row in rows)]
+    cells = [[inline(row[name]) if name == "summary" else code(row[name]) for name in columns] for row in rows]
+    return join("## Options", table(["meaning" if name == "summary" else name for name in columns], cells))
 
 
 def _module(value: Any) -> str:
@@ -171,10 +161,10 @@ def _entries_page(kind: str, registry: Registry[Any], title: str, lead: str) -> 
     names = own_names(registry)
 
     def make() -> SiteContent:
-        parts = [
-            join(f"## {name}", docstring(registry[name].__doc__), _options(registry[name])).replace("## Options", "")
-            for name in names
-        ]
+        parts = []
+        for name in names:
+            options = _options(registry[name]).replace("## Options", "")
+            parts.append(join(f"## {name}", docstring(describe_class(registry[name])), options))
         return SiteContent(join(f"# {title}", lead, *parts))
 
     return SitePage(f"{kind}.md", tuple((kind, name) for name in names), make)

@@ -52,7 +52,7 @@ def judge_subgoals(
         threshold: lowest score of a step that achieves the subgoal, in [0, 1].
         most: most subgoals that an author may name.
     """
-    check_question(question)
+    check_question("question", question)
     check_number("threshold", threshold, 0.0, 1.0)
     check_count("most", most, 1, "subgoals")
     if isinstance(subgoals, str):

@@ -96,7 +96,7 @@ def test_group_rewards_see_their_siblings_inside_a_tree():
         (lambda: Sum(a=3), "must be a reward"),  # type: ignore[arg-type]
         (lambda: Weighted(Read("x"), math.nan), "finite"),
         (lambda: Clip(Read("x"), 1, 0), "low must be below high"),
-        (lambda: Saturate(Read("x"), room=0), "more than 0"),
+        (lambda: Saturate(Read("x"), room=0), "room must be a finite number above 0"),
         (lambda: GeometricMean(a=Read("x")), "can be negative"),
         (lambda: Shaped(a=Read("x")), "no finite bounds"),
         (lambda: Shaped(width=1.0, a=Read("x", 0, 1)), "between 0 and 1"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, make
-from palaestra.rewards.terms.length_relative import difficulty_factor, length_aware_groups
+from palaestra.rewards.terms.length_relative import length_aware_groups
 
 Maker = Callable[..., Episode]
 
@@ -44,11 +44,6 @@ def test_a_shortest_answer_of_90_tokens_gets_none_and_neither_does_one_of_100(ep
 def test_the_format_alone_gets_a_half(episode: Maker):
     verdicts = make("shortest-correct").group([episode(text=FORM), episode(False, text=FORM)])
     assert [verdict.reward for verdict in verdicts] == [1.5, 0.5]
-
-
-def test_the_difficulty_factor_is_one_at_a_half():
-    assert difficulty_factor(0.5) == 1.0
-    assert difficulty_factor(1 / 8) == 0.4375
 
 
 def test_a_format_reward_above_that_of_success_is_refused():

@@ -12,7 +12,6 @@ from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step, make
 from palaestra.rewards.terms.novelty import (
-    coreset,
     direction_novelty,
     elliptical_bonus,
     sparse_projection,
@@ -117,10 +116,6 @@ def test_a_wide_feature_is_projected_with_its_length_kept_on_average():
     wide = by_features([True, True, False], rows[:3].tolist())
     assert rewards_of("repexp", wide, embedder=None) == rewards_of("repexp", wide, embedder=None)
     assert rewards_of("repexp", wide, embedder=None) != rewards_of("repexp", wide, embedder=None, seed=1)
-
-
-def test_coreset_takes_new_directions_first():
-    assert coreset(np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 0.9]]), 2) == [1, 2]
 
 
 def test_features_that_are_not_finite_make_the_group_invalid():

@@ -10,11 +10,7 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step, make
 from palaestra.rewards.terms.outcome import (
-    advantage_bound,
     best_f1,
-    expected_advantage,
-    random_label_loss_mean,
-    random_label_loss_variance,
     token_f1,
 )
 
@@ -147,7 +143,6 @@ def test_expected_advantages_shrink_by_one_minus_twice_the_probability():
     for f, factor in ((0.4, 0.2), (0.5, 0.0)):
         expected = (1 - f) * plain + f * flipped
         assert expected.tolist() == pytest.approx((factor * plain).tolist())
-        assert expected_advantage(1.5, f) == pytest.approx(factor * 1.5)
 
 
 def test_flips_of_single_samples_do_not_shrink_advantages_like_that():
@@ -199,24 +194,6 @@ def test_any_bounded_reward_is_reflected_between_its_bounds(episode: Maker):
 def test_wrong_arguments_of_outcome_noise_are_refused(wrong: dict[str, Any]):
     with pytest.raises(InputError):
         make("outcome-noise", **wrong)
-
-
-@pytest.mark.parametrize(("correct", "mean", "variance"), [(3, 0.75, 0.1875), (2, 1.0, 0.25), (1, 0.75, 0.1875)])
-def test_the_mislabel_model_agrees_with_all_sixteen_labelings_of_four(correct: int, mean: float, variance: float):
-    group = 4
-    ideal = correct * (1 - correct / group)
-    losses = [
-        ideal - sum(label - np.mean(labels) for label in labels[:correct])
-        for labels in itertools.product((0.0, 1.0), repeat=group)
-    ]
-    assert np.mean(losses) == pytest.approx(mean) == random_label_loss_mean(correct, group)
-    assert np.var(losses) == pytest.approx(variance) == random_label_loss_variance(correct, group)
-
-
-def test_one_success_of_sixteen_has_the_largest_advantage():
-    rewards = np.array([1.0] + [0.0] * 15)
-    advantage = (rewards[0] - rewards.mean()) / rewards.std(ddof=1)
-    assert advantage == pytest.approx(3.75) == advantage_bound(16)
 
 
 def test_every_labeling_has_its_negative_so_advantages_average_to_nothing():

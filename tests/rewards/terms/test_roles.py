@@ -7,7 +7,6 @@ from palaestra.errors import InputError
 from palaestra.rewards import Episode, make
 from palaestra.rewards.terms.roles import (
     critique_reward,
-    enters_pool,
     pair_count_score,
     proposer_reward,
     scorer_reward,
@@ -41,16 +40,13 @@ def test_an_unknown_role_is_refused():
 
 def test_a_proposer_earns_quality_difficulty_and_form():
     assert proposer_reward(0.9, [0.4, 0.4], 1.0) == pytest.approx(0.8333, abs=1e-4)
-    assert enters_pool(0.9, 1.0)
 
 
 def test_difficulty_of_a_poor_question_does_not_count():
     assert proposer_reward(0.6, [0.4], 1.0) == pytest.approx(0.5333, abs=1e-4)
-    assert not enters_pool(0.6, 1.0)
 
 
-def test_a_question_enters_the_pool_from_the_threshold_on():
-    assert enters_pool(0.7, 1.0)
+def test_difficulty_counts_from_the_threshold_on():
     assert proposer_reward(0.7, [0.4], 1.0) == pytest.approx((0.7 + 0.6 + 1.0) / 3)
 
 
