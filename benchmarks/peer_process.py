@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..rewards.verifiers.json_process import JsonProcess, ProcessLost
 from . import peer_server
 from .harness import check_pythons
 
@@ -32,11 +31,9 @@ class LineProcess:
     """
 
     def __init__(self, command: Sequence[str], **options: Any):
-        self._buffer = b""
         # A new session: the process can be killed with its children, and Ctrl-C reaches the parent alone.
-        self._process = subprocess.Popen[bytes](
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, **options
-        )
+        self._lines = JsonProcess(command, start_new_session=True, **options)
+        self._process = self._lines.process
 
     def send(self, line: str, limit: float | None = None) -> Any:
         """Send a line and return the answer.
@@ -48,33 +45,21 @@ class LineProcess:
             AnswerTimeout: it took longer.
             EOFError: the process has ended.
         """
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # its output tells that it has ended
-            self._process.stdin.write(line.encode() + b"\n")
-            self._process.stdin.flush()
-        return self.receive(limit)
+        return self.receive(limit, line.encode() + b"\n")
 
-    def receive(self, limit: float | None = None) -> Any:
+    def receive(self, limit: float | None = None, request: bytes = b"") -> Any:
         """Return the next line of output, see `send`."""
-        assert self._process.stdout is not None
-        end = None if limit is None else time.monotonic() + limit
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                if not selector.select(None if end is None else max(0.0, end - time.monotonic())):
-                    raise AnswerTimeout(f"no answer within {limit:g} s")
-                chunk = os.read(self._process.stdout.fileno(), 1 << 16)
-                if not chunk:
-                    raise EOFError("the process ended")
-                self._buffer += chunk
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(line)
+        try:
+            return self._lines.call(request, limit)
+        except TimeoutError:
+            raise AnswerTimeout(f"no answer within {limit:g} s") from None
+        except ProcessLost:
+            raise EOFError("the process ended") from None
 
     def close(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        # Also waits, and closes the pipes.
-        self._process.communicate()
+        self._lines.end()
 
 
 class PeerProcess(LineProcess):
@@ -115,9 +100,9 @@ class PeerProcess(LineProcess):
     def ask(self, limit: float | None = None, /, **request: Any) -> Any:
         return self.send(json.dumps(request), limit)
 
-    def receive(self, limit: float | None = None) -> Any:
+    def receive(self, limit: float | None = None, request: bytes = b"") -> Any:
         try:
-            return super().receive(limit)
+            return super().receive(limit, request)
         except EOFError:
             raise InputError(f"the peers' process under {self._python!r} ended; run it by hand to see why.") from None
 

@@ -146,9 +146,9 @@ class Worker(LineProcess):
         """Measure the policy on held-out tasks, see `curves.Evaluated`."""
         return self.send("evaluate")
 
-    def receive(self, limit: float | None = None) -> dict[str, Any]:
+    def receive(self, limit: float | None = None, request: bytes = b"") -> dict[str, Any]:
         try:
-            return super().receive(limit)
+            return super().receive(limit, request)
         except EOFError:
             self.close()
             code = self._process.returncode
