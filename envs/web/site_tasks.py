@@ -34,6 +34,10 @@ _SHARED = """    Observation:
 
 """
 """Sections of the documentation that all sites share."""
+_SLACK = """\
+        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+            turns; two more are given.
+"""
 _ARGS = """
 
     Args:
@@ -45,16 +49,20 @@ _ARGS = """
 
 
 class SiteTasks(WebTaskEnv):
-    """Base of the families: adds the sections shared by all sites to a family's documentation."""
+    """Base of the families: adds the sections and the parameter shared by all sites to a family's documentation."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # There are no docstrings under python -OO.
         if cls.__doc__:
-            cls.__doc__ = cls.__doc__.rstrip().replace("    Source:\n", f"{_SHARED}    Source:\n") + _ARGS
+            text = cls.__doc__.rstrip().replace("        intent (", f"{_SLACK}        intent (")
+            cls.__doc__ = text.replace("    Source:\n", f"{_SHARED}    Source:\n") + _ARGS
 
 
-def _space(size: Axis, extent: Axis, constraints: Axis, intents: tuple[str, ...]) -> ParamSpace:
+_ITEMS, _CONSTRAINTS = IntAxis("items", 1, 3, limits=(1, 5)), IntAxis("constraints", 1, 3, limits=(1, 4))
+
+
+def _space(size: Axis, intents: tuple[str, ...], extent: Axis = _ITEMS, constraints: Axis = _CONSTRAINTS) -> ParamSpace:
     slack = FloatAxis("slack", 0.5, 1.5, harder="down", limits=(0.0, 10.0))
     return ParamSpace([size, extent, constraints, slack, ChoiceAxis("intent", intents, harder=None)])
 
@@ -73,8 +81,6 @@ class ShopTasks(SiteTasks):
         items (1 to 3, on request up to 5): how many products or details a task is about, where it is about several.
         constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, orders are not named by
             their number.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, compare, cart, order, after-sales, account): the kind of task; none is harder than another.
 
     Source:
@@ -83,10 +89,7 @@ class ShopTasks(SiteTasks):
 
     site, size_axis = "shop", "products"
     param_space = _space(
-        IntAxis("products", 24, 96, limits=(12, 180)),
-        IntAxis("items", 1, 3, limits=(1, 5)),
-        IntAxis("constraints", 1, 3, limits=(1, 4)),
-        ("report", "compare", "cart", "order", "after-sales", "account"),
+        IntAxis("products", 24, 96, limits=(12, 180)), ("report", "compare", "cart", "order", "after-sales", "account")
     )
 
 
@@ -105,8 +108,6 @@ class BookingTasks(SiteTasks):
         items (1 to 3, on request up to 5): how many rooms, houses or bookings a task is about, where it is about
             several.
         constraints (1 to 3, on request up to 4): conditions on the room, the house, the stay or the booking.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, compare, book, change, cancel, write): the kind of task; none is harder than another.
 
     Source:
@@ -115,10 +116,7 @@ class BookingTasks(SiteTasks):
 
     site, size_axis = "booking", "rooms"
     param_space = _space(
-        IntAxis("rooms", 24, 96, limits=(12, 180)),
-        IntAxis("items", 1, 3, limits=(1, 5)),
-        IntAxis("constraints", 1, 3, limits=(1, 4)),
-        ("report", "compare", "book", "change", "cancel", "write"),
+        IntAxis("rooms", 24, 96, limits=(12, 180)), ("report", "compare", "book", "change", "cancel", "write")
     )
 
 
@@ -136,8 +134,6 @@ class ForumTasks(SiteTasks):
         items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
         constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of the threads or
             posts sought.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
 
     Source:
@@ -146,10 +142,7 @@ class ForumTasks(SiteTasks):
 
     site, size_axis = "forum", "threads"
     param_space = _space(
-        IntAxis("threads", 24, 96, limits=(12, 180)),
-        IntAxis("items", 1, 3, limits=(1, 5)),
-        IntAxis("constraints", 1, 3, limits=(1, 4)),
-        ("report", "compare", "write", "vote", "bookmark", "moderate"),
+        IntAxis("threads", 24, 96, limits=(12, 180)), ("report", "compare", "write", "vote", "bookmark", "moderate")
     )
 
 
@@ -167,8 +160,6 @@ class TrackerTasks(SiteTasks):
         items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, if it is about
             several; in chains of blockers, how many lie before a ticket.
         constraints (1 to 3, on request up to 4): conditions on the tickets sought, or fields that are set.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, compare, file, edit, close, plan): the kind of task; none is harder than another.
 
     Source:
@@ -177,10 +168,7 @@ class TrackerTasks(SiteTasks):
 
     site, size_axis = "tracker", "tickets"
     param_space = _space(
-        IntAxis("tickets", 24, 96, limits=(12, 180)),
-        IntAxis("items", 1, 3, limits=(1, 5)),
-        IntAxis("constraints", 1, 3, limits=(1, 4)),
-        ("report", "compare", "file", "edit", "close", "plan"),
+        IntAxis("tickets", 24, 96, limits=(12, 180)), ("report", "compare", "file", "edit", "close", "plan")
     )
 
 
@@ -200,8 +188,6 @@ class AdminTasks(SiteTasks):
             about several.
         constraints (1 to 3, on request up to 4): conditions on the team, the role, the state, the licence and the last
             login of users; above 1, users are named by their mail address.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, compare, invite, edit, permit, export): the kind of task; none is harder than another.
 
     Source:
@@ -210,10 +196,7 @@ class AdminTasks(SiteTasks):
 
     site, size_axis = "admin", "users"
     param_space = _space(
-        IntAxis("users", 24, 96, limits=(12, 180)),
-        IntAxis("items", 1, 3, limits=(1, 5)),
-        IntAxis("constraints", 1, 3, limits=(1, 4)),
-        ("report", "compare", "invite", "edit", "permit", "export"),
+        IntAxis("users", 24, 96, limits=(12, 180)), ("report", "compare", "invite", "edit", "permit", "export")
     )
 
 
@@ -232,8 +215,6 @@ class WikiTasks(SiteTasks):
             that tell namesakes apart.
         items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
         constraints (1 to 3): conditions on the articles or on the edit.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
 
     Source:
@@ -243,9 +224,8 @@ class WikiTasks(SiteTasks):
     site, size_axis = "wiki", "articles"
     param_space = _space(
         IntAxis("articles", 40, 100, limits=(24, 640)),
-        IntAxis("items", 1, 3, limits=(1, 5)),
-        IntAxis("constraints", 1, 3),
         ("report", "follow", "count", "compare", "watch", "edit"),
+        constraints=IntAxis("constraints", 1, 3),
     )
 
 
@@ -266,8 +246,6 @@ class AcrossTasks(SiteTasks):
             site.
         sites (2 to 3): how many sites a task needs.
         constraints (1 to 3): conditions on the requested action, if the site has some.
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
-            turns; two more are given.
         intent (report, act): the kind of task; none is harder than the other.
 
     Source:
@@ -277,9 +255,9 @@ class AcrossTasks(SiteTasks):
     site, size_axis = "across", "records"
     param_space = _space(
         IntAxis("records", 24, 72, limits=(24, 160)),
-        IntAxis("sites", 2, 3),
-        IntAxis("constraints", 1, 3),
         ("report", "act"),
+        extent=IntAxis("sites", 2, 3),
+        constraints=IntAxis("constraints", 1, 3),
     )
 
     def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:

@@ -1,4 +1,4 @@
-"""Rules of `admin`: filters on users, validation of forms and changes, and the text of an exported file.
+"""Rules of `admin`: the lists of users and log entries, checks of forms and changes, and the text of an exported file.
 
 A violated rule gives an error message for its field, and nothing is changed.
 """

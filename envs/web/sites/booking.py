@@ -173,8 +173,8 @@ class Booking(WebSite):
             conditions.append(f"{total} <= {100 * highest}")
         elif wanted["highest"]:
             errors["highest"] = "Enter a whole number."
-        listing = replace(ROOMS, always=" AND ".join(conditions), page_columns=f"{total} AS total")
-        shown = listing.show(self, wanted, request.args, *values)
+        list_page = replace(ROOMS, always=" AND ".join(conditions), page_columns=f"{total} AS total")
+        shown = list_page.show(self, wanted, request.args, *values)
         shown["same"] = urlencode([pair for pair in request.args.items(multi=True) if pair[0] != "page" and pair[1]])
         lists = {
             "towns": TOWNS,

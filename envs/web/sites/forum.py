@@ -155,9 +155,9 @@ class Forum(WebSite):
     def posts(self, request: WebRequest) -> Response:
         return self._search(request, POSTS, "p")
 
-    def _search(self, request: WebRequest, listing: ListPage, kind: str) -> Response:
-        wanted = {name: request.args.get(name, "").strip() for name in listing.fields}
-        shown = listing.show(self, wanted, request.args)
+    def _search(self, request: WebRequest, list_page: ListPage, kind: str) -> Response:
+        wanted = {name: request.args.get(name, "").strip() for name in list_page.fields}
+        shown = list_page.show(self, wanted, request.args)
         shown["same"] = urlencode([(name, value) for name, value in request.args.items() if name != "page" and value])
         context = {"boards": self._boards(), "kind": kind, **shown}
         return self.page(request, "search.html", **context)

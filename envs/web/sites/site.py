@@ -2,7 +2,7 @@
 
 A site declares its schema, fills the database from a seed and a size, and renders script-free pages from templates. Its
 whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; a visitor holds only cookies.
-`WebSite.rows` is the part of the database on which tasks are judged. A new site is a subclass, its templates in
+`WebSite.judged` is the part of the database on which tasks are judged. A new site is a subclass, its templates in
 ``templates/NAME`` and a name in `SITES`.
 """
 

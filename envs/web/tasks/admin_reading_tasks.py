@@ -11,7 +11,7 @@ from ..sites.admin_content import COLUMNS, FORMATS, PERMISSIONS, SETTINGS
 from ..sites.admin_rules import LOG, USERS
 from ..sites.list_page import name_all
 from .draws import best_of, pick, pick_several
-from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate
+from .list_page_templates import BestTemplate, CountTemplate, GroupTemplate, ListPageTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
@@ -32,10 +32,10 @@ def draw_filters(
     return {name: value for name, value in values.items() if name in (*first, *more)}
 
 
-class UserTemplate(ListingTemplate):
+class UserTemplate(ListPageTemplate):
     """Base of templates about users whom filters find."""
 
-    site, listing, filters = "admin", USERS, "filters"
+    site, list_page, filters = "admin", USERS, "filters"
 
     def draw_conditions(self, rng: Rng, row: sqlite3.Row, number: int) -> dict[str, Any]:
         return draw_filters(rng, row, number)

@@ -22,7 +22,7 @@ from ..sites.booking_content import (
 from ..sites.list_page import name_all
 from ..sites.site import count_noun
 from .draws import pick, pick_in_order, pick_several
-from .listing_templates import ListingTemplate
+from .list_page_templates import ListPageTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
@@ -142,10 +142,10 @@ class ReadingTemplate(WebTemplate):
         return slots["pages"]
 
 
-class FreeRoomsTemplate(ReadingTemplate, ListingTemplate):
+class FreeRoomsTemplate(ReadingTemplate, ListPageTemplate):
     """Base of reading templates about free rooms that meet conditions."""
 
-    listing = ROOMS
+    list_page = ROOMS
 
 
 @add_template

@@ -18,7 +18,7 @@ from .booking_reading_tasks import (
     select_rooms,
 )
 from .draws import pick, pick_several
-from .listing_templates import ListingTemplate
+from .list_page_templates import ListPageTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
@@ -113,10 +113,10 @@ class BookRoom(RoomTemplate):
 
 
 @add_template
-class BookCheapestRoom(RoomTemplate, ListingTemplate):
+class BookCheapestRoom(RoomTemplate, ListPageTemplate):
     """Book the cheapest free room under conditions."""
 
-    name, listing = "book-cheapest", ROOMS
+    name, list_page = "book-cheapest", ROOMS
     question = "Of the rooms {what}, book the one that costs least for the stay: for {people}, {wishes}."
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ..sites.forum import POSTS, THREADS
 from .draws import best_of, pick, pick_in_order, pick_several
-from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate, OpeningTemplate
+from .list_page_templates import BestTemplate, CountTemplate, GroupTemplate, ListPageTemplate, OpeningTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
@@ -33,19 +33,19 @@ def sort_list(walk: Walk, order: str) -> None:
     walk.click("button", "Sort")
 
 
-class ThreadTemplate(ListingTemplate):
+class ThreadTemplate(ListPageTemplate):
     """Base of templates about threads of a board that meet conditions."""
 
-    site, listing = "forum", THREADS
+    site, list_page = "forum", THREADS
 
     def draw_conditions(self, rng: Rng, row: sqlite3.Row, number: int) -> dict[str, Any]:
         return draw_conditions(rng, row, "board", ("author", "since", "until"), number)
 
 
-class PostTemplate(ListingTemplate):
+class PostTemplate(ListPageTemplate):
     """Base of templates about posts of a user that meet conditions."""
 
-    site, listing = "forum", POSTS
+    site, list_page = "forum", POSTS
 
     def draw_conditions(self, rng: Rng, row: sqlite3.Row, number: int) -> dict[str, Any]:
         return draw_conditions(rng, row, "author", ("board", "since", "until"), number)

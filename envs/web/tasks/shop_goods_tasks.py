@@ -9,7 +9,7 @@ from ..sites.list_page import name_all
 from ..sites.shop import PRODUCTS
 from ..sites.shop_goods import BRANDS, CATEGORIES, CITIES, COLOURS, PEOPLE, POSTCODES, SHIPPING, STREETS
 from .draws import pick, pick_in_order, pick_several
-from .listing_templates import BestTemplate, CountTemplate, ListingTemplate, OpeningTemplate
+from .list_page_templates import BestTemplate, CountTemplate, ListPageTemplate, OpeningTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
@@ -79,10 +79,10 @@ class ReportReviewer(WebTemplate):
 _VALUES = (("brand", BRANDS), ("colour", COLOURS), ("stars", (2, 3, 4)), ("highest", (20, 40, 60, 80)))
 
 
-class ProductTemplate(ListingTemplate):
+class ProductTemplate(ListPageTemplate):
     """Base of templates about the products of a category that meet conditions."""
 
-    site, listing = "shop", PRODUCTS
+    site, list_page = "shop", PRODUCTS
     # Minimum number of products that meet the conditions.
     fewest = 1
 

@@ -11,7 +11,7 @@ from ..sites.list_page import name_all
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
 from .draws import best_of, pick, pick_several
-from .listing_templates import BestTemplate, CountTemplate, GroupTemplate, ListingTemplate, OpeningTemplate
+from .list_page_templates import BestTemplate, CountTemplate, GroupTemplate, ListPageTemplate, OpeningTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 
@@ -54,10 +54,10 @@ def draw_chain(rng: Rng, database: Database, length: int) -> list[sqlite3.Row]:
     return [tickets[number] for number in pick(rng, chains[max(lengths)])]
 
 
-class TicketTemplate(ListingTemplate):
+class TicketTemplate(ListPageTemplate):
     """Base of templates about tickets that meet conditions."""
 
-    site, listing = "tracker", TICKETS
+    site, list_page = "tracker", TICKETS
 
     def draw_conditions(self, rng: Rng, row: sqlite3.Row, number: int) -> dict[str, Any]:
         return draw_conditions(rng, row, number)

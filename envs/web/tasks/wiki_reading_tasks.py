@@ -9,7 +9,7 @@ from typing import Any
 from ..sites.encyclopaedia_content import MEASURES, PLURALS
 from ..wiki.wiki_relations import FORWARD
 from .draws import best_of, pick, pick_several
-from .listing_templates import OpeningTemplate
+from .list_page_templates import OpeningTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
 from .walk import Walk
 

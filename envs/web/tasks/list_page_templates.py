@@ -1,7 +1,7 @@
 """Templates by verb for every list page: count the rows that meet conditions, find the best one, compare groups.
 
 A subclass names its `ListPage` and its question, and draws conditions. The goal, the question's words and the solver's
-steps follow from the listing.
+steps follow from it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .template import Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
 
-class ListingTemplate(WebTemplate):
+class ListPageTemplate(WebTemplate):
     """Base of templates about the rows of a list page that meet conditions; "{what}" in the question describes them.
 
     Attributes:
-        listing: the list page.
+        list_page: the list page.
         filters: the slot with the conditions, pairs of a filter's name and its value.
     """
 
-    listing: ClassVar[ListPage]
+    list_page: ClassVar[ListPage]
     filters: ClassVar[str] = "conditions"
 
     def conditions_of(self, slots: Slots) -> dict[str, Any]:
@@ -31,37 +31,37 @@ class ListingTemplate(WebTemplate):
         return dict(slots[self.filters])
 
     def words(self, slots: Slots) -> Mapping[str, str]:
-        return {**super().words(slots), "what": self.listing.describe(self.conditions_of(slots))}
+        return {**super().words(slots), "what": self.list_page.describe(self.conditions_of(slots))}
 
     def rows(self, database: Database, slots: Slots) -> list[Any]:
         """The rows that meet the conditions."""
-        return self.listing.find(database, self.conditions_of(slots))
+        return self.list_page.find(database, self.conditions_of(slots))
 
     def paths(self, slots: Slots) -> tuple[str, ...]:
-        return super().paths(slots) or (self.listing.path,)
+        return super().paths(slots) or (self.list_page.path,)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        self.listing.filter(walk, self.conditions_of(slots))
+        self.list_page.filter(walk, self.conditions_of(slots))
 
     def draw_conditions(self, rng: Rng, row: Any, number: int) -> dict[str, Any]:
         """Draw ``number`` conditions that a row meets."""
         raise NotImplementedError(f"{type(self).__name__} must implement draw_conditions(rng, row, number).")
 
 
-class CountTemplate(ListingTemplate):
+class CountTemplate(ListPageTemplate):
     """Base of templates that count rows."""
 
     intent, kind = "report", "number"
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        row = pick(rng, self.listing.select(database))
+        row = pick(rng, self.list_page.select(database))
         return {self.filters: tuple(self.draw_conditions(rng, row, params["constraints"]).items())}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         return Goal(str(len(self.rows(database, slots))), self.kind, pages=self.paths(slots))
 
 
-class BestTemplate(ListingTemplate):
+class BestTemplate(ListPageTemplate):
     """Base of templates that name the row which is best in a measure; "{how}" in the question describes the measure.
 
     Attributes:
@@ -77,10 +77,10 @@ class BestTemplate(ListingTemplate):
         return {**super().words(slots), "how": self.measures[slots.get(self.measure)][0]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        self.listing.filter(walk, self.conditions_of(slots), self.measures[slots.get(self.measure)][1])
+        self.list_page.filter(walk, self.conditions_of(slots), self.measures[slots.get(self.measure)][1])
 
 
-class GroupTemplate(ListingTemplate):
+class GroupTemplate(ListPageTemplate):
     """Base of templates that name the group with the most rows, of several; "{groups}" in the question names them.
 
     Attributes:
@@ -104,7 +104,7 @@ class GroupTemplate(ListingTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for name in slots[self.groups]:
-            self.listing.filter(walk, {**self.conditions_of(slots), self.group: name})
+            self.list_page.filter(walk, {**self.conditions_of(slots), self.group: name})
 
 
 class OpeningTemplate(WebTemplate):
