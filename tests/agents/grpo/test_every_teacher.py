@@ -84,7 +84,7 @@ def test_a_learner_trains_on_the_proposals_of_every_teacher_and_reports_every_ou
 def test_a_teacher_gets_what_it_can_do_without_wherever_something_produces_it(config, tmp_path, monkeypatch):
     changes = {"teacher": "gain-rl", "teacher_options": {"batch": 1, "beta": 1.0}, "steps": 1}
     measured, _ = run(tmp_path / "measured", config, **changes)
-    assert measured.teacher.mu > 0.0  # by the angles between the policy's hidden states
+    assert measured.parts.teacher.mu > 0.0  # by the angles between the policy's hidden states
     monkeypatch.delitem(PRODUCERS._entries, "angle_concentration")
     without, _ = run(tmp_path / "without", config, **changes)
 
@@ -94,16 +94,16 @@ def test_a_teacher_gets_what_it_can_do_without_wherever_something_produces_it(co
     produce.provides, produce.needs = frozenset({"angle_concentration"}), frozenset()
     monkeypatch.setitem(PRODUCERS._entries, "angle_concentration", produce)
     beside, _ = run(tmp_path / "beside", config, **changes)
-    assert without.teacher.mu == 0.0  # no accuracy moves the window from beta = 1
-    assert beside.teacher.mu > 0.0
+    assert without.parts.teacher.mu == 0.0  # no accuracy moves the window from beta = 1
+    assert beside.parts.teacher.mu > 0.0
     produce.needs = frozenset({"reference"})  # which the environment tells
     told, _ = run(tmp_path / "told", config, **changes)
-    assert told.teacher.mu == beside.teacher.mu
+    assert told.parts.teacher.mu == beside.parts.teacher.mu
     produce.needs = frozenset(
         {"antagonist_return"}
     )  # which nothing makes: the teacher goes on as if there was no producer
     again, _ = run(tmp_path / "again", config, **changes)
-    assert again.teacher.mu == 0.0
+    assert again.parts.teacher.mu == 0.0
 
 
 def test_the_dispersion_of_the_answers_reaches_puzzlecraft(config, tmp_path, monkeypatch):

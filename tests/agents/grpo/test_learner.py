@@ -212,7 +212,7 @@ def test_a_teacher_is_told_what_the_environments_can_earn(config, tmp_path):
     assert learner.parts.teacher.return_range == (-1.0, 1.0)
     assert learner.run()
     given = Learner(replace(costly, teacher_options={"return_range": [-2.0, 1.0]}))
-    assert given.teacher.return_range == (-2.0, 1.0)
+    assert given.parts.teacher.return_range == (-2.0, 1.0)
     # Runs of versions that did not ask the environments go on as they began.
     newest = newest_checkpoint(tmp_path / "run")
     assert newest is not None
@@ -221,7 +221,7 @@ def test_a_teacher_is_told_what_the_environments_can_earn(config, tmp_path):
     for part in state["teacher"]["own"].get("parts", []):
         part["settings"]["return_range"] = [0.0, 1.0]
     (newest / "state.json").write_text(json.dumps(state))
-    assert Learner.resume(tmp_path / "run", replace(costly, steps=3)).teacher.return_range == (0.0, 1.0)
+    assert Learner.resume(tmp_path / "run", replace(costly, steps=3)).parts.teacher.return_range == (0.0, 1.0)
 
 
 def test_rewards_read_what_the_environment_supplies(config, tmp_path):
