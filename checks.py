@@ -163,6 +163,7 @@ def option(
     check: Callable[[str, Any], Any] | None = None,
     unit: str = "",
     saved: bool = True,
+    init: bool = True,
     kw_only: bool | Any = dataclasses.MISSING,
     says: str = "",
 ) -> Any:
@@ -178,11 +179,12 @@ def option(
         check: ``check(name, value)`` returns the value to keep, or raises InputError; it replaces all of the above.
         unit: of a whole number, for the error message.
         saved: False for an option that is no part of a teacher's saved settings.
+        init: False where a subclass fixes an option of its base to the default, so that it cannot be given.
         kw_only: as for `dataclasses.field`; the class decides if it is left out.
         says: meaning, for the documentation of the class.
     """
     declared = DeclaredOption(low, high, above, choices, check, unit, saved, says)
-    return dataclasses.field(default=default, kw_only=kw_only, metadata={"option": declared})
+    return dataclasses.field(default=default, init=init, kw_only=kw_only, metadata={"option": declared})
 
 
 class Declared:

@@ -160,6 +160,13 @@ def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
         cups: int = option(default=2, low=1)
         volts: float = option(default=110)
 
+    @keyword_declared
+    class Cup(Kettle):
+        cups: int = option(default=1, init=False)
+
+    assert Cup(0.7).cups == 1
+    with pytest.raises(TypeError, match="cups"):
+        Cup(0.7, cups=2)  # type: ignore[call-arg]
     assert vars(Travel(0.7)) == {**vars(Kettle(0.7)), "cups": 2, "volts": 110.0}
     with pytest.raises(TypeError):
         Travel(0.7, 2, "fast", True, None, "", 220)  # type: ignore[misc]
