@@ -216,7 +216,8 @@ def declared(cls: C) -> C:
     """Class decorator that writes the constructor of a `Declared` class from its options.
 
     The constructor checks and keeps every option, then calls `Declared.setup`. The docstring gets a section "Args" from
-    what the options say. A class that has no options of its own, or an ``__init__``, stays as it is.
+    what the options say. A plain value, ``floor: float = 0.1``, changes the default of an option that a base declares.
+    A class with an ``__init__``, or without any options, stays as it is.
 
     Raises:
         TypeError: an annotated attribute is neither an option nor a ClassVar.
@@ -231,14 +232,20 @@ def keyword_declared(cls: C) -> C:
 
 
 def _declare(cls: C, kw_only: bool) -> C:
+    inherited = declared_options(cls)
+    for name in inherited.keys() & inspect.get_annotations(cls).keys() & vars(cls).keys():
+        if not isinstance(default := vars(cls)[name], dataclasses.Field):
+            setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
     own = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
-    if not own or "__init__" in vars(cls):
+    maker = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    if maker is cls or not own and "__dataclass_fields__" not in vars(maker):
         return cls
+    text = inspect.cleandoc(cls.__doc__ or "")  # before dataclasses write one
     dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
     undeclared = [field.name for field in dataclasses.fields(cast(Any, cls)) if "option" not in field.metadata]
     if undeclared:
         raise TypeError(f"{cls.__name__}.{undeclared[0]} must be declared by option(...), or as a ClassVar.")
-    cls.__doc__ = _document(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
+    cls.__doc__ = _document(text, _sort_options(cls))
     return cls
 
 
@@ -256,6 +263,13 @@ def _option_types(cls: type) -> dict[str, Any]:
         own = {k: v for k, v in inspect.get_annotations(base).items() if k in declared_options(cls)}
         kinds |= get_type_hints(SimpleNamespace(__annotations__=own), vars(sys.modules[base.__module__]))
     return kinds
+
+
+def _sort_options(cls: type) -> dict[str, DeclaredOption]:
+    """Sort the options of a class for readers: required ones, the class's own, those of its bases."""
+    bases = [inspect.get_annotations(base) for base in cls.__mro__]
+    depth = {name: next(i for i, own in enumerate(bases) if name in own) for name in declared_options(cls)}
+    return dict(sorted(declared_options(cls).items(), key=lambda one: (hasattr(cls, one[0]), depth[one[0]])))
 
 
 def _document(text: str, options: dict[str, DeclaredOption]) -> str:

@@ -89,6 +89,7 @@ def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Sign
                 parameters[common] = parameter.replace(name=common, kind=parameter.KEYWORD_ONLY, default=default)
     if "__dataclass_fields__" in vars(teacher):  # the settings of declared options are the options
         del parameters["settings"]
+        parameters |= {common: parameters.pop(common) for common in Common.__annotations__}
     for name, default in defaults.items():
         parameters[name] = parameters[name].replace(default=default)
     return inspect.Signature(list(parameters.values()))

@@ -157,8 +157,10 @@ def test_an_annotated_attribute_beside_options_must_be_an_option():
 def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
     @keyword_declared
     class Travel(Kettle):
-        cups: int = option(default=2, low=1)
-        volts: float = option(default=110)
+        """Boil water anywhere."""
+
+        cups: int = 2
+        volts: float = option(default=110, says="of the socket.")
 
     @keyword_declared
     class Cup(Kettle):
@@ -168,5 +170,9 @@ def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
     with pytest.raises(TypeError, match="cups"):
         Cup(0.7, cups=2)  # type: ignore[call-arg]
     assert vars(Travel(0.7)) == {**vars(Kettle(0.7)), "cups": 2, "volts": 110.0}
+    with pytest.raises(InputError, match="cups must be a whole number from 1 to 6"):
+        Travel(0.7, cups=7)
+    said = ["litres: amount of water.", "cups: number of cups.", "volts: of the socket."]
+    assert (Travel.__doc__ or "").split("\n    ")[1:] == said
     with pytest.raises(TypeError):
         Travel(0.7, 2, "fast", True, None, "", 220)  # type: ignore[misc]
