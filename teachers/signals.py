@@ -76,6 +76,14 @@ def check_prior(name: str, value: Any) -> list[float]:
     raise InputError(f"{name}={value!r} must be two positive numbers, alpha and beta.")
 
 
+def check_band(name: str, value: Any) -> list[float]:
+    """Return (low, high) as a list. Raises InputError unless both are numbers and the lower one comes first."""
+    band = list(check_numbers(name, value))
+    if len(band) == 2 and band[0] <= band[1]:
+        return band
+    raise InputError(f"{name}={value!r} must be two numbers, the lower one first.")
+
+
 class PassRates:
     """A Beta posterior of the success rate of each of n tasks.
 
