@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from ...checks import keyword_declared, option
 from ..boxes.box_teacher import BoxTeacher
-from ..protocol import Common, Evidence, Outcome
+from ..protocol import Evidence, Outcome
 from ..students import HypercubeStudent
 from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE
 from .table import OURS, Table, TableResult, choose_clock, keep_registered, make_teacher, settings_of
@@ -50,19 +51,18 @@ NOTES = {
 }
 
 
+@keyword_declared
 class FrontierOracle(BoxTeacher):
     """Uniform over the cubes that can be learned and are not mastered yet: it looks into the student. No teacher that
     sees returns only can be expected to come near."""
 
-    def __init__(self, space: Any, *, student: HypercubeStudent, **common: Unpack[Common]):
-        super().__init__(space, **common)
-        self.student = student
+    student: HypercubeStudent = option(saved=False)
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         student, points = self.student, self._rng.random((k, self.cube.dimension))
         if len(frontier := student.frontier):
             chosen = frontier[self._rng.integers(len(frontier), size=k)]
-            points[:, : student.dimensions] = (chosen + points[:, : student.dimensions]) / student.cubes
+            points[:, : student.dimensions] = (chosen + points[:, : student.dimensions]) / student.shape
         return points, np.nan, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from ...checks import keyword_declared, option
 from ..budgets.budgeted import Budgeted
 from ..prompts.prompt_teacher import PromptTeacher
-from ..protocol import Common, Evidence, Outcome, Proposal, Teacher
+from ..protocol import Evidence, Outcome, Proposal, Teacher
 from ..random import RandomTeacher
 from ..registration import TEACHERS
 from ..sampling import lowest
@@ -41,12 +42,11 @@ DAPO = "random+drop-flat"
 LEFT_OUT = frozenset({"clpo", "eva", "webrl", "puzzlecraft", "seele", "pairing"})
 
 
+@keyword_declared
 class NearestOracle(PromptTeacher):
     """The learnable items with p nearest to 1/2, by the student's true rates: it looks into the student."""
 
-    def __init__(self, space: Any, *, student: ItemStudent, **common: Unpack[Common]):
-        super().__init__(space, **common)
-        self.student = student
+    student: ItemStudent = option(saved=False)
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         return lowest(np.abs(self.student.rates() - 0.5) + ~self.student.scored, k, self._rng), np.nan, "exploit"

@@ -11,15 +11,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from ...checks import check_count, check_number, check_numbers, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
 from ..pools import Arms, as_arms
-from ..protocol import OUTCOMES, Common, Draw, Evidence, Teacher
+from ..protocol import OUTCOMES, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import effective_number, pick
 from ..spaces import as_cube
@@ -174,6 +174,13 @@ def _array(values: Any, *shape: int) -> np.ndarray:
     return array
 
 
+def _check_scales(name: str, value: Any) -> list[float]:
+    scales = list(check_numbers(name, value))
+    if not scales or scales[0] < 1 or any(b <= a for a, b in itertools.pairwise(scales)):
+        raise InputError(f"{name}={list(value)} must be one or more ascending numbers of at least 1.")
+    return scales
+
+
 @register("palaestra")
 class Palaestra(Teacher):
     """Practises where practice changes the return by more than chance explains.
@@ -215,49 +222,39 @@ class Palaestra(Teacher):
 
     In a cube, proposals from cells and the floor have a density; repeats and variations of points have NaN.
 
-    Args:
-        space: ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.
-        floor: share of proposals that are uniform.
-        window: outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.
-        refit: outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for
-            them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of the number of arms if
-            that is more.
-        margin: widening of a drawn cell on every side, as a share of the cell's sides.
-        scales: outcomes of a place over which its returns are weighted, ascending.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range.
     """
 
     kind = "any"
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        floor: float = 0.1,
-        window: int | None = None,
-        refit: int | None = None,
-        margin: float = 0.25,
-        scales: Sequence[float] = (8, 32, 128, 512),
-        **common: Unpack[Common],
-    ):
-        self.floor = check_share("floor", floor)
-        if window is not None:
-            check_count("window", window, low=2 * LEAST)
-        if refit is not None:
-            check_count("refit", refit, low=1)
-        if check_number("margin", margin) < 0:
-            raise InputError(f"margin={margin:g} must not be negative.")
-        ascending = check_numbers("scales", scales)
-        if not ascending or ascending[0] < 1 or any(b <= a for a, b in itertools.pairwise(ascending)):
-            raise InputError(f"scales={list(scales)} must be one or more ascending numbers of at least 1.")
-        self.window, self.refit, self.margin, self.scales = window, refit, float(margin), ascending
-        listed = isinstance(space, Arms | gym.spaces.Discrete)
-        self.domain = as_arms(space) if listed else as_cube(space)
-        settings = {"floor": self.floor, "window": self.window, "refit": self.refit, "margin": self.margin}
-        super().__init__(self.domain.signature, settings={**settings, "scales": list(ascending)}, **common)
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.")
+    floor: float = option(default=0.1, low=0, high=1, says="share of proposals that are uniform.")
+    window: int | None = option(
+        default=None,
+        low=2 * LEAST,
+        says="outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.",
+    )
+    refit: int | None = option(
+        default=None,
+        low=1,
+        says="outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for "
+        "them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of the number of arms if "
+        "that is more.",
+    )
+    margin: float = option(
+        default=0.25, low=0, says="widening of a drawn cell on every side, as a share of the cell's sides."
+    )
+    scales: Sequence[float] = option(
+        default=(8, 32, 128, 512),
+        check=_check_scales,
+        says="outcomes of a place over which its returns are weighted, ascending.",
+    )
+
+    def setup(self) -> None:
+        listed = isinstance(self.space, Arms | gym.spaces.Discrete)
+        self.domain = as_arms(self.space) if listed else as_cube(self.space)
+        self.begin(self.domain.signature)
         self._expect(OUTCOMES)
 
     def _expect(self, outcomes: int) -> None:
