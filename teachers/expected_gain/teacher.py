@@ -22,7 +22,7 @@ from ..pools import Arms, as_arms
 from ..protocol import OUTCOMES, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import effective_number, pick
-from ..spaces import as_cube
+from ..spaces import Cube, as_cube
 from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 from .points import Points
@@ -277,35 +277,51 @@ class Palaestra(Teacher):
         return (1 - self.floor) * self._places.chances + self.floor / len(self._places.chances)
 
     def _draw(self, k: int) -> list[Draw]:
-        free = self._rng.random(k) < self.floor
-        origins = ["explore" if f else "exploit" for f in free.tolist()]
+        uniform = self._rng.random(k) < self.floor
         if isinstance(self.domain, Arms):
-            arms, rng, chances = self.domain, self._rng, self._places.chances
-            drawn = np.where(free, rng.integers(arms.n, size=k), pick(chances, k, rng))
-            prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
-            return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
-        cube, cells, points = self.domain, self._places, self._points
+            return self._draw_arms(self.domain, uniform)
+        return self._draw_points(self.domain, uniform)
+
+    def _draw_arms(self, arms: Arms, uniform: np.ndarray) -> list[Draw]:
+        rng, chances, k = self._rng, self._places.chances, len(uniform)
+        drawn = np.where(uniform, rng.integers(arms.n, size=k), pick(chances, k, rng))
+        prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
+        return [
+            Draw(arm, arms.task(arm, rng), p, "explore" if free else "exploit")
+            for arm, p, free in zip(drawn.tolist(), prob.tolist(), uniform.tolist())
+        ]
+
+    def _draw_points(self, cube: Cube, uniform: np.ndarray) -> list[Draw]:
+        """Draw a task for each entry of ``uniform``: where it is False, from a point or from a cell."""
+        k, rng, cells, kept = len(uniform), self._rng, self._places, self._points
         assert isinstance(cells, _CellPlaces)
         # Before any gain is proven, the points may be mere noise, and the search goes on beside them.
-        trust = points.reliability * (1.0 if points.moves else 0.5)
-        share = RESERVE + (1 - 2 * RESERVE) * trust if points.size else 0.0
-        again = ~free & (self._rng.random(k) < share)
-        cell = ~free & ~again & (len(cells.chances) > 0)
-        drawn, ids, varied = self._rng.random((k, cube.dimension)), np.full(k, -1), np.zeros(k, dtype=bool)
-        if again.any():
-            drawn[again], ids[again], varied[again] = points.draw(int(again.sum()), VARIED, cells.matters, self._rng)
-        if cell.any():
-            drawn[cell] = cells.draw(int(cell.sum()), self._rng)
-        density = np.full(k, np.nan)
-        of_cells = cells.density(drawn[~again]) if len(cells.chances) else 1.0
-        density[~again] = self.floor + (1 - self.floor) * (1 - share) * of_cells
-        if not len(cells.chances):
-            origins = ["exploit" if a else "warmup" for a in again.tolist()]
-        tasks = cube.decode_all(drawn)
+        trust = kept.reliability * (1.0 if kept.moves else 0.5)
+        share = RESERVE + (1 - 2 * RESERVE) * trust if kept.size else 0.0
+        from_point = ~uniform & (rng.random(k) < share)
+        points, sources = rng.random((k, cube.dimension)), [(-1, False)] * k  # the point behind a task; if it varies it
+        if from_point.any():
+            points[from_point], ids, varied = kept.draw(int(from_point.sum()), VARIED, cells.matters, rng)
+            for place, *source in zip(np.flatnonzero(from_point).tolist(), ids.tolist(), varied.tolist()):
+                sources[place] = (source[0], source[1])
+        if len(cells.chances):
+            from_cell = ~uniform & ~from_point
+            points[from_cell] = cells.draw(int(from_cell.sum()), rng)
+            density = cells.density(points)
+            origins = np.where(uniform, "explore", "exploit")
+        else:
+            density = np.ones(k)
+            origins = np.where(from_point, "exploit", "warmup")
+        density = np.where(from_point, np.nan, self.floor + (1 - self.floor) * (1 - share) * density)
+        tasks = cube.decode_all(points)
         if any(cube.sizes):  # of axes whose values are counted, all points of a value are one
-            drawn = np.array([cube.encode(task) for task in tasks])
-        records = zip(drawn.tolist(), ids.tolist(), varied.tolist())
-        return [Draw(list(r), task, p, o) for r, task, p, o in zip(records, tasks, density.tolist(), origins)]
+            points = np.array([cube.encode(task) for task in tasks])
+        return [
+            Draw([point, *source], task, p, origin)
+            for point, source, task, p, origin in zip(
+                points.tolist(), sources, tasks, density.tolist(), origins.tolist(), strict=True
+            )
+        ]
 
     def _record(self, task: Any) -> Any:
         if isinstance(self.domain, Arms):
@@ -319,9 +335,9 @@ class Palaestra(Teacher):
         else:
             mixed = [len(item.returns) == 1 or bool(np.ptp(item.returns)) for item in evidence]
             self._places.add([item.record[0] for item in evidence], returns, mixed)
-            for item, ret, tells in zip(evidence, returns, mixed):
+            for item, ret, differing in zip(evidence, returns, mixed):
                 point, origin, varied = item.record
-                self._points.add(point, ret, origin, varied, tells)
+                self._points.add(point, ret, origin, varied, differing)
             self._new += len(evidence)
             if self._new >= VALUED:
                 self._points.fit()
