@@ -86,7 +86,10 @@ class Lesson:
 def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS) -> Lesson:
     """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. The seed is the student's and the
     teacher's."""
-    student = _student(options, seed, episodes)
+    arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
+    if "forget_after" in options:
+        arguments["forget_at"] = round(options["forget_after"] * episodes)
+    student = HypercubeStudent(**arguments, seed=seed)
 
     def frontier(space: Any, **common: Any) -> FrontierOracle:
         return FrontierOracle(space, student=student, **common)
@@ -118,13 +121,6 @@ def teach_setting(
     """Teach the student of a named setting."""
     options = SETTINGS[setting]
     return teach(options, teacher, seed, options["length"] if episodes is None else episodes, checkpoints)
-
-
-def _student(options: Mapping[str, Any], seed: int, episodes: int) -> HypercubeStudent:
-    arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
-    if "forget_after" in options:
-        arguments["forget_at"] = round(options["forget_after"] * episodes)
-    return HypercubeStudent(**arguments, seed=seed)
 
 
 def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) -> TableResult:

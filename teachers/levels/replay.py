@@ -187,7 +187,10 @@ class LevelTeacher(BufferOptions, Teacher):
             level, key, role = item.record
             n, mean, best = len(item.returns), float(item.returns.sum()) / len(item.returns), float(item.returns.max())
             slot = self.buffer.find(key)
-            before = self._find_history(key, slot, offered)
+            if slot is not None:
+                before = self.buffer.history(slot)
+            else:
+                before = offered[key].history if key in offered else History()
             successes = success_counts(item)[0]
             history = before.after(n, mean, best, successes)
             rate = successes / n if n > 1 else history.successes / history.episodes
@@ -211,11 +214,6 @@ class LevelTeacher(BufferOptions, Teacher):
         if self.resample is not None and self._round[1] >= self.resample[1]:
             self.buffer.clear()
             self._round = [0, 0]
-
-    def _find_history(self, key: str, slot: int | None, offered: Mapping[str, Entry]) -> History:
-        if slot is not None:
-            return self.buffer.history(slot)
-        return offered[key].history if key in offered else History()
 
     def _visit(self, item: Evidence, mean: float, rate: float, before: History, after: History) -> Visit:
         low, high = self.return_range

@@ -22,9 +22,8 @@ UNSEEN = -1.0
 POOLS = {"hard": (0.25, 0.2), "normal": (0.75, 1.0), "easy": (1.0, 0.2)}  # prime-rl's defaults
 
 
-def _sort_pools(name: str, value: Mapping[str, Sequence[float]] | None) -> list[list[Any]]:
+def _sort_pools(name: str, given: Mapping[str, Sequence[float]]) -> list[list[Any]]:
     """Return the (name, threshold, weight) of each pool, easiest last."""
-    given = POOLS if value is None else value
     ordered = sorted((check_numbers(f"pool {one!r}", pool), one) for one, pool in given.items())
     if not ordered or any(len(pool) != 2 for pool, _ in ordered):
         raise InputError(f"{name}={dict(given)!r} must give name: (threshold, weight) for at least one pool.")
@@ -49,7 +48,7 @@ class DifficultyPool(PromptTeacher):
     """
 
     paper = "prime-rl, orchestrator/curriculum/samplers/pool.py"
-    pools: Mapping[str, tuple[float, float]] = option(
+    pools: Mapping[str, tuple[float, float]] | Sequence[Sequence[Any]] | None = option(
         default=None,
         check=_sort_pools,
         says="name -> (threshold, weight): inclusive highest mean return in [0, 1], and weight >= 0 of each prompt in "
@@ -58,6 +57,8 @@ class DifficultyPool(PromptTeacher):
     group: int = option(default=8, low=1, says="single returns that make a group; 1 takes each return as a group.")
 
     def setup(self) -> None:
+        if self.pools is None:
+            self.pools = _sort_pools("pools", POOLS)
         self.names, thresholds, weights = zip(*self.pools)
         self._thresholds = np.array(thresholds)
         self._pool_weights = np.array([*weights, 1.0])  # the last weight is for unseen prompts

@@ -81,11 +81,6 @@ class WebRL(TaskMaker):
         near = np.exp(-0.5 * square / self.bandwidth**2)
         return ((near @ np.array(successes) + 0.5) / (near @ np.array(episodes) + 1.0))[:, None]
 
-    def _in_band(self, seeds: list[Seed]) -> np.ndarray:
-        """bool[m]: whether any head's value lies in the band."""
-        values = self.values(seeds)
-        return np.asarray(((values >= self.band[0]) & (values <= self.band[1])).any(1))
-
     def _draw(self, k: int) -> list[Draw]:
         rng, source = self._rng, self.source
         seeds, origins = source.uniform(k, rng), ["explore"] * k
@@ -94,11 +89,13 @@ class WebRL(TaskMaker):
             if not slots:
                 break
             grown = {slot: seed for slot in slots if (seed := self._make_variant()) is not None}
-            keep = dict(zip(grown, self._in_band(list(grown.values())).tolist() if grown else []))
-            for slot in [slot for slot, kept in keep.items() if kept]:
+            values = self.values(list(grown.values())) if grown else np.empty((0, 1))
+            inside = np.logical_and(values >= self.band[0], values <= self.band[1]).any(1)
+            kept = set(np.array(list(grown), dtype=np.int64)[inside].tolist())
+            for slot in kept:
                 seeds[slot], origins[slot] = grown[slot], "edit"
-            self._grown, self._kept = self._grown + len(grown), self._kept + sum(keep.values())
-            slots = [slot for slot in slots if not keep.get(slot)]
+            self._grown, self._kept = self._grown + len(grown), self._kept + len(kept)
+            slots = [slot for slot in slots if slot not in kept]
         return [Draw(seed, source.task(seed, rng), origin=origin) for seed, origin in zip(seeds, origins)]
 
     def _make_variant(self) -> Seed | None:
