@@ -216,7 +216,8 @@ def declared(cls: C) -> C:
     """Class decorator that writes the constructor of a `Declared` class from its options.
 
     The constructor checks and keeps every option, then calls `Declared.setup`. The docstring gets a section "Args" from
-    what the options say. A plain value, ``floor: float = 0.1``, changes the default of an option that a base declares.
+    what the options say, and a section "Raises" if it has none. A plain value, ``floor: float = 0.1``, changes the
+    default of an option that a base declares.
     A class with an ``__init__``, or without any options, stays as it is.
 
     Raises:
@@ -238,7 +239,7 @@ def _declare(cls: C, kw_only: bool) -> C:
             setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
     own = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
     maker = next(base for base in cls.__mro__ if "__init__" in vars(base))
-    if maker is cls or not own and "__dataclass_fields__" not in vars(maker):
+    if maker is cls or (not own and "__dataclass_fields__" not in vars(maker)):
         return cls
     text = inspect.cleandoc(cls.__doc__ or "")  # before dataclasses write one
     dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
@@ -273,7 +274,7 @@ def _sort_options(cls: type) -> dict[str, DeclaredOption]:
 
 
 def _document(text: str, options: dict[str, DeclaredOption]) -> str:
-    """Add what the options say to a docstring, before its other sections."""
+    """Add what the options say to a docstring, before its other sections, and that InputError refuses a wrong value."""
     lines = [
         textwrap.fill(f"{name}: {option.says}", 116, initial_indent=" " * 4, subsequent_indent=" " * 8)
         for name, option in options.items()
@@ -283,5 +284,6 @@ def _document(text: str, options: dict[str, DeclaredOption]) -> str:
         return text
     section = re.search(r"^(Attributes|Raises|Note):$", text, re.MULTILINE)
     end = section.start() if section else len(text)
-    parts = (text[:end].rstrip(), "Args:\n" + "\n".join(lines), text[end:])
+    raises = "" if re.search(r"^Raises:$", text, re.MULTILINE) else "Raises:\n    InputError: an option out of range."
+    parts = (text[:end].rstrip(), "Args:\n" + "\n".join(lines), text[end:], raises)
     return "\n\n".join(part for part in parts if part)

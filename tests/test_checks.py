@@ -172,7 +172,9 @@ def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
     assert vars(Travel(0.7)) == {**vars(Kettle(0.7)), "cups": 2, "volts": 110.0}
     with pytest.raises(InputError, match="cups must be a whole number from 1 to 6"):
         Travel(0.7, cups=7)
-    said = ["litres: amount of water.", "cups: number of cups.", "volts: of the socket."]
-    assert (Travel.__doc__ or "").split("\n    ")[1:] == said
+    assert (Travel.__doc__ or "").split("\n\n")[1:] == [
+        "Args:\n    litres: amount of water.\n    cups: number of cups.\n    volts: of the socket.",
+        "Raises:\n    InputError: an option out of range.",
+    ]
     with pytest.raises(TypeError):
         Travel(0.7, 2, "fast", True, None, "", 220)  # type: ignore[misc]

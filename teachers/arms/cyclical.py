@@ -47,9 +47,6 @@ class CyclicalSubsets(ArmTeacher):
 
     Attributes:
         size: share of the arms in the current epoch; 0 before the first epoch.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2202.05531"

@@ -28,9 +28,6 @@ class DUMP(ArmTeacher):
     softmax(UCB / tau) with UCB_i = L_i + sqrt(2 ln(n + 1) / (n_i + 1)) and n = sum n_i.
 
     If outcomes carry single returns, an arm's returns are collected until `group` of them make a group.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2504.09710"

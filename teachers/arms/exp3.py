@@ -69,9 +69,6 @@ class Exp3S(ImportanceWeightedArms):
 
     and arms are drawn from p = (1 - floor) softmax(w) + floor / n. The paper's exploration bonus beta is left out, as
     it is 0 in its experiments.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1704.03003"

@@ -133,9 +133,6 @@ class FormatLadder(FormatTeacher):
 
     Attributes:
         position: int64[questions], the current rung of each question.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2604.04767"
@@ -237,9 +234,6 @@ class FormatStages(FormatTeacher):
 
     Attributes:
         position: proposals made so far.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2503.07065"

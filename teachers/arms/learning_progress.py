@@ -57,9 +57,6 @@ class BidirectionalLP(ArmTeacher):
     Attributes:
         fast, slow: float64[n].
         tried: bool[n].
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2106.14876"

@@ -106,9 +106,6 @@ class NeuralBandit(PayoffArms, Thompson):
     ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is fine-tuned from its current weights every
     `refit` observations, with fewer and larger steps, on the last `memory` observations. This costs a hundredth and
     follows a student who changes.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2310.02905"

@@ -27,9 +27,6 @@ class ODM(ImportanceWeightedArms):
     averaged over the arm's outcomes and p_i the probability of the draw. Then
 
         p_i = (1 - n e_t) exp(e_{t-1} R_i) / sum_j exp(e_{t-1} R_j) + e_t,   e_t = min(1 / n, sqrt(ln n / (n t))).
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2312.02406"

@@ -35,9 +35,6 @@ class SEC(ArmTeacher):
 
     A group of one has no advantage. Where outcomes carry single returns (`TeacherWrapper`, `update`), an arm's returns
     are collected until `group` of them make a group; the arm then gets its update.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2505.14970"

@@ -95,9 +95,6 @@ class SequentialStages(StagedTeacher):
 
     Attributes:
         stage: the present stage.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
@@ -109,10 +106,7 @@ class SequentialStages(StagedTeacher):
         default=None, low=1, says="proposals in each stage; threshold and window then have no part."
     )
     review: float = option(
-        default=0.0,
-        low=0,
-        high=1,
-        says="share of proposals that are uniform over the present stage and all before it.",
+        default=0.0, low=0, high=1, says="share of proposals that are uniform over the present stage and all before it."
     )
 
     def setup(self) -> None:
@@ -222,9 +216,6 @@ class Annealed(StagedTeacher):
     At the share s of the horizon, "cosine" mixes weights K - i with weights i + 1 (each divided by their sum), the
     first by (1 + cos(pi s)) / 2; its least probability is 2 / (K (K + 1)). "gaussian" is proportional to
     exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A whole batch uses the mixture at its beginning.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.06632"

@@ -66,9 +66,6 @@ class BetaThompson(Thompson):
 
     Arm i has a Beta posterior; a draw p_i of it scores -|p_i - target|. With target 0.5 this is also the order of the
     variance p_i (1 - p_i). The implicit evidence that BOTS interpolates for arms not observed is left out.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.26374"
@@ -111,9 +108,6 @@ class GaussianThompson(PayoffArms, Thompson):
     With N_i and S_i the discounted number and sum of the rewards (`Payoff`) of arm i, a draw is from the normal
     distribution with mean S_i / (N_i + 1) and standard deviation scale / sqrt(N_i + 1). Each outcome multiplies all N
     and S by gamma, so that arms not tried for long are tried again.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2305.10718"

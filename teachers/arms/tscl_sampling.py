@@ -21,9 +21,6 @@ class Sampling(ArmTeacher):
     Each arm remembers the last `window` changes between its successive scores (the first from 0, the lowest return). A
     proposal draws one change of each arm and takes the largest; untried arms count as 1, the largest there can be
     (algorithm 4). The chance of an arm has no closed form and is NaN.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1707.00183"

@@ -31,9 +31,6 @@ class ADR(Teacher):
     The proposal remembers the wall that its task tests. The wall is not inferred from the coordinates, so that an axis
     that is still one point feeds one wall at a time. A wall that has moved since the proposal ignores the outcome.
     `sample` and `update` remember the wall of the last sampled task in the same way.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     kind = "box"

@@ -108,9 +108,6 @@ class ALPGMM(MixtureTeacher):
     """Absolute learning progress, Gaussian mixture model.
 
     The defaults of `fit_rate`, `random_share`, `components` and `criterion` are those of the authors' code.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1910.07224"

@@ -28,9 +28,6 @@ class ComplexityMinimax(LadderTeacher):
     Losses are 1 - return, as running means per level; an unseen level has loss 1. A class is drawn from
     softmax(gap / temperature), then one of its levels from softmax(loss / temperature): a soft form of the paper's two
     maxima, whose adversary holds weighted particles instead of levels.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2010.15382"

@@ -22,9 +22,6 @@ class CovarGMM(MixtureTeacher):
     The covariance is no slope: a component that is long in time counts more. With returns of 0 and 1 it is mostly
     noise, and the choice degrades accordingly. The defaults of `fit_rate`, `random_share`, `components` and `criterion`
     are those of the authors' code.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "10.3389/fpsyg.2013.01006"

@@ -32,9 +32,6 @@ class CurrOT(BoxTeacher):
     Until the median of the best tasks so far reaches `performance`, particles search around those; from then on a
     buffer keeps the successful tasks that match the target best, and particles whose predicted return is too low start
     again from it. Matching is exact, where the authors' code uses sliced projections for the particles.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2309.14091"

@@ -28,9 +28,6 @@ class GOID(BoxTeacher):
     The proposal is the first of `candidates` uniform points whose predicted success lies in the band, or else the point
     nearest to the band. A share of tasks repeats earlier goals, slightly moved, that were in or above the band, so that
     they are not forgotten.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1705.06366"

@@ -24,9 +24,6 @@ class Horizon(LadderTeacher):
 
     The paper gives every stage a fixed number of training steps, not of tasks, so the default of `tasks` is ours.
     Promotion by accuracy is our addition.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.07312"

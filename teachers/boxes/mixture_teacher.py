@@ -38,9 +38,6 @@ class MixtureTeacher(BoxTeacher):
 
     One outcome is one row, whatever the size of its group: the return is the group's mean. Tasks on integer or
     categorical axes are remembered as the continuous points that were drawn for them.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     columns: ClassVar[int]

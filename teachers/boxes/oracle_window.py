@@ -19,11 +19,7 @@ from .ladder import SMALLEST, directions, per_axis, take_per_axis
 
 @register("oracle-window")
 class OracleWindow(BoxTeacher):
-    """Uniform in a window that starts at the easiest corner and moves on after every good batch of tasks.
-
-    Raises:
-        InputError: an option out of range.
-    """
+    """Uniform in a window that starts at the easiest corner and moves on after every good batch of tasks."""
 
     paper = "1910.07224"
     width: float | Sequence[float] = option(

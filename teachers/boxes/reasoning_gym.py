@@ -25,9 +25,6 @@ class Coach(LadderTeacher):
 
     The released trainer keeps its scores after a change of level, so that scores of the old level can raise it again
     and again; here they are forgotten by default, and so are outcomes of tasks drawn before the change.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2505.24760"

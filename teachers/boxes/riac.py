@@ -35,9 +35,6 @@ class RIAC(BoxTeacher):
     progress. Cuts that leave too few tasks on one side are never drawn; the authors' code redraws them, which never
     ends if all tasks are equal. As in that code, a cut without any difference in progress is still made: it refines a
     region whose returns are all equal.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1301.4862"

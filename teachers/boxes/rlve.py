@@ -26,9 +26,6 @@ class RLVE(LadderTeacher):
     """A window of difficulty whose upper end rises by one when the student masters it; as published it never falls.
 
     Accuracy counts successes, or returns mapped to [0, 1] where the environment does not report success.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2511.07317"

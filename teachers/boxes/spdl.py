@@ -39,9 +39,6 @@ class SPDL(BoxTeacher):
     code maximises it only until delta has been reached once. V is a kernel regression of the returns of the last
     `memory` tasks, or of their values by `value_estimator`. The authors estimate E[V] by importance sampling; here it
     is the expectation of the regression in closed form. Their covariances are full, ours diagonal.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2004.11812"

@@ -221,9 +221,6 @@ class Palaestra(Teacher):
     Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
 
     In a cube, proposals from cells and the floor have a density; repeats and variations of points have NaN.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     kind = "any"

@@ -150,9 +150,6 @@ class LevelBuffer(BufferOptions):
     (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if the new score is
     higher; otherwise it is dropped. Replay weights are not recomputed within a batch of new levels: an inserted level
     gets the weight that its rank by score had before the batch.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     epsilon: float = option(default=0.05, low=0, high=1, says="of P_S, likewise.")

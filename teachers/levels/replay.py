@@ -77,9 +77,7 @@ class LevelTeacher(BufferOptions, Teacher):
         "only evaluated.",
     )
     edit_batch: int = option(
-        default=32,
-        low=1,
-        says="number of replay outcomes after which the same number of edited levels is proposed.",
+        default=32, low=1, says="number of replay outcomes after which the same number of edited levels is proposed."
     )
     parents: int = option(
         default=4,

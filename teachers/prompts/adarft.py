@@ -27,9 +27,6 @@ class AdaRFT(PromptTeacher):
 
     A prompt's difficulty is ``100 pool.difficulty``. R is the success rate of a batch, or its mean return in [0, 1]
     where the environment does not report success.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2504.05520"

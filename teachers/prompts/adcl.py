@@ -60,9 +60,6 @@ class ADCL(ScreeningTeacher):
     screening proposals before it asks for more. After the last chunk the first one follows, estimated again.
 
     A prompt's initial difficulty is ``pool.difficulty``; the paper takes 1 - pass rate of the base model.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2505.08364"

@@ -37,9 +37,6 @@ class CLPO(PromptTeacher):
 
     A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy. If
     the learner refused the rewriting and showed the original (`Outcome.done`), the group counts for the original.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2509.25004"

@@ -31,9 +31,6 @@ class CurES(PromptTeacher):
 
     Success rates are means of a Beta posterior that every group updates. The paper probes each prompt with four
     rollouts first; here an unseen prompt has the prior's mean, 1/2, at which the weight is highest.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.01037"

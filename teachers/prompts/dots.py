@@ -71,9 +71,6 @@ class DOTS(ScreeningTeacher):
 
     The paper attends by a learned embedding and predicts scale and shift by a trained layer; here a Gaussian kernel on
     ``pool.features`` attends, and scale and shift are fitted to the references, each predicted from the others.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.05316"

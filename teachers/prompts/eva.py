@@ -29,9 +29,6 @@ class Eva(TaskMaker):
     variants, and the teacher only reweights the list.
 
     A task with a single return has no gap yet; until the second return it counts with the average gap of the others.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2411.00062"

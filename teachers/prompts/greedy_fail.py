@@ -29,9 +29,6 @@ class GreedyFail(StreamTeacher):
     Repeated probes of a prompt show the effect of practice on the others. The metric "lost" is the share of prompts
     solved at the last probe but one that failed at the last; "gained" is the share of failed prompts that were solved
     at the last (see also `teachers.interference`).
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.02230"

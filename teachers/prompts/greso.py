@@ -31,9 +31,6 @@ class GRESO(PromptTeacher):
     A group without variance is too easy if its returns are above 1/2, else too hard. z counts such groups of one side
     in a row; a group with variance resets it to 0. At z = 0 nothing is skipped. Skipped turns are drawn as geometric
     waiting times, so that the cost of a proposal does not depend on the number skipped.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.02177"

@@ -28,9 +28,6 @@ class Hardest(ScreeningTeacher):
 
     The chosen prompts take turns, ties in the choice are settled at random, and the choice is final, as in the paper.
     A prompt that never gave a valid outcome is not chosen.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2508.14094"

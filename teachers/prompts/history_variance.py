@@ -25,9 +25,6 @@ class HistoryVariance(PromptTeacher):
     """Repeats the prompts whose success rate varied most over a pilot.
 
     If outcomes carry single returns, the history consists of these, and the score becomes about sqrt(p (1 - p)).
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2504.20571"
@@ -38,9 +35,7 @@ class HistoryVariance(PromptTeacher):
         "16, up to 1,209; 16 here is our choice.",
     )
     pilot: int = option(
-        default=5,
-        low=2,
-        says="rates of each prompt before the choice (the paper's pilot is a full run of 500 steps).",
+        default=5, low=2, says="rates of each prompt before the choice (the paper's pilot is a full run of 500 steps)."
     )
 
     def setup(self) -> None:

@@ -33,9 +33,6 @@ class PUDF(PromptTeacher):
 
     Attributes:
         difficulties: float64[n], b of each prompt.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2408.05326"

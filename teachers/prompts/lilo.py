@@ -34,9 +34,6 @@ class LILO(StreamTeacher):
     prompt was rated three times, the pool consists of the prompts that have a rate. While outcomes are outstanding,
     further prompts are screened; a learner therefore asks for proposals until it has a batch with ``train=True``.
     ``meta["joins"]`` of a training proposal holds the ids of its screening proposals, whose rollouts join its group.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2502.12272"

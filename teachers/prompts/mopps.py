@@ -66,11 +66,7 @@ def _check_band(name: str, value: Any) -> list[float]:
 
 @register("mopps")
 class MoPPS(PromptTeacher):
-    """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target.
-
-    Raises:
-        InputError: an option out of range.
-    """
+    """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target."""
 
     paper = "2507.04632"
     target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")

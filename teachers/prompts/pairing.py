@@ -34,9 +34,6 @@ class Pairing(PromptTeacher):
 
     If a side is empty, and in the share `probe` of each batch until all prompts were seen, prompts are proposed for
     evaluation only, the least recently probed first.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2602.03452"
@@ -45,9 +42,7 @@ class Pairing(PromptTeacher):
         default=8, low=3, says="n of every proposal, and single returns that make a group; the paper has 8."
     )
     odd: int = option(
-        default=2,
-        low=1,
-        says="the most odd outcomes in a group, less than half of it. No value is published.",
+        default=2, low=1, says="the most odd outcomes in a group, less than half of it. No value is published."
     )
     failure_weight: float = option(default=1.0, above=0, says="lambda_neg. No value is published.")
     probe: float = option(

@@ -34,9 +34,6 @@ class PuzzleCraft(PromptTeacher):
     With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
     average of the extra "consistency", a judge's probability that the rationale supports the answer. The metric has no
     effect on weights.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2512.14944"

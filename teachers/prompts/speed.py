@@ -19,9 +19,6 @@ class SPEED(StreamTeacher):
     A prompt that passes is proposed again for ``n`` more rollouts, first come first served, before further prompts are
     screened. ``meta["joins"]`` of that proposal holds the ids of its screening proposals: the learner adds the
     screening rollouts to the group, as the paper trains on both together.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.09016"

@@ -20,11 +20,7 @@ from .prompt_teacher import PromptTeacher
 
 @register("token-budget")
 class TokenBudget(PromptTeacher):
-    """Uniform prompts with a token budget that decays over the batches observed.
-
-    Raises:
-        InputError: an option out of range.
-    """
+    """Uniform prompts with a token budget that decays over the batches observed."""
 
     paper = "2508.08940"
     asks = frozenset({"max_tokens"})

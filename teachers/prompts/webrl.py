@@ -30,9 +30,6 @@ class WebRL(TaskMaker):
     over the original space (origin "explore"). Otherwise it is a variant of a failed task ("edit"). On a list without a
     generator the candidates are the other tasks of the list. (The paper grows 500 tasks between phases of training;
     here each task is made when it is proposed.)
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2411.02337"

@@ -26,9 +26,6 @@ class CategoryStudent(Declared):
         effects: float64[K, K], T.
         theta: float64[K], the skills; zero at first.
         scored: bool[K], arms that count: neither infeasible nor coins.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     arms: int = option(default=10, low=1, kw_only=False, says="K.")

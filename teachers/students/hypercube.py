@@ -39,9 +39,6 @@ class HypercubeStudent(Declared):
         space: the tasks, a Box.
         practised: number of episodes so far.
         visits: numbers of episodes in cubes that were locked, learnable, mastered and unlearnable at the time.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     dimensions: int = option(default=2, low=1, kw_only=False, says="number of relevant axes.")

@@ -27,9 +27,6 @@ class ItemStudent(Declared):
         space: the tasks, `FiniteTasks` of the numbers 0 .. items - 1; its features are two noisy views of the
             difficulty and the loadings on the abilities, its difficulty is the first view.
         groups, effective: number of groups trained on, and of groups whose gradient was not zero.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
     items: int = option(default=2000, low=1, kw_only=False, says="number of items.")

@@ -27,8 +27,7 @@ class TabularStudent(Declared):
     """
 
     env: gym.Env[Any, Any] = option(
-        kw_only=False,
-        says='with discrete actions; tasks are passed as ``reset(options={"params": task})``.',
+        kw_only=False, says='with discrete actions; tasks are passed as ``reset(options={"params": task})``.'
     )
     algorithm: Literal["q", "sarsa"] = option(
         default="q", says='"q" bootstraps from the best next action, "sarsa" from the one taken.'
