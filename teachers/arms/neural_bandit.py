@@ -109,7 +109,9 @@ class NeuralBandit(PayoffArms, Thompson):
     """
 
     paper = "2310.02905"
-    rule: Literal["ucb", "ts"] = option(default="ucb", says="as above.")
+    rule: Literal["ucb", "ts"] = option(
+        default="ucb", says='"ucb" takes the largest m + sigma, "ts" the largest draw from N(m, sigma^2).'
+    )
     hidden: int = option(default=32, says="units of the network; 0 is a linear model (LinUCB).")
     covariance: Literal["diagonal", "full"] = option(
         default="diagonal",

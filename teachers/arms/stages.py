@@ -222,7 +222,7 @@ class Annealed(StagedTeacher):
     horizon: int = option(
         default=10_000, low=1, says="number of proposals after which the mixture stays at its final form."
     )
-    shape: Literal["cosine", "gaussian"] = option(default="cosine", says="of the mixture, as above.")
+    shape: Literal["cosine", "gaussian"] = option(default="cosine", says="of the mixture's path.")
     beta: float = option(default=0.5, above=0, says="exponent of the Gaussian's path; below 1 it is faster at first.")
     sigma: float = option(default=0.5, above=0, says="width of the Gaussian in stages.")
 

@@ -55,7 +55,7 @@ class CurrOT(BoxTeacher):
         says="largest move of a particle, as a share of the axes. The paper's point-mass task has 0.5 on axes 8 "
         "and 7.5 long.",
     )
-    update_rate: int = option(default=20, low=1, says="outcomes between updates (20 there).")
+    update_rate: int = option(default=20, low=1, says="outcomes between updates (20 in the paper).")
     candidates: int = option(default=100, low=1, says="moves tried for each particle (100 in the authors' code).")
 
     def setup(self) -> None:

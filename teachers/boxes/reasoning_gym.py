@@ -40,8 +40,10 @@ class Coach(LadderTeacher):
         says="episodes over which scores are averaged, and fewest before a change (2560 in the released "
         "configuration for knights and knaves).",
     )
-    raise_above: float = option(default=0.7, low=0, high=1, says="mean score above which the level rises (0.7 there).")
-    lower_below: float = option(default=0.3, low=0, high=1, says="mean score below which it falls (0.3 there).")
+    raise_above: float = option(
+        default=0.7, low=0, high=1, says="mean score above which the level rises (0.7 likewise)."
+    )
+    lower_below: float = option(default=0.3, low=0, high=1, says="mean score below which it falls (0.3 likewise).")
     reset: bool = option(default=True, says="forget scores when the level changes; False is the released behaviour.")
 
     def setup(self) -> None:

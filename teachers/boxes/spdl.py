@@ -42,7 +42,9 @@ class SPDL(BoxTeacher):
     """
 
     paper = "2004.11812"
-    mode: Literal["alpha", "delta"] = option(default="alpha", says='"alpha" or "delta", as above.')
+    mode: Literal["alpha", "delta"] = option(
+        default="alpha", says='pace by a weight, "alpha", or by a threshold, "delta".'
+    )
     zeta: float = option(
         default=1.0,
         above=0,

@@ -61,7 +61,7 @@ class LevelTeacher(BufferOptions, Teacher):
         says='probability of replay: "fixed" is ``replay_prob``; "proportionate" the filled share of the buffer, at '
         "most ``replay_prob``.",
     )
-    replay_prob: float = option(default=0.5, low=0, high=1, says="as above.")
+    replay_prob: float = option(default=0.5, low=0, high=1, says="largest probability of replay.")
     min_fill: float = option(
         default=0.5, low=0, high=1, says="share of the buffer that must be filled before anything is replayed."
     )

@@ -32,7 +32,9 @@ class PromptTeacher(Teacher):
         "values if these are few enough, or else the cells of a grid.",
     )
     bins: int | Sequence[int] | None = option(
-        default=None, saved=False, says="cells per axis of that grid; None as above."
+        default=None,
+        saved=False,
+        says="cells per axis of the grid that axes are cut into; None makes none where values are few.",
     )
 
     def setup(self) -> None:
