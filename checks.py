@@ -233,21 +233,28 @@ def keyword_declared(cls: C) -> C:
 
 
 def _declare(cls: C, kw_only: bool) -> C:
-    inherited = declared_options(cls)
+    if "__init__" in vars(cls):
+        return cls
+    inherited = declared_options(cls) if makes_by_options(cls) else {}
     for name in inherited.keys() & inspect.get_annotations(cls).keys() & vars(cls).keys():
         if not isinstance(default := vars(cls)[name], dataclasses.Field):
             setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
     own = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
-    maker = next(base for base in cls.__mro__ if "__init__" in vars(base))
-    if maker is cls or (not own and "__dataclass_fields__" not in vars(maker)):
+    if not own and not inherited:
         return cls
     text = inspect.cleandoc(cls.__doc__ or "")  # before dataclasses write one
-    dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
+    if own:
+        dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
     undeclared = [field.name for field in dataclasses.fields(cast(Any, cls)) if "option" not in field.metadata]
     if undeclared:
         raise TypeError(f"{cls.__name__}.{undeclared[0]} must be declared by option(...), or as a ClassVar.")
     cls.__doc__ = _document(text, _sort_options(cls))
     return cls
+
+
+def makes_by_options(cls: type) -> bool:
+    """True if the constructor of a class is written from declared options, its own or those of a base."""
+    return "__dataclass_fields__" in vars(next(base for base in cls.__mro__ if "__init__" in vars(base)))
 
 
 def declared_options(cls: type) -> dict[str, DeclaredOption]:
@@ -280,7 +287,7 @@ def _document(text: str, options: dict[str, DeclaredOption]) -> str:
         for name, option in options.items()
         if option.says
     ]
-    if not lines:
+    if not lines or re.search(r"^Args:$", text, re.MULTILINE):
         return text
     section = re.search(r"^(Attributes|Raises|Note):$", text, re.MULTILINE)
     end = section.start() if section else len(text)

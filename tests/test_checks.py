@@ -163,6 +163,15 @@ def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
         volts: float = option(default=110, says="of the socket.")
 
     @keyword_declared
+    class Plain(Kettle):
+        """Adds no option."""
+
+        weight: float = 1.0  # an attribute like any other
+
+    assert vars(Plain(0.7)) == vars(Kettle(0.7))
+    assert "litres: amount of water" in (Plain.__doc__ or "")
+
+    @keyword_declared
     class Cup(Kettle):
         cups: int = option(default=1, init=False)
 
