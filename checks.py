@@ -164,6 +164,7 @@ def option(
     check: Callable[[str, Any], Any] | None = None,
     unit: str = "",
     saved: bool = True,
+    init: bool = True,
     kw_only: bool | Any = dataclasses.MISSING,
     group: str = "",
     says: str = "",
@@ -181,6 +182,7 @@ def option(
         check: ``check(name, value)`` returns the value to keep, or raises InputError; it replaces all of the above.
         unit: of a whole number, for the error message.
         saved: False for an option that is no part of a teacher's saved settings.
+        init: False where a subclass fixes an option of its base to the default, so that it cannot be given.
         kw_only: as for `dataclasses.field`; the class decides if it is left out.
         group: heading under which the command line shows the option.
         says: meaning, for the documentation of the class.
@@ -188,8 +190,8 @@ def option(
     declared = DeclaredOption(low, high, above, choices, check, unit, saved, group, says)
     metadata = {"option": declared}
     if default_factory is not dataclasses.MISSING:
-        return dataclasses.field(default_factory=default_factory, kw_only=kw_only, metadata=metadata)
-    return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
+        return dataclasses.field(default_factory=default_factory, init=init, kw_only=kw_only, metadata=metadata)
+    return dataclasses.field(default=default, init=init, kw_only=kw_only, metadata=metadata)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option, dataclasses.field))
@@ -198,10 +200,7 @@ def record(cls: C) -> C:
 
     A plain value, ``epochs: int = 2``, changes the default of an option that a base declares.
     """
-    inherited = declared_options(cls)
-    for name in inherited.keys() & inspect.get_annotations(cls).keys() & vars(cls).keys():
-        if not isinstance(default := vars(cls)[name], dataclasses.Field):
-            setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
+    _take_defaults(cls, declared_options(cls))
     dataclasses.dataclass(frozen=True)(cls)
     cls.__doc__ = _document(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
     return cls
@@ -252,7 +251,9 @@ def declared(cls: C) -> C:
     """Class decorator that writes the constructor of a `Declared` class from its options.
 
     The constructor checks and keeps every option, then calls `Declared.setup`. The docstring gets a section "Args" from
-    what the options say. A class that has no options of its own, or an ``__init__``, stays as it is.
+    what the options say, and a section "Raises" if it has none. A plain value, ``floor: float = 0.1``, changes the
+    default of an option that a base declares.
+    A class with an ``__init__``, or without any options, stays as it is.
 
     Raises:
         TypeError: an annotated attribute is neither an option nor a ClassVar.
@@ -267,15 +268,33 @@ def keyword_declared(cls: C) -> C:
 
 
 def _declare(cls: C, kw_only: bool) -> C:
-    own = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
-    if not own or "__init__" in vars(cls):
+    if "__init__" in vars(cls):
         return cls
-    dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
+    inherited = declared_options(cls) if makes_by_options(cls) else {}
+    _take_defaults(cls, inherited)
+    own = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
+    if not own and not inherited:
+        return cls
+    text = inspect.cleandoc(cls.__doc__ or "")  # before dataclasses write one
+    if own:
+        dataclasses.dataclass(eq=False, repr=False, match_args=False, kw_only=kw_only)(cls)
     undeclared = [field.name for field in dataclasses.fields(cast(Any, cls)) if "option" not in field.metadata]
     if undeclared:
         raise TypeError(f"{cls.__name__}.{undeclared[0]} must be declared by option(...), or as a ClassVar.")
-    cls.__doc__ = _document(inspect.cleandoc(cls.__doc__ or ""), declared_options(cls))
+    cls.__doc__ = _document(text, _sort_options(cls))
     return cls
+
+
+def _take_defaults(cls: type, inherited: Mapping[str, DeclaredOption]) -> None:
+    """Make options of a class's plain values for options that it inherits."""
+    for name in inherited.keys() & inspect.get_annotations(cls).keys() & vars(cls).keys():
+        if not isinstance(default := vars(cls)[name], dataclasses.Field):
+            setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
+
+
+def makes_by_options(cls: type) -> bool:
+    """True if the constructor of a class is written from declared options, its own or those of a base."""
+    return "__dataclass_fields__" in vars(next(base for base in cls.__mro__ if "__init__" in vars(base)))
 
 
 def declared_options(cls: type) -> dict[str, DeclaredOption]:
@@ -294,16 +313,24 @@ def _option_types(cls: type) -> dict[str, Any]:
     return kinds
 
 
+def _sort_options(cls: type) -> dict[str, DeclaredOption]:
+    """Sort the options of a class for readers: required ones, the class's own, those of its bases."""
+    bases = [inspect.get_annotations(base) for base in cls.__mro__]
+    depth = {name: next(i for i, own in enumerate(bases) if name in own) for name in declared_options(cls)}
+    return dict(sorted(declared_options(cls).items(), key=lambda one: (hasattr(cls, one[0]), depth[one[0]])))
+
+
 def _document(text: str, options: dict[str, DeclaredOption]) -> str:
-    """Add what the options say to a docstring, before its other sections."""
+    """Add what the options say to a docstring, before its other sections, and that InputError refuses a wrong value."""
     lines = [
         textwrap.fill(f"{name}: {option.says}", 116, initial_indent=" " * 4, subsequent_indent=" " * 8)
         for name, option in options.items()
         if option.says
     ]
-    if not lines:
+    if not lines or re.search(r"^Args:$", text, re.MULTILINE):
         return text
     section = re.search(r"^(Attributes|Raises|Note):$", text, re.MULTILINE)
     end = section.start() if section else len(text)
-    parts = (text[:end].rstrip(), "Args:\n" + "\n".join(lines), text[end:])
+    raises = "" if re.search(r"^Raises:$", text, re.MULTILINE) else "Raises:\n    InputError: an option out of range."
+    parts = (text[:end].rstrip(), "Args:\n" + "\n".join(lines), text[end:], raises)
     return "\n\n".join(part for part in parts if part)

@@ -120,26 +120,22 @@ TEACHER = '''\
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
-from palaestra.teachers import Draw, Evidence, Teacher, as_cube, register
-from palaestra.teachers.protocol import Common
+from palaestra.teachers import Draw, Evidence, Teacher, as_cube, option, register
 
 
 @register("$name")
 class $Class(Teacher):
-    """Climb a level when its tasks are solved, and step down when they are not.
+    """Climb a level when its tasks are solved, and step down when they are not."""
 
-    Args:
-        space: a `ParamSpace`, a bounded `Box` or a `Discrete`.
-        step: of the level, from 0 (easiest) to 1, after each outcome.
-        **common: what all teachers take, ``seed`` among them.
-    """
+    space: Any = option(kw_only=False, saved=False, says="a `ParamSpace`, a bounded `Box` or a `Discrete`.")
+    step: float = option(default=0.02, above=0, high=1, says="change of the level, from 0 to 1, by an outcome.")
 
-    def __init__(self, space: Any, *, step: float = 0.02, **common: Unpack[Common]):
-        self.cube, self.step, self.level = as_cube(space), step, 0.0
-        super().__init__(self.cube.signature, settings={"step": step}, **common)
+    def setup(self) -> None:
+        self.cube, self.level = as_cube(self.space), 0.0
+        self.begin(self.cube.signature)
 
     def _draw(self, k: int) -> list[Draw]:
         """Choose ``k`` tasks: here, around the level on every axis."""

@@ -15,6 +15,7 @@ are trained on. ``palaestra list teachers`` shows all of them.
 
 from __future__ import annotations
 
+from ..checks import option
 from .arms.arm_teacher import ArmTeacher
 from .boxes.box_teacher import BoxTeacher
 from .families import FamilyTeacher
@@ -54,6 +55,7 @@ __all__ = [
     "fixed_tasks",
     "instance",
     "make",
+    "option",
     "range_options",
     "register",
     "serve",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from ..checks import option
 from .pools import Arms
-from .protocol import Common, Draw, Evidence, Teacher
+from .protocol import Draw, Evidence, Teacher
 from .registration import register
 from .spaces import DiscreteCube, as_cube
 
@@ -17,18 +18,16 @@ _NOTHING = 0
 
 @register("random")
 class RandomTeacher(Teacher):
-    """Uniform over the unit cube of a ParamSpace or Box, or over the arms of a Discrete.
-
-    Args:
-        space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
-        seed, return_range, max_in_flight: see `Teacher`.
-    """
+    """Uniform over the unit cube of a ParamSpace or Box, or over the arms of a Discrete."""
 
     kind = "any"
+    space: Any = option(
+        kw_only=False, saved=False, says="ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`."
+    )
 
-    def __init__(self, space: Any, **common: Unpack[Common]):
-        self.domain = space if isinstance(space, Arms) else as_cube(space)
-        super().__init__(self.domain.signature, **common)
+    def setup(self) -> None:
+        self.domain = self.space if isinstance(self.space, Arms) else as_cube(self.space)
+        self.begin(self.domain.signature)
 
     def distribution(self) -> np.ndarray | None:
         n = getattr(self.domain, "n", None)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, dataclass_transform
 import gymnasium as gym
 import numpy as np
 
-from ..checks import check_count, keyword_declared, option
+from ..checks import check_count, keyword_declared, makes_by_options, option
 from ..errors import InputError
 from ..registry import Registry
 from .families import FamilyTeacher
@@ -87,8 +87,9 @@ def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Sign
             for common in Common.__annotations__:
                 default = getattr(Teacher, common)
                 parameters[common] = parameter.replace(name=common, kind=parameter.KEYWORD_ONLY, default=default)
-    if "__dataclass_fields__" in vars(teacher):  # the settings of declared options are the options
+    if makes_by_options(teacher):  # the settings of declared options are the options
         del parameters["settings"]
+        parameters |= {common: parameters.pop(common) for common in Common.__annotations__}
     for name, default in defaults.items():
         parameters[name] = parameters[name].replace(default=default)
     return inspect.Signature(list(parameters.values()))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..checks import check_numbers
+from ..errors import InputError
 from .protocol import Evidence, restore_array
 
 EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps rounding in equal returns at 0
@@ -66,6 +68,22 @@ class Groups:
         self._waiting = {int(key): [float(r) for r in returns] for key, returns in saved}
 
 
+def check_prior(name: str, value: Any) -> list[float]:
+    """Return (alpha_0, beta_0) of a Beta prior as a list. Raises InputError unless both are positive."""
+    prior = list(check_numbers(name, value))
+    if len(prior) == 2 and min(prior) > 0:
+        return prior
+    raise InputError(f"{name}={value!r} must be two positive numbers, alpha and beta.")
+
+
+def check_band(name: str, value: Any) -> list[float]:
+    """Return (low, high) as a list. Raises InputError unless both are numbers and the lower one comes first."""
+    band = list(check_numbers(name, value))
+    if len(band) == 2 and band[0] <= band[1]:
+        return band
+    raise InputError(f"{name}={value!r} must be two numbers, the lower one first.")
+
+
 class PassRates:
     """A Beta posterior of the success rate of each of n tasks.
 
@@ -82,7 +100,7 @@ class PassRates:
         episodes, visits: int64[n], episodes and groups seen of each task.
     """
 
-    def __init__(self, n: int, prior: tuple[float, float] = (1.0, 1.0), decay: float = 1.0):
+    def __init__(self, n: int, prior: Sequence[float] = (1.0, 1.0), decay: float = 1.0):
         self.prior, self.decay = (float(prior[0]), float(prior[1])), float(decay)
         self.alpha, self.beta = np.full(n, self.prior[0]), np.full(n, self.prior[1])
         self.episodes, self.visits = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)

@@ -157,10 +157,34 @@ def test_an_annotated_attribute_beside_options_must_be_an_option():
 def test_a_subclass_adds_options_and_changes_defaults_of_its_base():
     @keyword_declared
     class Travel(Kettle):
-        cups: int = option(default=2, low=1)
-        volts: float = option(default=110)
+        """Boil water anywhere."""
 
+        cups: int = 2
+        volts: float = option(default=110, says="of the socket.")
+
+    @keyword_declared
+    class Plain(Kettle):
+        """Adds no option."""
+
+        weight: float = 1.0  # an attribute like any other
+
+    assert vars(Plain(0.7)) == vars(Kettle(0.7))
+    assert "litres: amount of water" in (Plain.__doc__ or "")
+
+    @keyword_declared
+    class Cup(Kettle):
+        cups: int = option(default=1, init=False)
+
+    assert Cup(0.7).cups == 1
+    with pytest.raises(TypeError, match="cups"):
+        Cup(0.7, cups=2)  # type: ignore[call-arg]
     assert vars(Travel(0.7)) == {**vars(Kettle(0.7)), "cups": 2, "volts": 110.0}
+    with pytest.raises(InputError, match="cups must be a whole number from 1 to 6"):
+        Travel(0.7, cups=7)
+    assert (Travel.__doc__ or "").split("\n\n")[1:] == [
+        "Args:\n    litres: amount of water.\n    cups: number of cups.\n    volts: of the socket.",
+        "Raises:\n    InputError: an option out of range.",
+    ]
     with pytest.raises(TypeError):
         Travel(0.7, 2, "fast", True, None, "", 220)  # type: ignore[misc]
 

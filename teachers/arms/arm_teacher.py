@@ -33,7 +33,7 @@ class ArmTeacher(Teacher):
         says="a Discrete (one arm per value), `FiniteTasks`, or a ParamSpace or Box, cut into a grid.",
     )
     bins: int | Sequence[int] | None = option(
-        default=None, saved=False, says="cells per axis of that grid; None gives about 25 arms."
+        default=None, saved=False, says="cells per axis of the grid that axes are cut into; None gives about 25 arms."
     )
     floor: float = option(
         default=0.0,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_numbers, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..sampling import in_turn
 from .arm_teacher import ArmTeacher
@@ -45,63 +45,37 @@ class CyclicalSubsets(ArmTeacher):
     with probability proportional to their score; the order within an epoch is random. The probability of a proposal has
     no closed form and is NaN.
 
-    Args:
-        space, bins: see `ArmTeacher`.
-        start, end: smallest and largest share of the arms, 0 < start <= end <= 1.
-        factor: ratio of neighbouring sizes, in (0, 1).
-        strategy: "cycle", "up", "down" or "sharp" (see `next_size`).
-        scores: float[n], positive, weight of each arm in the draw; the paper has 1 / loss of a plainly trained model.
-            None takes 1 / (0.1 + difficulty).
-        first: "easy" uses the scores as weights, "hard" their inverses.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         size: share of the arms in the current epoch; 0 before the first epoch.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2202.05531"
     state_name = "Cyclical"
+    floor: float = option(default=0.0, init=False)
+    start: float = option(default=0.25, above=0, high=1, says="smallest share of the arms.")
+    end: float = option(default=1.0, above=0, high=1, says="largest share, at least `start`.")
+    factor: float = option(default=0.5, above=0, high=1, says="ratio of neighbouring sizes, below 1.")
+    strategy: Literal["cycle", "up", "down", "sharp"] = option(default="cycle", says="see `next_size`.")
+    scores: Sequence[float] | None = option(
+        default=None,
+        check=lambda name, value: list(check_numbers(name, value)),
+        says="float[n], positive, weight of each arm in the draw; the paper has 1 / loss of a plainly trained model. "
+        "None takes 1 / (0.1 + difficulty).",
+    )
+    first: Literal["easy", "hard"] = option(
+        default="easy", says='"easy" uses the scores as weights, "hard" their inverses.'
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        start: float = 0.25,
-        end: float = 1.0,
-        factor: float = 0.5,
-        strategy: Literal["cycle", "up", "down", "sharp"] = "cycle",
-        scores: Sequence[float] | None = None,
-        first: Literal["easy", "hard"] = "easy",
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        start, end = check_share("start", start, positive=True), check_share("end", end, positive=True)
-        if start > end:
-            raise InputError(f"start={start:g} must not be above end={end:g}.")
-        factor = check_share("factor", factor, positive=True)
-        if factor == 1:
+    def setup(self) -> None:
+        if self.start > self.end:
+            raise InputError(f"start={self.start:g} must not be above end={self.end:g}.")
+        if self.factor == 1:
             raise InputError("factor=1 never changes the size; take a number below 1.")
-        check_choice("strategy", strategy, ("cycle", "up", "down", "sharp"))
-        check_choice("first", first, ("easy", "hard"))
-        settings = {
-            "start": start,
-            "end": end,
-            "factor": factor,
-            "strategy": strategy,
-            "scores": None if scores is None else list(check_numbers("scores", scores)),
-            "first": first,
-        }
-        super().__init__(space, bins=bins, settings=settings, **common)
-        weights = (
-            1 / (SOFTENING + self.arms.difficulty) if scores is None else np.array(check_numbers("scores", scores))
-        )
+        super().setup()
+        weights = 1 / (SOFTENING + self.arms.difficulty) if self.scores is None else np.array(self.scores)
         if weights.shape != (self.arms.n,) or (weights <= 0).any():
             raise InputError(f"scores must be one positive number for each of the {self.arms.n} arms.")
-        self._scores = weights if first == "easy" else 1 / weights
-        self._cycle = (start, end, factor, strategy)
+        self._weights = weights if self.first == "easy" else 1 / weights
         self.size, self._rising = 0.0, True
         self._queue: deque[int] = deque()  # remaining arms of the epoch
 
@@ -113,8 +87,10 @@ class CyclicalSubsets(ArmTeacher):
 
     def _draw(self, k: int) -> list[Draw]:
         while len(self._queue) < k:
-            self.size, self._rising = next_size(self.size, self._rising, *self._cycle)
-            chosen, _ = in_turn(np.log(self._scores), max(1, int(self.size * self.arms.n)), self._rng)
+            self.size, self._rising = next_size(
+                self.size, self._rising, self.start, self.end, self.factor, self.strategy
+            )
+            chosen, _ = in_turn(np.log(self._weights), max(1, int(self.size * self.arms.n)), self._rng)
             self._queue += self._rng.permutation(chosen).tolist()
         drawn = [self._queue.popleft() for _ in range(k)]
         return [Draw(arm, self.arms.task(arm, self._rng)) for arm in drawn]

@@ -9,13 +9,13 @@ environment's.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
-from ..protocol import Common, Evidence, restore_array
+from ...checks import check_share, option
+from ..protocol import Evidence, restore_array
 from ..registration import Preset, register
 from ..sampling import softmax
 from .payoff import ImportanceWeightedArms, PayoffKind
@@ -69,59 +69,37 @@ class Exp3S(ImportanceWeightedArms):
 
     and arms are drawn from p = (1 - floor) softmax(w) + floor / n. The paper's exploration bonus beta is left out, as
     it is 0 in its experiments.
-
-    Args:
-        space, bins: see `ArmTeacher`.
-        payoff, group, per_cost: see `ImportanceWeightedArms`.
-        eta: step size > 0. The paper's 1e-3 is meant for hundreds of thousands of steps; released curricula for
-            reinforcement learning use 0.025.
-        floor: the paper's epsilon.
-        sharing: alpha_t; "harmonic" is the paper's 1 / t, a number in [0, 1] is constant, 0 makes it EXP3.
-        importance: the probability p in the importance weight 1 / p: "mixed" is the true probability of the draw;
-            "unmixed" ignores the floor, as some released code does, and makes the weight unbounded.
-        rescale: map rewards to [-1, 1] by percentiles; False uses them unchanged.
-        reservoir: number of rewards that the percentiles are computed from. The paper gives no number.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1704.03003"
+    payoff: PayoffKind = "change"
+    floor: float = 0.05  # the paper's epsilon
+    eta: float = option(
+        default=1e-3,
+        above=0,
+        says="step size. The paper's 1e-3 is meant for hundreds of thousands of steps; released curricula for "
+        "reinforcement learning use 0.025.",
+    )
+    sharing: float | Literal["harmonic"] = option(
+        default="harmonic",
+        check=lambda name, value: value if value == "harmonic" else check_share(name, value),
+        says='alpha_t; "harmonic" is the paper\'s 1 / t, a number in [0, 1] is constant, 0 makes it EXP3.',
+    )
+    importance: Literal["mixed", "unmixed"] = option(
+        default="mixed",
+        says='the probability p in the importance weight 1 / p: "mixed" is the true probability of the draw; '
+        '"unmixed" ignores the floor, as some released code does, and makes the weight unbounded.',
+    )
+    rescale: bool = option(default=True, says="map rewards to [-1, 1] by percentiles; False uses them unchanged.")
+    reservoir: int = option(
+        default=1000, low=2, says="number of rewards that the percentiles are computed from. The paper gives no number."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        payoff: PayoffKind = "change",
-        eta: float = 1e-3,
-        floor: float = 0.05,
-        sharing: float | Literal["harmonic"] = "harmonic",
-        importance: Literal["mixed", "unmixed"] = "mixed",
-        rescale: bool = True,
-        reservoir: int = 1000,
-        per_cost: bool = False,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("reservoir", reservoir, low=2)
-        self.eta = check_number("eta", eta, above=0)
-        self.sharing = None if sharing == "harmonic" else check_share("sharing", sharing)
-        self.importance = check_choice("importance", importance, ("mixed", "unmixed"))
-        self.rescale = bool(rescale)
-        settings = {
-            "eta": self.eta,
-            "sharing": sharing,
-            "importance": importance,
-            "rescale": self.rescale,
-            "reservoir": int(reservoir),
-        }
-        reward = {"payoff": payoff, "group": group, "per_cost": per_cost}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **reward, **common)
+    def setup(self) -> None:
+        super().setup()
         self.w = np.zeros(self.arms.n)
         self.t = 0
-        self._rescaling = RewardRescaler(int(reservoir))
+        self._rescaling = RewardRescaler(self.reservoir)
 
     def _probabilities(self) -> np.ndarray:
         return softmax(self.w, 1.0)
@@ -141,7 +119,7 @@ class Exp3S(ImportanceWeightedArms):
         v = self.w.copy()
         v[arm] += self.eta * weighted
         v -= v.max()  # only differences count
-        alpha = 1 / self.t if self.sharing is None else self.sharing
+        alpha = 1 / self.t if self.sharing == "harmonic" else self.sharing
         if alpha and len(v) > 1:
             weights = np.exp(v)
             others = (weights.sum() - weights) / (len(v) - 1)

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from ...checks import check_count, check_share
+from ...checks import check_share, keyword_declared, option
 from ...errors import InputError
 from ..pools import MAX_RUNGS, Arms, Grid, as_arms, chances_of, default_bins
-from ..protocol import Common, Draw, Evidence
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..signals import Groups
 from ..spaces import FamilySpaceLike, as_cube
@@ -101,8 +101,24 @@ def is_no_guessing(groups: Sequence[tuple[int, float]], guess: float) -> bool:
     return False
 
 
+@keyword_declared
+class FormatTeacher(ArmTeacher):
+    """Base of teachers of answer formats: arms are cut so that every format has its own."""
+
+    climbs_formats = True
+    axis: int = option(
+        default=-1,
+        check=lambda _, axis: axis,  # `find_ladder` refuses what is no axis of the space
+        says="the axis (column of the features) that is the ladder, easiest first.",
+    )
+
+    def setup(self) -> None:
+        self.space, self.bins = cut_ladder(self.space, self.bins, self.axis), None
+        super().setup()
+
+
 @register("format-ladder")
-class FormatLadder(ArmTeacher):
+class FormatLadder(FormatTeacher):
     """Moves each question up its ladder of answer formats once its success rate is high enough (Cog-DRIFT).
 
     A question starts at its easiest format. Once the mean of its last `window` group means exceeds `threshold`, it
@@ -115,72 +131,55 @@ class FormatLadder(ArmTeacher):
     when guessing cannot explain its latest groups: for some number of latest groups, with n returns in all,
     exp(-n KL(mean || guess)) <= 1e-5 must hold (Chernoff).
 
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        axis: the axis (column of the features) that is the ladder, easiest first.
-        threshold: mean return above which a question moves up, in [0, 1); by default 0.5, or 1.5 times the success rate
-            of guessing if that is more.
-        window: number of groups in the mean.
-        guess: success rate of guessing at the easiest format; by default the rate that the space states, else 0.25, as
-            for a choice of four. A threshold at or below it is refused: the ladder would climb without any learning.
-        group: single returns that make a group.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         position: int64[questions], the current rung of each question.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2604.04767"
-    climbs_formats = True
+    threshold: float | None = option(
+        default=None,
+        low=0,
+        high=1,
+        says="mean return above which a question moves up; by default 0.5, or 1.5 times the success rate of guessing "
+        "if that is more.",
+    )
+    window: int = option(default=1, low=1, says="number of groups in the mean.")
+    guess: float | None = option(
+        default=None,
+        low=0,
+        high=1,
+        says="success rate of guessing at the easiest format; by default the rate that the space states, else "
+        "0.25, as for a choice of four. A threshold at or below it is refused: the ladder would climb without "
+        "any learning.",
+    )
+    group: int = option(default=8, low=1, says="single returns that make a group.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: int = -1,
-        threshold: float | None = None,
-        window: int = 1,
-        guess: float | None = None,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("window", window, low=1)
-        check_count("group", group, low=1)
-        arms = cut_ladder(space, bins, axis)
-        question, _, rung = find_ladder(arms.features, axis)
+    def setup(self) -> None:
+        arms = cut_ladder(self.space, self.bins, self.axis)
+        question, _, rung = find_ladder(arms.features, self.axis)
         # Rate of guessing of each arm; None where the space does not state it.
-        self._chances = None if guess is not None else _find_chances(space, arms, axis)
+        self._chances = None if self.guess is not None else _find_chances(self.space, arms, self.axis)
         if self._chances is not None:
-            guess = float(self._chances[rung == 0].max())
-        self.guess = check_share("guess", 0.25 if guess is None else guess)
-        self.threshold = max(0.5, min(1.5 * self.guess, 0.99)) if threshold is None else threshold
-        check_share("threshold", self.threshold)
+            self.guess = check_share("guess", float(self._chances[rung == 0].max()))
+        elif self.guess is None:
+            self.guess = 0.25
+        if self.threshold is None:
+            self.threshold = max(0.5, min(1.5 * self.guess, 0.99))
         if self.threshold <= self.guess:
             raise InputError(
                 f"threshold={self.threshold:g} is not above guess={self.guess:g}: guessing would move questions up; "
                 "raise it."
             )
-        self.window = int(window)
-        settings = {
-            "axis": axis,
-            "threshold": self.threshold,
-            "window": self.window,
-            "guess": self.guess,
-            "group": int(group),
-        }
-        super().__init__(arms, floor=floor, settings=settings, **common)
+        self._bar = self.threshold * self.window + 1e-9  # means that equal the threshold may differ from it by rounding
+        self.space, self.bins = arms, None
+        super().setup()
         self._question, self._rung = question, rung
         self._top = np.zeros(self._question.max() + 1, dtype=np.int64)
         np.maximum.at(self._top, self._question, self._rung)
         self.position = np.zeros_like(self._top)
         self._means: dict[int, deque[float]] = {}  # by question
         self._seen: dict[int, deque[tuple[int, float]]] = {}  # returns and their sum of the latest groups, by question
-        self._groups = Groups(int(group))
+        self._groups = Groups(self.group)
 
     def _probabilities(self) -> np.ndarray:
         active = self._rung == self.position[self._question]
@@ -200,8 +199,7 @@ class FormatLadder(ArmTeacher):
             means.append(float(group.mean()))
             seen = self._seen.setdefault(question, deque(maxlen=GROUPS))
             seen.append((len(group), float(group.sum())))
-            # Means that equal the threshold may differ from it by rounding.
-            above = len(means) == self.window and sum(means) > self.threshold * self.window + 1e-9
+            above = len(means) == self.window and sum(means) > self._bar
             if above and (self._chances is None or is_no_guessing(seen, float(self._chances[arm]))):
                 self.position[question] = min(self.position[question] + 1, self._top[question])
                 means.clear()
@@ -228,43 +226,24 @@ class FormatLadder(ArmTeacher):
 
 
 @register("format-stages")
-class FormatStages(ArmTeacher):
+class FormatStages(FormatTeacher):
     """Trains all questions in one answer format after another, each for a fixed number of tasks (Curr-ReFT).
 
     Within a stage every task of its format is equally likely. The last stage does not end. The paper's final stage,
     supervised training on the best answers, is left to the learner.
 
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        axis: the axis (column of the features) that is the ladder, easiest first.
-        tasks: proposals in a stage. The paper has 1,000 to 4,000 questions in each.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         position: proposals made so far.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2503.07065"
-    climbs_formats = True
+    tasks: int = option(
+        default=1000, low=1, says="proposals in a stage. The paper has 1,000 to 4,000 questions in each."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: int = -1,
-        tasks: int = 1000,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("tasks", tasks, low=1)
-        self.tasks = int(tasks)
-        settings = {"axis": axis, "tasks": self.tasks}
-        super().__init__(cut_ladder(space, bins, axis), floor=floor, settings=settings, **common)
-        self._level = find_ladder(self.arms.features, axis)[1]
+    def setup(self) -> None:
+        super().setup()
+        self._level = find_ladder(self.arms.features, self.axis)[1]
         self.position = 0
 
     @property

@@ -7,13 +7,13 @@ upwards or downwards. Arms are drawn in proportion to a sigmoid of how much thei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_number, check_numbers, check_share
+from ...checks import check_share, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import proportional
 from ..signals import success_counts
@@ -54,59 +54,38 @@ class BidirectionalLP(ArmTeacher):
 
     If outcomes carry no successes, their returns in [0, 1] are used instead.
 
-    Args:
-        space, bins: see `ArmTeacher`.
-        alpha: step size of both averages, in (0, 1].
-        theta: success rate that the reweighting maps to 1/2, in (0, 1).
-        quantile: quantile of the z-scores at which the sigmoid is centred. The paper uses a high quantile; None takes
-            the mean, as in OMNI's and Syllabus' code, where the largest share is a few times the smallest.
-        steepness: slope of the sigmoid, > 0.
-        baselines: success rate of a random policy on each arm, at most 0.75 of it; None is 0.
-        floor: share of proposals that are uniform.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         fast, slow: float64[n].
         tried: bool[n].
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2106.14876"
+    alpha: float = option(default=0.1, above=0, high=1, says="step size of both averages.")
+    theta: float = option(default=0.1, above=0, high=1, says="success rate that the reweighting maps to 1/2, below 1.")
+    quantile: float | None = option(
+        default=0.9,
+        low=0,
+        high=1,
+        says="quantile of the z-scores at which the sigmoid is centred. The paper uses a high quantile; None takes "
+        "the mean, as in OMNI's and Syllabus' code, where the largest share is a few times the smallest.",
+    )
+    steepness: float = option(default=1.0, above=0, says="slope of the sigmoid.")
+    baselines: Sequence[float] | None = option(
+        default=None,
+        check=lambda name, value: [check_share(name, rate) for rate in value],
+        says="success rate of a random policy on each arm, at most 0.75 of it; None is 0.",
+    )
+    floor: float = 0.1
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        alpha: float = 0.1,
-        theta: float = 0.1,
-        quantile: float | None = 0.9,
-        steepness: float = 1.0,
-        baselines: Sequence[float] | None = None,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.1,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.alpha, self.theta = check_share("alpha", alpha, positive=True), check_share("theta", theta)
-        if not 0 < self.theta < 1:
-            raise InputError(f"theta={theta:g} must lie strictly between 0 and 1.")
-        self.quantile = None if quantile is None else check_share("quantile", quantile)
-        self.steepness = check_number("steepness", steepness, above=0)
-        own = {
-            "alpha": self.alpha,
-            "theta": self.theta,
-            "quantile": self.quantile,
-            "steepness": self.steepness,
-            "baselines": None if baselines is None else [check_share("baselines", b) for b in baselines],
-        }
-        super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
+    def setup(self) -> None:
+        if self.theta == 1:
+            raise InputError(f"theta={self.theta:g} must lie strictly between 0 and 1.")
+        super().setup()
         n = self.arms.n
-        given = np.zeros(n) if baselines is None else np.array(check_numbers("baselines", baselines))
+        given = np.zeros(n) if self.baselines is None else np.array(self.baselines)
         if given.shape != (n,):
             raise InputError(f"{len(given)} baselines were given for {n} arms; give one for each.")
-        self.baselines = given.clip(0.0, LARGEST_BASELINE)
+        self._baselines = given.clip(0.0, LARGEST_BASELINE)
         self.fast, self.slow, self.tried = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
 
     def progress(self) -> np.ndarray:
@@ -134,7 +113,7 @@ class BidirectionalLP(ArmTeacher):
             totals[int(item.record)] = (before[0] + successes, before[1] + episodes)
         arms = np.array(list(totals))
         rates = np.array([successes / episodes for successes, episodes in totals.values()])
-        above = np.maximum(rates - self.baselines[arms], 0.0) / (1 - self.baselines[arms])
+        above = np.maximum(rates - self._baselines[arms], 0.0) / (1 - self._baselines[arms])
         self.fast[arms] += self.alpha * (above - self.fast[arms])
         self.slow[arms] += self.alpha * (self.fast[arms] - self.slow[arms])
         self.tried[arms] = True

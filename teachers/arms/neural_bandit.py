@@ -6,16 +6,16 @@ the predictions for similar arms. The uncertainty of a prediction is a norm of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
-from .payoff import Payoff, PayoffKind
+from .payoff import PayoffArms
 from .thompson import Thompson
 
 MOST_PARAMETERS = 512  # of a model with a full covariance
@@ -94,7 +94,7 @@ class Network:
 
 
 @register("neural-bandit")
-class NeuralBandit(Thompson):
+class NeuralBandit(PayoffArms, Thompson):
     """Neural bandit: the arm with the highest predicted reward plus its uncertainty.
 
     With g the gradient of the network m at an arm and U = lambda I + sum of g g^T over the observations,
@@ -106,87 +106,47 @@ class NeuralBandit(Thompson):
     ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is fine-tuned from its current weights every
     `refit` observations, with fewer and larger steps, on the last `memory` observations. This costs a hundredth and
     follows a student who changes.
-
-    Args:
-        space, bins, floor: see `ArmTeacher`. The network's inputs are the features of the arms.
-        payoff, group: see `Payoff`; "return" for a choice of instructions, where the best one is sought.
-        rule: "ucb" or "ts".
-        hidden: units of the network; 0 is a linear model (LinUCB).
-        covariance: "diagonal" keeps the diagonal of U, as the authors; "full" keeps all of it, up to 512 parameters.
-        regularisation: lambda > 0; weight decay is lambda / t after t observations.
-        nu: exploration > 0.
-        initial: uniform proposals at the start.
-        gamma: factor on the evidence in U at each observation, in (0, 1]; below 1, uncertainty returns.
-        refit, steps, rate, warm, memory: see above.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2310.02905"
+    rule: Literal["ucb", "ts"] = option(
+        default="ucb", says='"ucb" takes the largest m + sigma, "ts" the largest draw from N(m, sigma^2).'
+    )
+    hidden: int = option(default=32, says="units of the network; 0 is a linear model (LinUCB).")
+    covariance: Literal["diagonal", "full"] = option(
+        default="diagonal",
+        says='"diagonal" keeps the diagonal of U, as the authors; "full" keeps all of it, up to 512 parameters.',
+    )
+    regularisation: float = option(
+        default=0.1, above=0, says="lambda; weight decay is lambda / t after t observations."
+    )
+    nu: float = option(default=1.0, above=0, says="exploration.")
+    initial: int = option(default=40, says="uniform proposals at the start.")
+    gamma: float = option(
+        default=1.0,
+        above=0,
+        high=1,
+        says="factor on the evidence in U at each observation; below 1, uncertainty returns.",
+    )
+    refit: int = option(default=32, low=1, says="observations between two fits.")
+    steps: int = option(default=30, low=1, says="steps of a fit.")
+    rate: float = option(default=1e-2, above=0, says="step size of a fit.")
+    warm: bool = option(default=True, says="fit from the current weights instead of the initial ones.")
+    memory: int = option(default=1024, low=1, says="latest observations that are fitted.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        payoff: PayoffKind = "advantage",
-        rule: Literal["ucb", "ts"] = "ucb",
-        hidden: int = 32,
-        covariance: Literal["diagonal", "full"] = "diagonal",
-        regularisation: float = 0.1,
-        nu: float = 1.0,
-        initial: int = 40,
-        gamma: float = 1.0,
-        refit: int = 32,
-        steps: int = 30,
-        rate: float = 1e-2,
-        warm: bool = True,
-        memory: int = 1024,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        for name, value, low in (("hidden", hidden, 0), ("initial", initial, 0), ("refit", refit, 1)):
-            check_count(name, value, low=low)
-        check_count("steps", steps, low=1)
-        check_count("memory", memory, low=1)
-        self.rule = check_choice("rule", rule, ("ucb", "ts"))
-        self.covariance = check_choice("covariance", covariance, ("diagonal", "full"))
-        self.regularisation = check_number("regularisation", regularisation, above=0)
-        self.nu = check_number("nu", nu, above=0)
-        self.gamma, self.rate = check_share("gamma", gamma, positive=True), check_number("rate", rate, above=0)
-        self.refit, self.steps, self.warm, self.memory = int(refit), int(steps), bool(warm), int(memory)
-        self._payoff = Payoff(payoff, group)
-        settings = {
-            "payoff": payoff,
-            "rule": rule,
-            "hidden": int(hidden),
-            "covariance": covariance,
-            "regularisation": self.regularisation,
-            "nu": self.nu,
-            "initial": int(initial),
-            "gamma": self.gamma,
-            "refit": self.refit,
-            "steps": self.steps,
-            "rate": self.rate,
-            "warm": self.warm,
-            "memory": self.memory,
-            "group": int(group),
-        }
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self._x = np.concatenate([2 * self.arms.features - 1, np.ones((self.arms.n, 1))], axis=1)
-        self.network = Network(self._x.shape[1], int(hidden), self._rng)
+        self.network = Network(self._x.shape[1], self.hidden, self._rng)
         p = len(self.network.theta)
-        if covariance == "full" and p > MOST_PARAMETERS:
+        if self.covariance == "full" and p > MOST_PARAMETERS:
             raise InputError(
                 f"covariance='full' of {p} parameters is too much, {MOST_PARAMETERS} at most; "
                 "take 'diagonal' or a smaller hidden."
             )
         self._start = self.network.theta
-        self._u = np.full(p, self.regularisation) if covariance == "diagonal" else self.regularisation * np.eye(p)
-        self._left = int(initial)  # uniform proposals still to come
+        self._u = np.full(p, self.regularisation) if self.covariance == "diagonal" else self.regularisation * np.eye(p)
+        self._left = self.initial  # uniform proposals still to come
         self.t = 0
         self._arms_seen, self._rewards = np.zeros(self.memory, dtype=np.int64), np.zeros(self.memory)  # rings
         self._known: tuple[np.ndarray, np.ndarray] | None = None

@@ -7,16 +7,16 @@ The paper's reward is the training loss of a domain. Here it is a `Payoff` compu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_share
-from ..protocol import Common, Evidence, restore_array
+from ...checks import option
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import softmax
-from .payoff import ImportanceWeightedArms, PayoffKind
+from .payoff import ImportanceWeightedArms
 
 
 @register("odm")
@@ -27,34 +27,13 @@ class ODM(ImportanceWeightedArms):
     averaged over the arm's outcomes and p_i the probability of the draw. Then
 
         p_i = (1 - n e_t) exp(e_{t-1} R_i) / sum_j exp(e_{t-1} R_j) + e_t,   e_t = min(1 / n, sqrt(ln n / (n t))).
-
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        payoff, group, per_cost: see `ImportanceWeightedArms`.
-        alpha: how much of R is kept, in [0, 1]; the released code's 0.9.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2312.02406"
+    alpha: float = option(default=0.9, low=0, high=1, says="share of R that is kept, the released code's.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        payoff: PayoffKind = "advantage",
-        alpha: float = 0.9,
-        per_cost: bool = False,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        self.alpha = check_share("alpha", alpha)
-        reward = {"payoff": payoff, "group": group, "per_cost": per_cost}
-        super().__init__(space, bins=bins, floor=floor, settings={"alpha": self.alpha}, **reward, **common)
+    def setup(self) -> None:
+        super().setup()
         self.estimates = np.zeros(self.arms.n)
         self.t = 0
 

@@ -8,13 +8,13 @@ is multiplied by 0.001.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from .learning_progress import BidirectionalLP
 
@@ -29,16 +29,6 @@ class OMNI(BidirectionalLP):
     is boring if it is mastered, or if it is no harder than a mastered arm and within `nearness` of it. A model is asked
     again whenever the set of mastered arms has changed. The sigmoid is centred at the mean, as in the authors' code.
 
-    Args:
-        space, bins, alpha, theta, quantile, steepness, baselines, floor: see `BidirectionalLP`.
-        interesting: called with the indices of the mastered arms in ascending order; returns one bool for each arm.
-            A saved state remembers its last answer, not the callable.
-        mastery: success average that counts as mastered, in (0, 1]. The authors' code goes through all tasks, the most
-            successful first, and has no such threshold.
-        nearness: Euclidean distance between the arms' features (each in [0, 1]).
-        boredom: factor on the probability of a boring arm, in [0, 1].
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         boring: bool[n].
 
@@ -47,44 +37,28 @@ class OMNI(BidirectionalLP):
     """
 
     paper = "2306.01711"
+    quantile: float | None = None
+    interesting: Interesting | None = option(
+        default=None,
+        saved=False,
+        says="called with the indices of the mastered arms in ascending order; returns one bool for each arm. A "
+        "saved state remembers its last answer, not the callable.",
+    )
+    mastery: float = option(
+        default=0.9,
+        above=0,
+        high=1,
+        says="success average that counts as mastered. The authors' code goes through all tasks, the "
+        "most successful first, and has no such threshold.",
+    )
+    nearness: float = option(
+        default=0.1, low=0, high=1, says="Euclidean distance between the arms' features (each in [0, 1])."
+    )
+    boredom: float = option(default=0.001, low=0, high=1, says="factor on the probability of a boring arm.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        interesting: Interesting | None = None,
-        mastery: float = 0.9,
-        nearness: float = 0.1,
-        boredom: float = 0.001,
-        alpha: float = 0.1,
-        theta: float = 0.1,
-        quantile: float | None = None,
-        steepness: float = 1.0,
-        baselines: Sequence[float] | None = None,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.1,
-        **common: Unpack[Common],
-    ):
-        self.mastery = check_share("mastery", mastery, positive=True)
-        self.nearness, self.boredom = check_share("nearness", nearness), check_share("boredom", boredom)
-        self.interesting = interesting
-        super().__init__(
-            space,
-            alpha=alpha,
-            theta=theta,
-            quantile=quantile,
-            steepness=steepness,
-            baselines=baselines,
-            bins=bins,
-            floor=floor,
-            settings={
-                "mastery": self.mastery,
-                "nearness": self.nearness,
-                "boredom": self.boredom,
-                "interesting": interesting is not None,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        self.settings = {"interesting": self.interesting is not None}
+        super().setup()
         n = self.arms.n
         self._features, self._difficulty = self.arms.features, self.arms.difficulty
         self._covers = np.zeros(n, dtype=np.int64)  # number of mastered arms that make each arm boring

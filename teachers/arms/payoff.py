@@ -8,13 +8,13 @@ divide the reward by the probability with which the arm was drawn.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count
-from ..protocol import Common, Draw, Evidence
+from ...checks import check_choice, check_count, keyword_declared, option
+from ..protocol import Draw, Evidence
 from ..sampling import pick
 from ..signals import Groups, mean_absolute_advantage
 from .arm_teacher import ArmTeacher
@@ -65,34 +65,30 @@ class Payoff:
         self._last = {int(arm): float(mean) for arm, mean in saved["last"]}
 
 
-class ImportanceWeightedArms(ArmTeacher):
+@keyword_declared
+class PayoffArms(ArmTeacher):
+    """A bandit that is rewarded by a `Payoff`."""
+
+    payoff: PayoffKind = option(default="advantage", says="reward of the bandit (see `Payoff`).")
+    group: int = option(default=8, low=2, says='single returns that make a group, for `payoff` "advantage".')
+
+    def setup(self) -> None:
+        super().setup()
+        self._payoff = Payoff(self.payoff, self.group)
+
+
+@keyword_declared
+class ImportanceWeightedArms(PayoffArms):
     """A bandit whose updates need the probability of the draw; a subclass writes `_probabilities` and `_learn`.
 
     ``Evidence.record`` is [arm, probability], as of the moment of the draw: an outcome may come late.
-
-    Args:
-        payoff, group: see `Payoff`.
-        per_cost: divide the reward by ``Outcome.cost``, where that is given and not 0 (Graves et al., section 3:
-            progress per time spent).
-        space, bins, floor, settings, seed, return_range, max_in_flight: see `ArmTeacher`.
     """
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        payoff: PayoffKind,
-        group: int,
-        per_cost: bool = False,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        self._payoff = Payoff(payoff, group)
-        self.per_cost = bool(per_cost)
-        own = {"payoff": payoff, "group": int(group), "per_cost": self.per_cost}
-        super().__init__(space, bins=bins, floor=floor, settings={**own, **(settings or {})}, **common)
+    per_cost: bool = option(
+        default=False,
+        says="divide the reward by ``Outcome.cost``, where that is given and not 0 (Graves et al., section 3: progress "
+        "per time spent).",
+    )
 
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None: ...

@@ -9,19 +9,21 @@ matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
-from ..protocol import Common, Evidence, restore_array
+from ...checks import check_choice, check_number, option
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import softmax
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
 from .arm_teacher import ArmTeacher
 
-OBJECTIVES = ("advantage", "deviation", "progress")
+
+def _check_tau(name: str, value: Any) -> Any:
+    return check_choice(name, value, ("arms",)) if isinstance(value, str) else check_number(name, value, above=0)
 
 
 @register("sec")
@@ -33,59 +35,44 @@ class SEC(ArmTeacher):
 
     A group of one has no advantage. Where outcomes carry single returns (`TeacherWrapper`, `update`), an arm's returns
     are collected until `group` of them make a group; the arm then gets its update.
-
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        alpha: step size of Q, in (0, 1]. The paper's runs use 0.5, the released code's default is 0.1.
-        tau: temperature > 0. The paper uses 1.0 (Countdown), 0.4 (mathematics), 0.2 (types x difficulties). As mean |A|
-            is at most 1, tau = 1 keeps every ratio of probabilities below e. "arms" follows their number N:
-            tau = 1 / log(9 (N - 1)), under which an arm with Q = 1 among others with Q = 0 gets 9 of 10 draws however
-            many there are (0.28 for 5, 0.19 for 25; not of the paper).
-        objective: "advantage" as above; "deviation", mean |r - mean| without normalisation; "progress", the mean return
-            minus the arm's mean return in its last batch.
-        absent: what happens to arms that are not in a batch: "hold" keeps Q, as the paper's text; "decay" gives them
-            r = 0, as the released code.
-        group: single returns that make a group.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2505.14970"
+    alpha: float = option(
+        default=0.5,
+        above=0,
+        high=1,
+        says="step size of Q. The paper's runs use 0.5, the released code's default is 0.1.",
+    )
+    tau: float | Literal["arms"] = option(
+        default=1.0,
+        check=_check_tau,
+        says="temperature. The paper uses 1.0 (Countdown), 0.4 (mathematics), 0.2 (types x difficulties). As "
+        'mean |A| is at most 1, tau = 1 keeps every ratio of probabilities below e. "arms" follows their '
+        "number N: tau = 1 / log(9 (N - 1)), under which an arm with Q = 1 among others with Q = 0 gets 9 of "
+        "10 draws however many there are (0.28 for 5, 0.19 for 25; not of the paper).",
+    )
+    objective: Literal["advantage", "deviation", "progress"] = option(
+        default="advantage",
+        says='"advantage" as above; "deviation", mean |r - mean| without normalisation; "progress", the mean '
+        "return minus the arm's mean return in its last batch.",
+    )
+    absent: Literal["hold", "decay"] = option(
+        default="hold",
+        says='what happens to arms that are not in a batch: "hold" keeps Q, as the paper\'s text; "decay" gives '
+        "them r = 0, as the released code.",
+    )
+    group: int = option(default=8, low=2, says="single returns that make a group.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        alpha: float = 0.5,
-        tau: float | Literal["arms"] = 1.0,
-        objective: Literal["advantage", "deviation", "progress"] = "advantage",
-        absent: Literal["hold", "decay"] = "hold",
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("group", group, low=2)
-        self.alpha = check_share("alpha", alpha, positive=True)
-        if isinstance(tau, str):
-            check_choice("tau", tau, ("arms",))
-        else:
-            tau = check_number("tau", tau, above=0)
-        self.group = int(group)
-        self.objective = check_choice("objective", objective, OBJECTIVES)
-        self.absent = check_choice("absent", absent, ("hold", "decay"))
-        settings = {"alpha": self.alpha, "tau": tau, "objective": objective, "absent": absent, "group": self.group}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
-        # ln(9 (n - 1)) has no value for n = 1, so a single arm takes the temperature of two.
-        self.tau = 1 / math.log(9 * max(self.arms.n - 1, 1)) if isinstance(tau, str) else tau
+    def setup(self) -> None:
+        super().setup()
+        self.temperature = 1 / math.log(9 * max(self.arms.n - 1, 1)) if self.tau == "arms" else self.tau
         self.q = np.zeros(self.arms.n)
         self._groups = Groups(self.group)
         self._last_mean: dict[int, float] = {}  # an arm's mean return in its last batch, for "progress"
 
     def _probabilities(self) -> np.ndarray:
-        return softmax(self.q, self.tau)
+        return softmax(self.q, self.temperature)
 
     def _values(self) -> np.ndarray:
         return self.q

@@ -10,13 +10,13 @@ import math
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
+from ...checks import check_count, keyword_declared, option
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence
+from ..protocol import Draw, Evidence
 from ..registration import Preset, register
 from .arm_teacher import ArmTeacher
 
@@ -34,14 +34,11 @@ def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
     return (rank.ravel() * min(int(stages), len(values)) // len(values)).astype(np.int64)
 
 
+@keyword_declared
 class StagedTeacher(ArmTeacher):
     """Base of schedules over stages: the probability of a stage is split evenly among its arms.
 
     A subclass writes `_mass`, and `_until` where the mass changes at a certain position.
-
-    Args:
-        stages: number of stages (see `stages_of`).
-        space, bins, floor, settings, seed, return_range, max_in_flight: see `ArmTeacher`.
 
     Attributes:
         stage_of: int64[n].
@@ -49,18 +46,11 @@ class StagedTeacher(ArmTeacher):
         position: proposals made so far.
     """
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        stages: int,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        super().__init__(space, bins=bins, floor=floor, settings={"stages": stages, **(settings or {})}, **common)
-        self.stage_of = stages_of(self.arms.difficulty, stages)
+    stages: int = option(default=4, low=1, says="number of stages (see `stages_of`).")
+
+    def setup(self) -> None:
+        super().setup()
+        self.stage_of = stages_of(self.arms.difficulty, self.stages)
         self.stages = int(self.stage_of.max()) + 1
         self._sizes = np.bincount(self.stage_of)
         self.position = 0
@@ -103,50 +93,24 @@ class SequentialStages(StagedTeacher):
     with `tasks`, after that many proposals. Outcomes of another stage do not count, and the window starts empty, so
     that a stage is passed on its own scores only. The last stage does not end.
 
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        stages: see `stages_of`.
-        threshold: mean return, in [0, 1].
-        window: outcomes that the mean is taken over.
-        tasks: proposals in each stage; threshold and window then have no part.
-        review: share of proposals that are uniform over the present stage and all before it, in [0, 1].
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         stage: the present stage.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
     state_name = "Sequential"
+    stages: int = 10
+    threshold: float = option(default=0.8, low=0, high=1, says="mean return that ends a stage.")
+    window: int = option(default=20, low=1, says="outcomes that the mean is taken over.")
+    tasks: int | None = option(
+        default=None, low=1, says="proposals in each stage; threshold and window then have no part."
+    )
+    review: float = option(
+        default=0.0, low=0, high=1, says="share of proposals that are uniform over the present stage and all before it."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        stages: int = 10,
-        threshold: float = 0.8,
-        window: int = 20,
-        tasks: int | None = None,
-        review: float = 0.0,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("window", window, low=1)
-        if tasks is not None:
-            check_count("tasks", tasks, low=1)
-        self.threshold, self.review = check_share("threshold", threshold), check_share("review", review)
-        self.window, self.tasks = int(window), None if tasks is None else int(tasks)
-        settings = {
-            "threshold": self.threshold,
-            "window": self.window,
-            "tasks": self.tasks,
-            "review": self.review,
-        }
-        super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self._stage = 0
         self._recent: deque[float] = deque(maxlen=self.window)
 
@@ -200,43 +164,34 @@ Preset(
 )
 
 
+def _check_plan(name: str, value: Any) -> int | list[int]:
+    lengths = [check_count(name, length, 1) for length in ([value] if np.ndim(value) == 0 else value)]
+    return lengths[0] if len(lengths) == 1 else lengths
+
+
 @register("cumulative")
 class Cumulative(StagedTeacher):
     """A set of arms that grows by one stage after each number of proposals in a plan.
 
     In phase k every arm of the stages 0 to k is equally likely. The last phase, of all arms, does not end.
 
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        stages: see `stages_of`.
-        plan: proposals in each phase but the last: one number for all, or one for each.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range, or a plan of the wrong length.
     """
 
     paper = "SkyRL, curriculum example (NovaSky, 2026)"
+    plan: int | Sequence[int] = option(
+        default=1000,
+        check=_check_plan,
+        says="proposals in each phase but the last: one number for all, or one for each.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        stages: int = 4,
-        plan: int | Sequence[int] = 1000,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        lengths = [plan] if isinstance(plan, int | np.integer) else list(plan)
-        for length in lengths:
-            check_count("plan", length, low=1)
-        given = [int(length) for length in lengths]
-        settings = {"plan": given if len(given) != 1 else given[0]}
-        super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
-        if not isinstance(plan, int | np.integer) and len(given) != self.stages - 1:
-            raise InputError(f"plan={given} has {len(given)} phases; {self.stages} stages need {self.stages - 1}.")
-        self._ends = np.cumsum(given if len(given) == self.stages - 1 else given * (self.stages - 1))
+    def setup(self) -> None:
+        super().setup()
+        lengths = [self.plan] * (self.stages - 1) if isinstance(self.plan, int) else self.plan
+        if len(lengths) != self.stages - 1:
+            raise InputError(f"plan={lengths} has {len(lengths)} phases; {self.stages} stages need {self.stages - 1}.")
+        self._ends = np.cumsum(lengths)
 
     @property
     def phase(self) -> int:
@@ -261,41 +216,15 @@ class Annealed(StagedTeacher):
     At the share s of the horizon, "cosine" mixes weights K - i with weights i + 1 (each divided by their sum), the
     first by (1 + cos(pi s)) / 2; its least probability is 2 / (K (K + 1)). "gaussian" is proportional to
     exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A whole batch uses the mixture at its beginning.
-
-    Args:
-        space, bins: see `ArmTeacher`.
-        stages: K, see `stages_of`.
-        horizon: number of proposals after which the mixture stays at its final form.
-        shape: "cosine" or "gaussian".
-        beta: exponent > 0 of the Gaussian's path; below 1 it moves faster at first.
-        sigma: width of the Gaussian in stages, > 0.
-        floor: share of proposals that are uniform over the arms.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.06632"
-
-    def __init__(
-        self,
-        space: Any,
-        *,
-        stages: int = 4,
-        horizon: int = 10_000,
-        shape: Literal["cosine", "gaussian"] = "cosine",
-        beta: float = 0.5,
-        sigma: float = 0.5,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("horizon", horizon, low=1)
-        self.horizon, self.shape = int(horizon), check_choice("shape", shape, ("cosine", "gaussian"))
-        self.beta, self.sigma = check_number("beta", beta, above=0), check_number("sigma", sigma, above=0)
-        settings = {"horizon": self.horizon, "shape": shape, "beta": self.beta, "sigma": self.sigma}
-        super().__init__(space, stages=stages, bins=bins, floor=floor, settings=settings, **common)
+    horizon: int = option(
+        default=10_000, low=1, says="number of proposals after which the mixture stays at its final form."
+    )
+    shape: Literal["cosine", "gaussian"] = option(default="cosine", says="of the mixture's path.")
+    beta: float = option(default=0.5, above=0, says="exponent of the Gaussian's path; below 1 it is faster at first.")
+    sigma: float = option(default=0.5, above=0, says="width of the Gaussian in stages.")
 
     def _mass(self) -> np.ndarray:
         done, i = min(self.position / self.horizon, 1.0), np.arange(self.stages)

@@ -7,17 +7,17 @@ progress, where the best is largest (discounted Gaussian Thompson sampling, arXi
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
-from ..protocol import Common, Draw, Evidence, restore_array
+from ...checks import option
+from ..protocol import Draw, Evidence, restore_array
 from ..registration import register
-from ..signals import PassRates
+from ..signals import PassRates, check_prior
 from .arm_teacher import ArmTeacher
-from .payoff import Payoff, PayoffKind
+from .payoff import PayoffArms, PayoffKind
 
 NUMBERS = 8192  # posterior draws a batch may cost
 
@@ -66,38 +66,23 @@ class BetaThompson(Thompson):
 
     Arm i has a Beta posterior; a draw p_i of it scores -|p_i - target|. With target 0.5 this is also the order of the
     variance p_i (1 - p_i). The implicit evidence that BOTS interpolates for arms not observed is left out.
-
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        target: success rate aimed at, in [0, 1].
-        decay: factor on the evidence in an arm's posterior at each of its observations, in (0, 1]. Our default
-            remembers about ten observations. BOTS decays all arms at each training step instead, which would forget
-            everything in a loop of single episodes.
-        prior: (alpha, beta) of the Beta prior.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.26374"
+    target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
+    decay: float = option(
+        default=0.9,
+        above=0,
+        high=1,
+        says="factor on the evidence in an arm's posterior at each of its observations. Our default "
+        "remembers about ten observations. BOTS decays all arms at each training step instead, which would "
+        "forget everything in a loop of single episodes.",
+    )
+    prior: tuple[float, float] = option(default=(1.0, 1.0), check=check_prior, says="(alpha, beta) of the Beta prior.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        target: float = 0.5,
-        decay: float = 0.9,
-        prior: tuple[float, float] = (1.0, 1.0),
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        self.target, decay = check_share("target", target), check_share("decay", decay, positive=True)
-        a, b = (check_number("prior", number, above=0) for number in prior)
-        settings = {"target": self.target, "decay": decay, "prior": [a, b]}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
-        self.rates = PassRates(self.arms.n, (a, b), decay)
+    def setup(self) -> None:
+        super().setup()
+        self.rates = PassRates(self.arms.n, self.prior, self.decay)
 
     def _scores(self, rows: int) -> np.ndarray:
         drawn = self._rng.beta(self.rates.alpha, self.rates.beta, size=(rows, self.arms.n))
@@ -117,44 +102,31 @@ class BetaThompson(Thompson):
 
 
 @register("thompson-progress")
-class GaussianThompson(Thompson):
+class GaussianThompson(PayoffArms, Thompson):
     """Thompson sampling of the arm with the largest learning progress.
 
     With N_i and S_i the discounted number and sum of the rewards (`Payoff`) of arm i, a draw is from the normal
     distribution with mean S_i / (N_i + 1) and standard deviation scale / sqrt(N_i + 1). Each outcome multiplies all N
     and S by gamma, so that arms not tried for long are tried again.
-
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        payoff, group: see `Payoff`.
-        gamma: discount in (0, 1]. Chosen here; the paper's depends on how often the best arm changes.
-        scale: posterior standard deviation of an untried arm, > 0. The paper has 1, for rewards that fill [0, 1];
-            learning progress is smaller.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2305.10718"
+    payoff: PayoffKind = "change"
+    gamma: float = option(
+        default=0.99,
+        above=0,
+        high=1,
+        says="discount. Chosen here; the paper's depends on how often the best arm changes.",
+    )
+    scale: float = option(
+        default=0.2,
+        above=0,
+        says="posterior standard deviation of an untried arm. The paper has 1, for rewards that fill [0, 1]; "
+        "learning progress is smaller.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        payoff: PayoffKind = "change",
-        gamma: float = 0.99,
-        scale: float = 0.2,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("group", group, low=2)
-        self.gamma, self.scale = check_share("gamma", gamma, positive=True), check_number("scale", scale, above=0)
-        settings = {"payoff": payoff, "gamma": self.gamma, "scale": self.scale, "group": int(group)}
-        self._payoff = Payoff(payoff, group)
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self.counts, self.sums = np.zeros(self.arms.n), np.zeros(self.arms.n)
 
     def _scores(self, rows: int) -> np.ndarray:

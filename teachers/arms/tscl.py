@@ -49,9 +49,7 @@ class TSCL(ArmTeacher):
     )
     epsilon: float = option(default=0.1, low=0, high=1, says='share of random arms under "epsilon-greedy".')
     temperature: float = option(
-        default=4e-4,
-        above=0,
-        says='of "boltzmann". The paper\'s 4e-4 suits slopes; changes of score need more.',
+        default=4e-4, above=0, says='of "boltzmann". The paper\'s 4e-4 suits slopes; changes of score need more.'
     )
     absolute: bool = option(
         default=True, says="choose by |q|, as the paper does, so that forgotten arms are practised again; False: by q."
@@ -86,9 +84,6 @@ class Online(TSCL):
 
     An outcome of arm a with score r does q(a) <- q(a) + alpha (r - last(a) - q(a)), where last(a) is the arm's score
     before, at first 0, the lowest return (algorithm 1).
-
-    Raises:
-        InputError: an option out of range.
     """
 
     alpha: float = option(default=0.1, above=0, high=1, says="step size.")
@@ -118,9 +113,6 @@ class Naive(TSCL):
     An arm once chosen is proposed `window` times. As soon as `window` scores of an arm have come in, in whatever order,
     q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). ``distribution()`` is certain of the arm
     while a run lasts.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     window: int = option(default=10, low=2, says="tasks in a run.")
@@ -175,9 +167,6 @@ class Window(TSCL):
 
     Time counts the outcomes of all arms. An arm with fewer than two scores has no slope yet and counts as 1, the
     steepest there can be, so that each is tried twice before any is preferred (algorithm 3).
-
-    Raises:
-        InputError: an option out of range.
     """
 
     window: int = option(default=10, low=2, says="scores remembered of each arm.")

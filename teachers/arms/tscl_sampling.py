@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count
-from ..protocol import Common, Draw, Evidence, restore_array
+from ...checks import option
+from ..protocol import Draw, Evidence, restore_array
 from ..registration import register
 from .arm_teacher import ArmTeacher
 from .tscl import OPTIMISM
@@ -21,33 +21,14 @@ class Sampling(ArmTeacher):
     Each arm remembers the last `window` changes between its successive scores (the first from 0, the lowest return). A
     proposal draws one change of each arm and takes the largest; untried arms count as 1, the largest there can be
     (algorithm 4). The chance of an arm has no closed form and is NaN.
-
-    Args:
-        space, bins, floor: see `ArmTeacher`.
-        window: changes remembered of each arm.
-        absolute: take the largest |change|, as the paper does; False: the largest.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1707.00183"
+    window: int = option(default=10, low=1, says="changes remembered of each arm.")
+    absolute: bool = option(default=True, says="take the largest |change|, as the paper does; False: the largest.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        window: int = 10,
-        absolute: bool = True,
-        bins: int | Sequence[int] | None = None,
-        floor: float = 0.0,
-        **common: Unpack[Common],
-    ):
-        check_count("window", window, low=1)
-        self.window, self.absolute = int(window), bool(absolute)
-        settings = {"window": self.window, "absolute": self.absolute}
-        super().__init__(space, bins=bins, floor=floor, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         n = self.arms.n
         self.last, self.counts = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._changes = np.full((n, self.window), OPTIMISM)  # rings: the m-th change of an arm is at m modulo window

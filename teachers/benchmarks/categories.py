@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from ...checks import keyword_declared, option
 from ..arms.arm_teacher import ArmTeacher
-from ..protocol import Common, Evidence, Outcome
+from ..protocol import Evidence, Outcome
 from ..registration import TEACHERS
 from ..sampling import proportional
 from ..students import CategoryStudent
@@ -37,12 +38,11 @@ NOTES = {
 TUNED = ("sec tau=0.2",)
 
 
+@keyword_declared
 class VarianceOracle(ArmTeacher):
     """Oracle that draws learnable arms in proportion to p (1 - p), with the student's true success rates p."""
 
-    def __init__(self, space: Any, *, student: CategoryStudent, **common: Unpack[Common]):
-        super().__init__(space, **common)
-        self.student = student
+    student: CategoryStudent = option(saved=False)
 
     def _probabilities(self) -> np.ndarray:
         p = self.student.rates()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from ...checks import keyword_declared, option
 from ..boxes.box_teacher import BoxTeacher
-from ..protocol import Common, Evidence, Outcome
+from ..protocol import Evidence, Outcome
 from ..students import HypercubeStudent
 from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE
 from .table import OURS, Table, TableResult, choose_clock, keep_registered, make_teacher, settings_of
@@ -50,19 +51,18 @@ NOTES = {
 }
 
 
+@keyword_declared
 class FrontierOracle(BoxTeacher):
     """Uniform over the cubes that can be learned and are not mastered yet: it looks into the student. No teacher that
     sees returns only can be expected to come near."""
 
-    def __init__(self, space: Any, *, student: HypercubeStudent, **common: Unpack[Common]):
-        super().__init__(space, **common)
-        self.student = student
+    student: HypercubeStudent = option(saved=False)
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         student, points = self.student, self._rng.random((k, self.cube.dimension))
         if len(frontier := student.frontier):
             chosen = frontier[self._rng.integers(len(frontier), size=k)]
-            points[:, : student.dimensions] = (chosen + points[:, : student.dimensions]) / student.cubes
+            points[:, : student.dimensions] = (chosen + points[:, : student.dimensions]) / student.shape
         return points, np.nan, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:
@@ -86,7 +86,10 @@ class Lesson:
 def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS) -> Lesson:
     """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. The seed is the student's and the
     teacher's."""
-    student = _student(options, seed, episodes)
+    arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
+    if "forget_after" in options:
+        arguments["forget_at"] = round(options["forget_after"] * episodes)
+    student = HypercubeStudent(**arguments, seed=seed)
 
     def frontier(space: Any, **common: Any) -> FrontierOracle:
         return FrontierOracle(space, student=student, **common)
@@ -118,13 +121,6 @@ def teach_setting(
     """Teach the student of a named setting."""
     options = SETTINGS[setting]
     return teach(options, teacher, seed, options["length"] if episodes is None else episodes, checkpoints)
-
-
-def _student(options: Mapping[str, Any], seed: int, episodes: int) -> HypercubeStudent:
-    arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
-    if "forget_after" in options:
-        arguments["forget_at"] = round(options["forget_after"] * episodes)
-    return HypercubeStudent(**arguments, seed=seed)
 
 
 def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) -> TableResult:

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from ...checks import keyword_declared, option
 from ..budgets.budgeted import Budgeted
 from ..prompts.prompt_teacher import PromptTeacher
-from ..protocol import Common, Evidence, Outcome, Proposal, Teacher
+from ..protocol import Evidence, Outcome, Teacher
 from ..random import RandomTeacher
 from ..registration import TEACHERS
 from ..sampling import lowest
@@ -41,12 +42,11 @@ DAPO = "random+drop-flat"
 LEFT_OUT = frozenset({"clpo", "eva", "webrl", "puzzlecraft", "seele", "pairing"})
 
 
+@keyword_declared
 class NearestOracle(PromptTeacher):
     """The learnable items with p nearest to 1/2, by the student's true rates: it looks into the student."""
 
-    def __init__(self, space: Any, *, student: ItemStudent, **common: Unpack[Common]):
-        super().__init__(space, **common)
-        self.student = student
+    student: ItemStudent = option(saved=False)
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         return lowest(np.abs(self.student.rates() - 0.5) + ~self.student.scored, k, self._rng), np.nan, "exploit"
@@ -142,7 +142,8 @@ def _batch(
                 count.probing += len(group)
                 screened[proposal.id] = group
                 continue
-            group = _join_screening(proposal, group, screened)
+            joined = [screened.pop(id) for id in proposal.meta.get("joins", ()) if id in screened]
+            group = np.concatenate([*joined, group]) if joined else group
             flat = len(group) == 0 or not 0 < group.sum() < len(group)
             count.useful += 0 if flat else len(group)
             if len(group) and not (drop_flat and flat):
@@ -151,12 +152,6 @@ def _batch(
     while len(screened) > REMEMBERED:
         del screened[next(iter(screened))]
     return items, groups
-
-
-def _join_screening(proposal: Proposal, group: np.ndarray, screened: dict[int, np.ndarray]) -> np.ndarray:
-    """Return the group joined with the earlier screening rollouts that ``proposal.meta["joins"]`` names."""
-    earlier = [screened.pop(id) for id in proposal.meta.get("joins", ()) if id in screened]
-    return np.concatenate([*earlier, group]) if earlier else group
 
 
 def _make_budgeted(allocator: str, space: Any, **common: Any) -> Teacher:

@@ -8,18 +8,18 @@ seen enough episodes it moves out, moves in, or stays, by their mean performance
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
 from ..pools import task_key
-from ..protocol import Common, Draw, Evidence, Teacher, restore_array
+from ..protocol import Draw, Evidence, Teacher, restore_array
 from ..registration import register
 from ..signals import success_counts
 from ..spaces import as_cube
-from .ladder import from_hardness, per_axis
+from .ladder import from_hardness, per_axis, take_per_axis
 
 NARROWEST = 1e-6  # width that a collapsed axis counts with in the entropy, whose logarithm would not be finite
 
@@ -31,69 +31,58 @@ class ADR(Teacher):
     The proposal remembers the wall that its task tests. The wall is not inferred from the coordinates, so that an axis
     that is still one point feeds one wall at a time. A wall that has moved since the proposal ignores the outcome.
     `sample` and `update` remember the wall of the last sampled task in the same way.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        start: initial point of the box, as shares of the axes; None is the easiest corner.
-        boundary_share: probability of testing a wall; 0.5 in the paper (from memory) and in TeachMyAgent's code.
-        episodes: episodes that a wall collects before it is judged; 10 in TeachMyAgent.
-        step: how far a wall moves, as a share of the axis, one or one per axis. The papers give absolute steps; 0.05 is
-            ours.
-        low, high: thresholds of the mean performance: a wall moves in at or below ``low``, and out at or above
-            ``high``. 0.3 and 0.66 are TeachMyAgent's 0 and 180 between -150 and 350.
-        measure: the performance: "success" is the success rate, or returns mapped to [0, 1] if the environment does not
-            report success; "return" is always returns mapped to [0, 1].
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     kind = "box"
     paper = "1910.07113"
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box or Discrete.")
+    start: Sequence[float] | None = option(
+        default=None,
+        check=lambda name, value: list(check_numbers(name, value)),
+        says="initial point of the box, as shares of the axes; None is the easiest corner.",
+    )
+    boundary_share: float = option(
+        default=0.5,
+        low=0,
+        high=1,
+        says="probability of testing a wall; 0.5 in the paper (from memory) and in TeachMyAgent's code.",
+    )
+    episodes: int = option(
+        default=10, low=1, says="episodes that a wall collects before it is judged; 10 in TeachMyAgent."
+    )
+    step: float | Sequence[float] = option(
+        default=0.05,
+        check=take_per_axis,
+        says="how far a wall moves, as a share of the axis, one or one per axis. The papers give absolute steps; "
+        "0.05 is ours.",
+    )
+    low: float = option(
+        default=0.3, low=0, high=1, says="mean performance at or below which a wall moves in (TeachMyAgent's 0)."
+    )
+    high: float = option(
+        default=0.66,
+        low=0,
+        high=1,
+        says="mean performance at or above which a wall moves out (TeachMyAgent's 180, between -150 and 350).",
+    )
+    measure: Literal["success", "return"] = option(
+        default="success",
+        says='the performance: "success" is the success rate, or returns mapped to [0, 1] if the environment does '
+        'not report success; "return" is always returns mapped to [0, 1].',
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        start: Sequence[float] | None = None,
-        boundary_share: float = 0.5,
-        episodes: int = 10,
-        step: float | Sequence[float] = 0.05,
-        low: float = 0.3,
-        high: float = 0.66,
-        measure: Literal["success", "return"] = "success",
-        **common: Unpack[Common],
-    ):
-        check_count("episodes", episodes, low=1)
-        check_choice("measure", measure, ("success", "return"))
-        self.low_threshold, self.high_threshold = check_share("low", low), check_share("high", high)
-        if self.low_threshold >= self.high_threshold:
-            raise InputError(f"low={low:g} must be smaller than high={high:g}.")
-        self.boundary_share = check_share("boundary_share", boundary_share)
-        self.episodes = episodes
-        self.measure = measure
-        self.cube = self.domain = as_cube(space)
-        super().__init__(
-            self.cube.signature,
-            settings={
-                "start": None if start is None else [float(s) for s in start],
-                "boundary_share": self.boundary_share,
-                "episodes": int(episodes),
-                "step": np.atleast_1d(np.asarray(step, dtype=np.float64)).tolist(),
-                "low": self.low_threshold,
-                "high": self.high_threshold,
-                "measure": measure,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        if self.low >= self.high:
+            raise InputError(f"low={self.low:g} must be smaller than high={self.high:g}.")
+        self.cube = self.domain = as_cube(self.space)
+        self.begin(self.cube.signature)
         d = self.cube.dimension
-        self.step = per_axis("step", step, d)
-        if not (self.step > 0).all():
-            raise InputError(f"step={step!r} must be positive.")
-        point = from_hardness(self.cube, np.zeros(d)) if start is None else per_axis("start", start, d)
+        self._step = per_axis("step", self.step, d)
+        if not (self._step > 0).all():
+            raise InputError(f"step={self.step!r} must be positive.")
+        point = from_hardness(self.cube, np.zeros(d)) if self.start is None else per_axis("start", self.start, d)
         if not ((point >= 0) & (point <= 1)).all():
-            raise InputError(f"start={start!r} must lie in [0, 1] along every axis.")
+            raise InputError(f"start={self.start!r} must lie in [0, 1] along every axis.")
         self.walls = np.stack([point, point])  # [low or high, axis]
         self._tested = np.zeros((2, d, 2))  # per wall: sum of performances, episodes
         self._moves = np.zeros((2, d), dtype=np.int64)
@@ -146,10 +135,10 @@ class ADR(Teacher):
         total, count = self._tested[side, axis]
         self._tested[side, axis] = 0.0
         mean = total / count
-        if self.low_threshold < mean < self.high_threshold:
+        if self.low < mean < self.high:
             return
         outwards = 1.0 if side else -1.0
-        moved = self.walls[side, axis] + (outwards if mean >= self.high_threshold else -outwards) * self.step[axis]
+        moved = self.walls[side, axis] + (outwards if mean >= self.high else -outwards) * self._step[axis]
         low, high = (self.walls[0, axis], 1.0) if side else (0.0, self.walls[1, axis])
         moved = min(max(moved, low), high)
         if moved != self.walls[side, axis]:

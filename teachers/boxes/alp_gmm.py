@@ -8,20 +8,17 @@ progress (algorithm 1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
-from ..protocol import Common
+from ...checks import option
 from ..registration import Preset, register
 from .gaussian_mixture import GaussianMixture
-from .mixture_teacher import MixtureTeacher
+from .mixture_teacher import MixtureTeacher, check_tasks
 
 FEWEST_NEIGHBOURS = 5  # progress is 0 until more tasks than this are stored, as in the authors' code
-
-
 BLOCK = 2**18  # distances held at once, 2 MB
 
 
@@ -110,54 +107,27 @@ def _with_squares(points: np.ndarray) -> np.ndarray:
 class ALPGMM(MixtureTeacher):
     """Absolute learning progress, Gaussian mixture model.
 
-    Args:
-        space: ParamSpace, Box or Discrete.
-        fit_rate, random_share, components, criterion: see `MixtureTeacher`; the authors' code has 250, 0.2, 2 to 10
-            components and AIC.
-        history: window, the number of latest tasks among which the nearest is sought. None is the authors' default, all
-            of them: then the comparison with a return from before the student improved keeps looking like progress. A
-            window of, say, 250 drops old returns and uses constant memory. Below 1 it is a share of the run.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
+    The defaults of `fit_rate`, `random_share`, `components` and `criterion` are those of the authors' code.
     """
 
     paper = "1910.07224"
     columns = 1
-
-    def __init__(
-        self,
-        space: Any,
-        *,
-        fit_rate: float = 250,
-        random_share: float = 0.2,
-        components: Sequence[int] = tuple(range(2, 11)),
-        criterion: Literal["aic", "bic", "aicc"] = "aic",
-        history: float | None = None,
-        **common: Unpack[Common],
-    ):
-        if history is not None and not 0 < check_number("history", history) < 1:
-            check_count("history", history, low=FEWEST_NEIGHBOURS + 1)
-        self._history = history
-        super().__init__(
-            space,
-            fit_rate=fit_rate,
-            random_share=random_share,
-            components=components,
-            criterion=criterion,
-            settings={"history": history},
-            **common,
-        )
+    history: float | None = option(
+        default=None,
+        check=lambda name, value: check_tasks(name, value, FEWEST_NEIGHBOURS + 1),
+        says="window, the number of latest tasks among which the nearest is sought. None is the authors' default, all "
+        "of them: then the comparison with a return from before the student improved keeps looking like progress. A "
+        "window of, say, 250 drops old returns and uses constant memory. Below 1 it is a share of the run.",
+    )
 
     def _expect(self, outcomes: int) -> None:
         super()._expect(outcomes)
-        limit = None if self._history is None else self._tasks(self._history, 4 * max(self.components))
+        limit = None if self.history is None else self._tasks(self.history, 4 * max(self.components))
         self._memory = TaskMemory(self.cube.dimension, limit)
 
     @property
     def _follows_run(self) -> bool:
-        return super()._follows_run or (self._history is not None and self._history < 1)
+        return super()._follows_run or (self.history is not None and self.history < 1)
 
     def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
         before = self._memory.count + np.arange(len(points))
@@ -168,7 +138,7 @@ class ALPGMM(MixtureTeacher):
         return mixture.means[:, -1].clip(0.0)  # a mean progress is negative by rounding only
 
     def _metrics(self) -> dict[str, float]:
-        seen = min(self._count, self.fit_rate)
+        seen = min(self._count, self.period)
         return {"progress": float(self._rows[:seen, -1].mean()) if seen else 0.0, **super()._metrics()}
 
     def _save(self) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..protocol import Common, Draw, Teacher
+from ...checks import keyword_declared, option
+from ..protocol import Draw, Teacher
 from ..spaces import as_cube
 
 
+@keyword_declared
 class BoxTeacher(Teacher):
     """Base of teachers that choose points of a cube; a subclass writes `_points` and `_learn`.
 
@@ -23,10 +25,11 @@ class BoxTeacher(Teacher):
     """
 
     kind = "box"
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box or Discrete.")
 
-    def __init__(self, space: Any, *, settings: Mapping[str, Any] | None = None, **common: Unpack[Common]):
-        self.cube = self.domain = as_cube(space)
-        super().__init__(self.cube.signature, settings=settings, **common)
+    def setup(self) -> None:
+        self.cube = self.domain = as_cube(self.space)
+        self.begin(self.cube.signature)
 
     @abstractmethod
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:

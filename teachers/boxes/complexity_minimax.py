@@ -9,13 +9,13 @@ forgotten for hard ones on which nobody does well.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_number, check_numbers, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import pick, softmax
 from .ladder import LadderTeacher
@@ -28,48 +28,33 @@ class ComplexityMinimax(LadderTeacher):
     Losses are 1 - return, as running means per level; an unseen level has loss 1. A class is drawn from
     softmax(gap / temperature), then one of its levels from softmax(loss / temperature): a soft form of the paper's two
     maxima, whose adversary holds weighted particles instead of levels.
-
-    Args:
-        space, axis, levels: see `LadderTeacher`.
-        reference: per class, the loss of the best student trained on that class alone, in [0, 1] and not falling. The
-            paper computes these first; None takes 0 everywhere, which is plain minimax over classes.
-        temperature: of both draws (ours).
-        alpha: step of the running means (ours).
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2010.15382"
+    start: int = option(default=0, init=False)
+    reference: Sequence[float] | None = option(
+        default=None,
+        check=lambda name, value: list(check_numbers(name, value)),
+        says="per class, the loss of the best student trained on that class alone, in [0, 1] and not falling. The "
+        "paper computes these first; None takes 0 everywhere, which is plain minimax over classes.",
+    )
+    temperature: float = option(default=0.1, above=0, says="of both draws (ours).")
+    alpha: float = option(default=0.1, above=0, high=1, says="step of the running means (ours).")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: str | None = None,
-        levels: int | None = None,
-        reference: Sequence[float] | None = None,
-        temperature: float = 0.1,
-        alpha: float = 0.1,
-        **common: Unpack[Common],
-    ):
-        self.temperature = check_number("temperature", temperature, above=0)
-        self.alpha = check_share("alpha", alpha, positive=True)
-        best = None if reference is None else list(check_numbers("reference", reference))
-        settings = {"reference": best, "temperature": self.temperature, "alpha": self.alpha}
-        super().__init__(space, axis=axis, levels=levels, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         n = self.ladder.n
-        self.reference = np.zeros(n) if best is None else np.array(best)
-        given = self.reference
+        self._best = given = np.zeros(n) if self.reference is None else np.array(self.reference)
         if given.shape != (n,) or given.min() < 0 or given.max() > 1 or (np.diff(given) < 0).any():
-            raise InputError(f"reference={reference!r} must be {n} losses in [0, 1], none below the one before it.")
+            raise InputError(
+                f"reference={self.reference!r} must be {n} losses in [0, 1], none below the one before it."
+            )
         self.losses = np.ones(n)
         self._seen = np.zeros(n, dtype=bool)
 
     def gaps(self) -> np.ndarray:
         """float64[n]: per class, the loss on its worst level above the best possible."""
-        return np.maximum.accumulate(self.losses) - self.reference
+        return np.maximum.accumulate(self.losses) - self._best
 
     def distribution_of_levels(self) -> np.ndarray:
         """float64[n], the probability of each level."""

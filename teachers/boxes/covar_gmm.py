@@ -7,12 +7,9 @@ a component is its covariance of time and return: it is large where returns rose
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, Unpack
-
 import numpy as np
 
-from ..protocol import Common
+from ...checks import option
 from ..registration import register
 from .gaussian_mixture import GaussianMixture
 from .mixture_teacher import MixtureTeacher
@@ -23,47 +20,19 @@ class CovarGMM(MixtureTeacher):
     """Gaussian mixture model over task, time and return, sampled by the covariance of the last two.
 
     The covariance is no slope: a component that is long in time counts more. With returns of 0 and 1 it is mostly
-    noise, and the choice degrades accordingly.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        fit_rate, random_share, components, criterion: see `MixtureTeacher`; the authors' code has 250, 0.2, 2 to 10
-            components and AIC.
-        absolute: count falling returns, which are forgetting, like rising ones; by default they count 0.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
+    noise, and the choice degrades accordingly. The defaults of `fit_rate`, `random_share`, `components` and `criterion`
+    are those of the authors' code.
     """
 
     paper = "10.3389/fpsyg.2013.01006"
     columns = 2
-
-    def __init__(
-        self,
-        space: Any,
-        *,
-        fit_rate: float = 250,
-        random_share: float = 0.2,
-        components: Sequence[int] = tuple(range(2, 11)),
-        criterion: Literal["aic", "bic", "aicc"] = "aic",
-        absolute: bool = False,
-        **common: Unpack[Common],
-    ):
-        self.absolute = bool(absolute)
-        super().__init__(
-            space,
-            fit_rate=fit_rate,
-            random_share=random_share,
-            components=components,
-            criterion=criterion,
-            settings={"absolute": self.absolute},
-            **common,
-        )
+    absolute: bool = option(
+        default=False, says="count falling returns, which are forgetting, like rising ones; by default they count 0."
+    )
 
     def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
-        place = (self._count + np.arange(len(points))) % self.fit_rate
-        return np.column_stack([place / self.fit_rate, returns])
+        place = (self._count + np.arange(len(points))) % self.period
+        return np.column_stack([place / self.period, returns])
 
     def _utility(self, mixture: GaussianMixture) -> np.ndarray:
         covariance = mixture.covariances[:, -2, -1]

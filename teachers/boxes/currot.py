@@ -8,13 +8,13 @@ and each moves within a small ball towards its own as far as a regression of ret
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import proportional
 from .assignment import assign
@@ -32,71 +32,52 @@ class CurrOT(BoxTeacher):
     Until the median of the best tasks so far reaches `performance`, particles search around those; from then on a
     buffer keeps the successful tasks that match the target best, and particles whose predicted return is too low start
     again from it. Matching is exact, where the authors' code uses sliced projections for the particles.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        performance: return, mapped to [0, 1], that a task must give (ours: the papers give raw returns).
-        target: points of the unit cube to end up at, float[m, d]; None is uniform over the cube, drawn anew each time.
-        particles: number of tasks in the cloud, and in the buffer of successes (ours).
-        radius: largest move of a particle, as a share of the axes. The paper's point-mass task has 0.5 on axes 8 and
-            7.5 long.
-        update_rate: outcomes between updates (20 there).
-        candidates: moves tried for each particle (100 in the authors' code).
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2309.14091"
+    performance: float = option(
+        default=0.5,
+        low=0,
+        high=1,
+        says="return, mapped to [0, 1], that a task must give (ours: the papers give raw returns).",
+    )
+    target: Sequence[Sequence[float]] | None = option(
+        default=None,
+        check=lambda name, value: np.array(value, dtype=np.float64).tolist(),
+        says="points of the unit cube to end up at, float[m, d]; None is uniform over the cube, drawn anew each time.",
+    )
+    particles: int = option(
+        default=50, low=2, says="number of tasks in the cloud, and in the buffer of successes (ours)."
+    )
+    radius: float = option(
+        default=0.1,
+        above=0,
+        says="largest move of a particle, as a share of the axes. The paper's point-mass task has 0.5 on axes 8 "
+        "and 7.5 long.",
+    )
+    update_rate: int = option(default=20, low=1, says="outcomes between updates (20 in the paper).")
+    candidates: int = option(default=100, low=1, says="moves tried for each particle (100 in the authors' code).")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        performance: float = 0.5,
-        target: Sequence[Sequence[float]] | None = None,
-        particles: int = 50,
-        radius: float = 0.1,
-        update_rate: int = 20,
-        candidates: int = 100,
-        **common: Unpack[Common],
-    ):
-        check_count("particles", particles, low=2)
-        check_count("update_rate", update_rate, low=1)
-        check_count("candidates", candidates, low=1)
-        self.performance, self.radius = check_share("performance", performance), check_number("radius", radius, above=0)
-        self.update_rate, self.candidates, self.count = int(update_rate), int(candidates), int(particles)
-        points = None if target is None else np.array(target, dtype=np.float64)
-        super().__init__(
-            space,
-            settings={
-                "performance": self.performance,
-                "target": None if points is None else points.tolist(),
-                "particles": self.count,
-                "radius": self.radius,
-                "update_rate": self.update_rate,
-                "candidates": self.candidates,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        super().setup()
         d = self.cube.dimension
+        points = None if self.target is None else np.array(self.target)
         if points is not None and (
             points.ndim != 2 or points.shape[1] != d or not ((points >= 0) & (points <= 1)).all()
         ):
             raise InputError(f"target has shape {points.shape}; it must be points [m, {d}] with coordinates in [0, 1].")
         self._target = points
-        self.particles = self._rng.random((self.count, d))
+        self.cloud = self._rng.random((self.particles, d))
         self._buffer = np.empty((0, d + 1))  # tasks with their returns
-        self._failures = Recent(self.count, d + 1)
+        self._failures = Recent(self.particles, d + 1)
         self._batch: list[list[float]] = []
         self._reached = False  # whether the buffer has ever been good enough
         self._updated = False
         self._worst = 1.0  # lowest return of the first batch, the zero of the search
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
-        chosen = self._rng.integers(self.count, size=k)
-        return self.particles[chosen].copy(), np.nan, "exploit" if self._updated else "warmup"
+        chosen = self._rng.integers(self.particles, size=k)
+        return self.cloud[chosen].copy(), np.nan, "exploit" if self._updated else "warmup"
 
     def _learn(self, evidence: list[Evidence]) -> None:
         for item in evidence:
@@ -108,9 +89,9 @@ class CurrOT(BoxTeacher):
     def _goals(self) -> np.ndarray:
         d = self.cube.dimension
         if self._target is None:
-            return self._rng.random((self.count, d))
+            return self._rng.random((self.particles, d))
         # Repeat the whole target equally often, and draw the remainder at random.
-        whole, rest = divmod(self.count, len(self._target))
+        whole, rest = divmod(self.particles, len(self._target))
         chosen = np.concatenate(
             [np.tile(np.arange(len(self._target)), whole), self._rng.permutation(len(self._target))]
         )
@@ -134,7 +115,7 @@ class CurrOT(BoxTeacher):
 
         origin, able = self._origins(predict)
         goals = goals[assign(_squares(origin, goals))]
-        self.particles = self._move(origin, goals, able, predict)
+        self.cloud = self._move(origin, goals, able, predict)
 
     def _keep_best(self, batch: np.ndarray) -> None:
         """Update a buffer whose median is below `performance`: tasks at least as good as its median replace worse
@@ -145,7 +126,7 @@ class CurrOT(BoxTeacher):
             batch = batch[batch[:, -1] >= buffer[middle, -1]]
             buffer = buffer[min(middle + 1, len(batch)) :]
         buffer = np.concatenate([batch, buffer])
-        self._buffer = buffer[np.argsort(buffer[:, -1], kind="stable")][-self.count :]
+        self._buffer = buffer[np.argsort(buffer[:, -1], kind="stable")][-self.particles :]
         self._reached = bool(self._buffer[len(self._buffer) // 2, -1] >= self.performance)
 
     def _keep_successes(self, successes: np.ndarray, goals: np.ndarray) -> None:
@@ -157,14 +138,14 @@ class CurrOT(BoxTeacher):
         failed = int((self._buffer[:, -1] < self.performance).sum())
         kept = self._buffer[order[min(failed, len(successes)) :]]
         pool = np.concatenate([successes, kept])
-        if len(pool) > self.count:
+        if len(pool) > self.particles:
             pool = pool[assign(_squares(goals, pool[:, :-1]))]
         self._buffer = pool
 
     def _origins(self, predict: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return float64[particles, d], the points that the particles move from, and bool[particles], whether the
         predicted return there reaches `performance`."""
-        origin = self.particles.copy()
+        origin = self.cloud.copy()
         able = predict(origin) >= self.performance
         lost = np.flatnonzero(~able)
         if len(lost):
@@ -182,13 +163,13 @@ class CurrOT(BoxTeacher):
         lack = np.clip(self.performance - returns, 0.0, None) / max(self.performance - self._worst, 1e-9)
         spread = LEAST_SEARCH * self.radius + SEARCH * np.minimum(lack, 1.0)
         if self._reached:
-            extra = self._rng.integers(len(tasks), size=self.count - len(tasks))
+            extra = self._rng.integers(len(tasks), size=self.particles - len(tasks))
             chosen = np.concatenate([np.arange(len(tasks)), extra])
         else:
             half = len(tasks) // 2
             gain = returns[half:] - returns[max(half - 1, 0)]
-            chosen = half + self._rng.choice(len(gain), self.count, p=proportional(gain))
-        noise = spread[chosen, None] * self._rng.standard_normal((self.count, tasks.shape[1]))
+            chosen = half + self._rng.choice(len(gain), self.particles, p=proportional(gain))
+        noise = spread[chosen, None] * self._rng.standard_normal((self.particles, tasks.shape[1]))
         return (tasks[chosen] + noise).clip(0.0, 1.0)
 
     def _move(self, origin: np.ndarray, goals: np.ndarray, able: np.ndarray, predict: Any) -> np.ndarray:
@@ -215,11 +196,11 @@ class CurrOT(BoxTeacher):
 
     def _metrics(self) -> dict[str, float]:
         successes = self._buffer[:, -1] >= self.performance
-        return {"successes": float(successes.sum()), "spread": float(self.particles.std(0).mean())}
+        return {"successes": float(successes.sum()), "spread": float(self.cloud.std(0).mean())}
 
     def _save(self) -> dict[str, Any]:
         return {
-            "particles": self.particles.tolist(),
+            "particles": self.cloud.tolist(),
             "buffer": self._buffer.tolist(),
             "failures": self._failures.save(),
             "batch": [list(row) for row in self._batch],
@@ -228,14 +209,14 @@ class CurrOT(BoxTeacher):
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         d = self.cube.dimension
-        particles = restore_array(own["particles"], self.particles)
+        particles = restore_array(own["particles"], self.cloud)
         buffer = np.array(own["buffer"], dtype=np.float64).reshape(-1, d + 1)
-        if len(buffer) > self.count:
-            raise ValueError(f"{len(buffer)} successes where at most {self.count} are kept")
-        failures, batch = Recent(self.count, d + 1), [[float(v) for v in row] for row in own["batch"]]
+        if len(buffer) > self.particles:
+            raise ValueError(f"{len(buffer)} successes where at most {self.particles} are kept")
+        failures, batch = Recent(self.particles, d + 1), [[float(v) for v in row] for row in own["batch"]]
         failures.restore(own["failures"])
         reached, updated, worst = own["flags"]
-        self.particles, self._buffer, self._failures, self._batch = particles, buffer, failures, batch
+        self.cloud, self._buffer, self._failures, self._batch = particles, buffer, failures, batch
         self._reached, self._updated, self._worst = bool(reached), bool(updated), float(worst)
 
 

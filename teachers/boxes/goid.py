@@ -8,13 +8,13 @@ mean success of the nearest tasks tried lately lies in that band: the same idea 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence
+from ..protocol import Evidence
 from ..registration import register
 from ..signals import success_rate
 from .box_teacher import BoxTeacher
@@ -28,68 +28,39 @@ class GOID(BoxTeacher):
     The proposal is the first of `candidates` uniform points whose predicted success lies in the band, or else the point
     nearest to the band. A share of tasks repeats earlier goals, slightly moved, that were in or above the band, so that
     they are not forgotten.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        low, high: the band, both ends included (0.25 and 0.75 in TeachMyAgent; 0.1 and 0.9 in the paper).
-        replay_share: share of old goals (0.2 in TeachMyAgent).
-        noise: standard deviation of the movement of old goals, as a share of each axis.
-        random_share: share of uniform tasks (ours; it detects success rates that fall back into the band).
-        neighbours: number of nearest tasks whose mean success is the prediction (ours).
-        memory: number of latest tasks searched for neighbours, and of old goals kept (ours).
-        candidates: uniform points tried for one proposal (ours).
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1705.06366"
+    low: float = option(default=0.25, low=0, high=1, says="lower end of the band, included (0.1 in the paper).")
+    high: float = option(default=0.75, low=0, high=1, says="upper end of the band, included (0.9 in the paper).")
+    replay_share: float = option(default=0.2, low=0, high=1, says="share of old goals (0.2 in TeachMyAgent).")
+    noise: float = option(
+        default=0.05, low=0, says="standard deviation of the movement of old goals, as a share of each axis."
+    )
+    random_share: float = option(
+        default=0.1,
+        low=0,
+        high=1,
+        says="share of uniform tasks (ours; it detects success rates that fall back into the band).",
+    )
+    neighbours: int = option(
+        default=10, low=1, says="number of nearest tasks whose mean success is the prediction (ours)."
+    )
+    memory: int = option(
+        default=300, low=1, says="number of latest tasks searched for neighbours, and of old goals kept (ours)."
+    )
+    candidates: int = option(default=32, low=1, says="uniform points tried for one proposal (ours).")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        low: float = 0.25,
-        high: float = 0.75,
-        replay_share: float = 0.2,
-        noise: float = 0.05,
-        random_share: float = 0.1,
-        neighbours: int = 10,
-        memory: int = 300,
-        candidates: int = 32,
-        **common: Unpack[Common],
-    ):
-        self.low, self.high = check_share("low", low), check_share("high", high)
+    def setup(self) -> None:
         if self.low > self.high:
-            raise InputError(f"low={low:g} must not be larger than high={high:g}.")
-        self.replay_share = check_share("replay_share", replay_share)
-        self.random_share = check_share("random_share", random_share)
+            raise InputError(f"low={self.low:g} must not be larger than high={self.high:g}.")
         if self.replay_share + self.random_share > 1:
-            raise InputError(f"replay_share={replay_share:g} and random_share={random_share:g} sum to more than 1.")
-        self.noise = check_number("noise", noise)
-        if self.noise < 0:
-            raise InputError(f"noise={noise:g} must not be negative.")
-        check_count("neighbours", neighbours, low=1)
-        check_count("memory", memory, low=1)
-        check_count("candidates", candidates, low=1)
-        if memory < neighbours:
-            raise InputError(f"memory={memory} must be at least neighbours={neighbours}.")
-        self.neighbours, self.memory, self.candidates = int(neighbours), int(memory), int(candidates)
-        super().__init__(
-            space,
-            settings={
-                "low": self.low,
-                "high": self.high,
-                "replay_share": self.replay_share,
-                "noise": self.noise,
-                "random_share": self.random_share,
-                "neighbours": self.neighbours,
-                "memory": self.memory,
-                "candidates": self.candidates,
-            },
-            **common,
-        )
+            raise InputError(
+                f"replay_share={self.replay_share:g} and random_share={self.random_share:g} sum to more than 1."
+            )
+        if self.memory < self.neighbours:
+            raise InputError(f"memory={self.memory} must be at least neighbours={self.neighbours}.")
+        super().setup()
         self._tried = Recent(self.memory, self.cube.dimension + 1)
         self._goals = Recent(self.memory, self.cube.dimension + 1)
 

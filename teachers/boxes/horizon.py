@@ -7,12 +7,12 @@ nothing. Here a stage is a level of one axis, such as the length of a `ChainedEn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
-from ..protocol import Common, Evidence
+from ...checks import option
+from ..protocol import Evidence
 from ..registration import register
 from ..signals import success_rate
 from .ladder import LadderTeacher
@@ -24,38 +24,19 @@ class Horizon(LadderTeacher):
 
     The paper gives every stage a fixed number of training steps, not of tasks, so the default of `tasks` is ours.
     Promotion by accuracy is our addition.
-
-    Args:
-        space, axis, levels, start: see `LadderTeacher`; `axis` is the length of the chain.
-        promote: "steps" passes on after `tasks` outcomes of the stage; "accuracy" once the mean success rate of its
-            last `tasks` outcomes reaches `threshold`.
-        tasks: as above.
-        threshold: as above.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.07312"
+    promote: Literal["steps", "accuracy"] = option(
+        default="steps",
+        says='"steps" passes on after `tasks` outcomes of the stage; "accuracy" once the mean success rate of its last '
+        "`tasks` outcomes reaches `threshold`.",
+    )
+    tasks: int = option(default=1000, low=1, says="outcomes that a stage lasts, or that are judged.")
+    threshold: float = option(default=0.8, low=0, high=1, says="mean success rate that passes on.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: str | None = None,
-        levels: int | None = None,
-        start: int = 0,
-        promote: Literal["steps", "accuracy"] = "steps",
-        tasks: int = 1000,
-        threshold: float = 0.8,
-        **common: Unpack[Common],
-    ):
-        check_choice("promote", promote, ("steps", "accuracy"))
-        check_count("tasks", tasks, low=1)
-        self.promote, self.tasks, self.threshold = promote, int(tasks), check_share("threshold", threshold)
-        settings = {"promote": promote, "tasks": self.tasks, "threshold": self.threshold}
-        super().__init__(space, axis=axis, levels=levels, start=start, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self._rates: list[float] = []  # success rates of the stage's outcomes, the last `tasks` of them
 
     def _levels(self, k: int) -> tuple[np.ndarray, float, Sequence[str] | str]:

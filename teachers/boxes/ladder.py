@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_numbers
+from ...checks import check_count, check_numbers, keyword_declared, option
 from ...errors import InputError, unknown_name
-from ..protocol import Common, Draw, Teacher
+from ..protocol import Draw, Teacher
 from ..spaces import Cube, as_cube
 
 DEFAULT_LEVELS = 10  # along axes whose values are not counted
@@ -36,10 +36,15 @@ def from_hardness(cube: Cube, hardness: np.ndarray) -> np.ndarray:
 
 def per_axis(name: str, value: Any, dimension: int) -> np.ndarray:
     """float64[d] from one number for all axes or one for each. Raises InputError for other lengths."""
-    numbers = check_numbers(name, np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel().tolist())
+    numbers = take_per_axis(name, value)
     if len(numbers) not in (1, dimension):
         raise InputError(f"{name}={value!r} must be one number or one for each of the {dimension} axes.")
     return np.broadcast_to(np.array(numbers), dimension).copy()
+
+
+def take_per_axis(name: str, value: Any) -> list[float]:
+    """Return the numbers of an option that is one number for all axes, or one for each (see `per_axis`)."""
+    return list(check_numbers(name, np.ravel(value)))
 
 
 class Ladder:
@@ -82,41 +87,32 @@ class Ladder:
         return float(self.n ** len(self._axes)) if len(self._axes) * math.log(self.n) < 700 else math.nan
 
 
+@keyword_declared
 class LadderTeacher(Teacher):
     """Chooses levels of difficulty; a subclass writes `_levels` and `_learn`.
 
     ``Evidence.record`` is [level of the task, `self.level` when it was drawn].
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        axis, levels: see `Ladder`.
-        start: the first level.
-        settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
         level: the present level, 0 being the easiest.
     """
 
     kind = "box"
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box or Discrete.")
+    axis: str | None = option(default=None, says="the axis that is cut into levels; None cuts all axes at once.")
+    levels: int | None = option(
+        default=None, low=1, says="number of levels; None takes the number of values of the axis (see `Ladder`)."
+    )
+    start: int = option(default=0, says="the first level.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: str | None,
-        levels: int | None,
-        start: int = 0,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.cube = self.domain = as_cube(space)
-        self.ladder = Ladder(self.cube, axis, levels)
-        check_count("start", start, low=0)
-        if start >= self.ladder.n:
-            raise InputError(f"start={start} must be one of the {self.ladder.n} levels, 0 to {self.ladder.n - 1}.")
-        own = {"axis": axis, "levels": self.ladder.n, "start": int(start)}
-        super().__init__(self.cube.signature, settings={**own, **(settings or {})}, **common)
-        self.level = int(start)
+    def setup(self) -> None:
+        self.cube = self.domain = as_cube(self.space)
+        self.ladder = Ladder(self.cube, self.axis, self.levels)
+        self.levels = self.ladder.n
+        if self.start >= self.ladder.n:
+            raise InputError(f"start={self.start} must be one of the {self.ladder.n} levels, 0 to {self.ladder.n - 1}.")
+        self.begin(self.cube.signature)
+        self.level = self.start
 
     @abstractmethod
     def _levels(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:

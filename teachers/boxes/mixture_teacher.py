@@ -9,72 +9,62 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import check_count, check_number, keyword_declared, option
 from ...errors import InputError
-from ..protocol import OUTCOMES, Common, Evidence
+from ..protocol import OUTCOMES, Evidence
 from ..sampling import effective_number, proportional
 from .box_teacher import BoxTeacher
-from .gaussian_mixture import CRITERIA, GaussianMixture, fit
+from .gaussian_mixture import GaussianMixture, fit
 
 
+def check_tasks(name: str, value: Any, least: int = 2) -> float:
+    """Return a number of tasks, at least ``least``, or a share of the run's tasks, in (0, 1)."""
+    return value if 0 < check_number(name, value) < 1 else check_count(name, value, least)
+
+
+def _check_components(name: str, value: Any) -> list[int]:
+    if counts := [check_count(name, k, 1) for k in value]:
+        return counts
+    raise InputError(f"{name}={list(value)} must be one or more numbers.")
+
+
+@keyword_declared
 class MixtureTeacher(BoxTeacher):
     """Base that samples from the components of a mixture by utility; a subclass writes `_measure` and `_utility`.
 
     One outcome is one row, whatever the size of its group: the return is the group's mean. Tasks on integer or
     categorical axes are remembered as the continuous points that were drawn for them.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        fit_rate: tasks between fits, and rows in each fit. Below 1 it is a share of the run (see `expect`), with at
-            least four tasks per component: 0.0125 gives 250 for a run of 20,000 tasks, and 40 for 2,400.
-        random_share: probability of a uniform task instead of one from the mixture.
-        components: numbers of components tried.
-        criterion: criterion that selects the mixture: "aic", "bic" or "aicc" (see `GaussianMixture.criterion`).
-        settings, seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
-    columns: int
+    columns: ClassVar[int]
     """Numbers measured for each task; set by the subclass."""
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        fit_rate: float,
-        random_share: float,
-        components: Sequence[int],
-        criterion: Literal["aic", "bic", "aicc"],
-        settings: Mapping[str, Any],
-        **common: Unpack[Common],
-    ):
-        if not 0 < check_number("fit_rate", fit_rate) < 1:
-            check_count("fit_rate", fit_rate, low=2)
-        for k in components:
-            check_count("components", k, low=1)
-        if not len(components) or max(components) > fit_rate >= 1:
+    fit_rate: float = option(
+        default=250,
+        check=check_tasks,
+        says="tasks between fits, and rows in each fit. Below 1 it is a share of the run (see `expect`), with at "
+        "least four tasks per component: 0.0125 gives 250 for a run of 20,000 tasks, and 40 for 2,400.",
+    )
+    random_share: float = option(
+        default=0.2, low=0, high=1, says="probability of a uniform task instead of one from the mixture."
+    )
+    components: Sequence[int] = option(
+        default=tuple(range(2, 11)), check=_check_components, says="numbers of components tried."
+    )
+    criterion: Literal["aic", "bic", "aicc"] = option(
+        default="aic", says="criterion that selects the mixture (see `GaussianMixture.criterion`)."
+    )
+
+    def setup(self) -> None:
+        if max(self.components) > self.fit_rate >= 1:
             raise InputError(
-                f"components={list(components)} must be one or more numbers of at most fit_rate={fit_rate}."
+                f"components={self.components} must be one or more numbers of at most fit_rate={self.fit_rate}."
             )
-        if criterion not in CRITERIA:
-            raise InputError(f"criterion={criterion!r} must be one of {', '.join(map(repr, CRITERIA))}.")
-        self._fit_rate = fit_rate
-        self.random_share = check_share("random_share", random_share)
-        self.components = tuple(int(k) for k in components)
-        self.criterion: Literal["aic", "bic", "aicc"] = criterion
-        own = {
-            "fit_rate": fit_rate,
-            "random_share": self.random_share,
-            "components": list(self.components),
-            "criterion": criterion,
-        }
-        super().__init__(space, settings={**own, **settings}, **common)
+        super().setup()
         self._count = 0
         self._mixture: GaussianMixture | None = None
         self._sampler: GaussianMixture | None = None
@@ -82,13 +72,13 @@ class MixtureTeacher(BoxTeacher):
 
     def _expect(self, outcomes: int) -> None:
         self._outcomes = outcomes
-        self.fit_rate = self._tasks(self._fit_rate, 4 * max(self.components))
-        self._rows = np.zeros((self.fit_rate, self.cube.dimension + self.columns))  # row i is task i modulo fit_rate
+        self.period = self._tasks(self.fit_rate, 4 * max(self.components))
+        self._rows = np.zeros((self.period, self.cube.dimension + self.columns))  # row i is task i modulo period
 
     @property
     def _follows_run(self) -> bool:
         """True if some number of tasks is a share of the run."""
-        return self._fit_rate < 1
+        return self.fit_rate < 1
 
     def _tasks(self, number: float, least: int) -> int:
         """A number of tasks that may be given as a share of the run."""
@@ -131,12 +121,12 @@ class MixtureTeacher(BoxTeacher):
         points = np.array([item.record for item in evidence], dtype=np.float64)
         returns = np.array([item.mean for item in evidence])
         while len(points):
-            at = self._count % self.fit_rate
+            at = self._count % self.period
             rows = self._rows[at : at + len(points)]  # up to the next fit at most
             m, d = len(rows), points.shape[1]
             rows[:, :d], rows[:, d:] = points[:m], self._measure(points[:m], returns[:m])
             self._count += m
-            if at + m == self.fit_rate:
+            if at + m == self.period:
                 fitted = fit(self._rows, self.components, self._rng)
                 self._set_mixture(min(fitted, key=lambda mixture: mixture.criterion(self._rows, self.criterion)))
             points, returns = points[m:], returns[m:]

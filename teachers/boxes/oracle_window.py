@@ -5,63 +5,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from .box_teacher import BoxTeacher
-from .ladder import SMALLEST, directions, per_axis
+from .ladder import SMALLEST, directions, per_axis, take_per_axis
 
 
 @register("oracle-window")
 class OracleWindow(BoxTeacher):
-    """Uniform in a window that starts at the easiest corner and moves on after every good batch of tasks.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        width: sides of the window as shares of the axes, one or one per axis (1/6 in the authors' code).
-        step: distance of a move, as shares of the axes; 0 keeps an axis fixed, and a negative number moves towards the
-            easier end of the axis. The authors chose 1/30 for their obstacles.
-        tasks: outcomes in a batch (50 in the authors' code).
-        threshold: mean return, mapped to [0, 1], above which the window moves: 0.76 is their 230 between -150 and 350.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
-    """
+    """Uniform in a window that starts at the easiest corner and moves on after every good batch of tasks."""
 
     paper = "1910.07224"
+    width: float | Sequence[float] = option(
+        default=1 / 6,
+        check=take_per_axis,
+        says="sides of the window as shares of the axes, one or one per axis (1/6 in the authors' code).",
+    )
+    step: float | Sequence[float] = option(
+        default=1 / 30,
+        check=take_per_axis,
+        says="distance of a move, as shares of the axes; 0 keeps an axis fixed, and a negative number moves "
+        "towards the easier end of the axis. The authors chose 1/30 for their obstacles.",
+    )
+    tasks: int = option(default=50, low=1, says="outcomes in a batch (50 in the authors' code).")
+    threshold: float = option(
+        default=0.76,
+        low=0,
+        high=1,
+        says="mean return, mapped to [0, 1], above which the window moves: 0.76 is their 230 between -150 and 350.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        width: float | Sequence[float] = 1 / 6,
-        step: float | Sequence[float] = 1 / 30,
-        tasks: int = 50,
-        threshold: float = 0.76,
-        **common: Unpack[Common],
-    ):
-        check_count("tasks", tasks, low=1)
-        self.tasks, self.threshold = int(tasks), check_share("threshold", threshold)
-        widths, steps = (np.atleast_1d(np.asarray(v, dtype=np.float64)).tolist() for v in (width, step))
-        settings = {"width": widths, "step": steps, "tasks": self.tasks, "threshold": self.threshold}
-        super().__init__(space, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         d = self.cube.dimension
-        self.width = per_axis("width", width, d)
-        if not ((self.width > 0) & (self.width <= 1)).all():
-            raise InputError(f"width={width!r} must lie in (0, 1].")
-        self.step = per_axis("step", step, d) * directions(self.cube)
-        self.low = np.where(self.step >= 0, 0.0, 1.0 - self.width)
+        self._width = per_axis("width", self.width, d)
+        if not ((self._width > 0) & (self._width <= 1)).all():
+            raise InputError(f"width={self.width!r} must lie in (0, 1].")
+        self._step = per_axis("step", self.step, d) * directions(self.cube)
+        self.low = np.where(self._step >= 0, 0.0, 1.0 - self._width)
         self._total, self._seen = 0.0, 0
 
     def _points(self, k: int) -> tuple[np.ndarray, float, Sequence[str] | str]:
-        points = self.low + self._rng.random((k, self.cube.dimension)) * self.width
-        volume = float(self.width.prod())
+        points = self.low + self._rng.random((k, self.cube.dimension)) * self._width
+        volume = float(self._width.prod())
         density = 1 / volume if volume > SMALLEST else math.nan
         return points.clip(0.0, 1.0), density, "exploit"
 
@@ -71,7 +63,7 @@ class OracleWindow(BoxTeacher):
             self._seen += 1
             if self._seen == self.tasks:
                 if self._total / self.tasks > self.threshold + 1e-9:  # equal means differ by rounding
-                    self.low = np.clip(self.low + self.step, 0.0, 1.0 - self.width)
+                    self.low = np.clip(self.low + self._step, 0.0, 1.0 - self._width)
                 self._total, self._seen = 0.0, 0
 
     def _metrics(self) -> dict[str, float]:

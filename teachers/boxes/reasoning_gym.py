@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence
+from ..protocol import Evidence
 from ..registration import register
 from ..signals import success_counts
 from .ladder import LadderTeacher
@@ -25,62 +25,31 @@ class Coach(LadderTeacher):
 
     The released trainer keeps its scores after a change of level, so that scores of the old level can raise it again
     and again; here they are forgotten by default, and so are outcomes of tasks drawn before the change.
-
-    Args:
-        space, axis, levels, start: see `LadderTeacher`.
-        mode: where tasks come from: "upper_bound", the present level; "inclusive", all levels up to it; "last_k", the
-            last `span` levels up to it.
-        span: as above.
-        last_k: episodes over which scores are averaged, and fewest before a change (2560 in the released
-            configuration for knights and knaves).
-        raise_above, lower_below: thresholds on the mean score (0.7 and 0.3 there).
-        reset: forget scores when the level changes; False is the released behaviour.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2505.24760"
+    mode: Literal["upper_bound", "inclusive", "last_k"] = option(
+        default="upper_bound",
+        says='where tasks come from: "upper_bound", the present level; "inclusive", all levels up to it; "last_k", '
+        "the last `span` levels up to it.",
+    )
+    span: int = option(default=3, low=1, says='levels of "last_k".')
+    last_k: int = option(
+        default=2560,
+        low=1,
+        says="episodes over which scores are averaged, and fewest before a change (2560 in the released "
+        "configuration for knights and knaves).",
+    )
+    raise_above: float = option(
+        default=0.7, low=0, high=1, says="mean score above which the level rises (0.7 likewise)."
+    )
+    lower_below: float = option(default=0.3, low=0, high=1, says="mean score below which it falls (0.3 likewise).")
+    reset: bool = option(default=True, says="forget scores when the level changes; False is the released behaviour.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: str | None = None,
-        levels: int | None = None,
-        start: int = 0,
-        mode: Literal["upper_bound", "inclusive", "last_k"] = "upper_bound",
-        span: int = 3,
-        last_k: int = 2560,
-        raise_above: float = 0.7,
-        lower_below: float = 0.3,
-        reset: bool = True,
-        **common: Unpack[Common],
-    ):
-        check_choice("mode", mode, MODES)
-        check_count("span", span, low=1)
-        check_count("last_k", last_k, low=1)
-        self.raise_above = check_share("raise_above", raise_above)
-        self.lower_below = check_share("lower_below", lower_below)
+    def setup(self) -> None:
         if self.raise_above <= self.lower_below:
-            raise InputError(f"raise_above={raise_above:g} must be larger than lower_below={lower_below:g}.")
-        self.mode, self.span, self.last_k, self.reset = mode, int(span), int(last_k), bool(reset)
-        super().__init__(
-            space,
-            axis=axis,
-            levels=levels,
-            start=start,
-            settings={
-                "mode": mode,
-                "span": self.span,
-                "last_k": self.last_k,
-                "raise_above": self.raise_above,
-                "lower_below": self.lower_below,
-                "reset": self.reset,
-            },
-            **common,
-        )
+            raise InputError(f"raise_above={self.raise_above:g} must be larger than lower_below={self.lower_below:g}.")
+        super().setup()
         self._scores: deque[tuple[float, int]] = deque()  # (sum, episodes) of each outcome, oldest first
         self._total, self._episodes = 0.0, 0
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_count, check_numbers, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence
+from ..protocol import Evidence
 from ..registration import Preset, register
 from ..sampling import pick, proportional
 from .box_teacher import BoxTeacher
-from .ladder import SMALLEST
+from .ladder import SMALLEST, per_axis, take_per_axis
 from .region_tree import RegionTree, best_cut
 
-SCORES = ("intended", "released")
 EDGE = 1e-5  # a mutated task stays this share of its region's width away from the borders, as in the authors' code
 
 
@@ -36,77 +35,44 @@ class RIAC(BoxTeacher):
     progress. Cuts that leave too few tasks on one side are never drawn; the authors' code redraws them, which never
     ends if all tasks are equal. As in that code, a cut without any difference in progress is still made: it refines a
     region whose returns are all equal.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        region_size: tasks that a leaf holds before it is split.
-        attempts: cuts tried.
-        score: criterion of the best cut: "intended", n1 n2 |ALP1 - ALP2| with the numbers of tasks on both sides;
-            "released", |ALP1 - ALP2| alone, which is the effect of the authors' code.
-        min_share: least share of `region_size` on either side of a cut.
-        min_side: least side of a region, as a share of the axis.
-        discard: share of `region_size` that a leaf forgets where it cannot be split.
-        random_share, mutate_share: shares of uniform and of mutated tasks; the rest comes from regions.
-        sigma: standard deviation of a mutation as a share of the axis, one for all axes or one per axis.
-        max_regions: number of regions after which splitting stops; bounds the memory (a choice of ours).
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "1301.4862"
+    region_size: int = option(default=200, low=4, says="tasks that a leaf holds before it is split.")
+    attempts: int = option(default=50, low=1, says="cuts tried.")
+    score: Literal["intended", "released"] = option(
+        default="intended",
+        says='criterion of the best cut: "intended", n1 n2 |ALP1 - ALP2| with the numbers of tasks on both sides; '
+        '"released", |ALP1 - ALP2| alone, which is the effect of the authors\' code.',
+    )
+    min_share: float = option(
+        default=1 / 20, low=0, high=1, says="least share of `region_size` on either side of a cut."
+    )
+    min_side: float = option(default=1 / 15, low=0, high=1, says="least side of a region, as a share of the axis.")
+    discard: float = option(
+        default=1 / 4, above=0, high=1, says="share of `region_size` that a leaf forgets where it cannot be split."
+    )
+    random_share: float = option(default=0.2, low=0, high=1, says="share of uniform tasks.")
+    mutate_share: float = option(default=0.1, low=0, high=1, says="share of mutated tasks; the rest is from regions.")
+    sigma: float | Sequence[float] = option(
+        default=0.1,
+        check=take_per_axis,
+        says="standard deviation of a mutation as a share of the axis, one for all axes or one per axis.",
+    )
+    max_regions: int = option(
+        default=1024, low=1, says="number of regions after which splitting stops; bounds the memory (a choice of ours)."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        region_size: int = 200,
-        attempts: int = 50,
-        score: Literal["intended", "released"] = "intended",
-        min_share: float = 1 / 20,
-        min_side: float = 1 / 15,
-        discard: float = 1 / 4,
-        random_share: float = 0.2,
-        mutate_share: float = 0.1,
-        sigma: float | Sequence[float] = 0.1,
-        max_regions: int = 1024,
-        **common: Unpack[Common],
-    ):
-        check_count("region_size", region_size, low=4)
-        check_count("attempts", attempts, low=1)
-        check_count("max_regions", max_regions, low=1)
-        if score not in SCORES:
-            raise InputError(f"score={score!r} must be one of {', '.join(map(repr, SCORES))}.")
-        self.region_size, self.attempts, self.max_regions = int(region_size), int(attempts), int(max_regions)
-        self.score = score
-        self.min_share, self.min_side = check_share("min_share", min_share), check_share("min_side", min_side)
-        self.discard = check_share("discard", discard, positive=True)
-        self.random_share = check_share("random_share", random_share)
-        self.mutate_share = check_share("mutate_share", mutate_share)
+    def setup(self) -> None:
         if self.random_share + self.mutate_share > 1:
-            raise InputError(f"random_share={random_share:g} and mutate_share={mutate_share:g} must sum to at most 1.")
-        sigmas = [float(s) for s in np.atleast_1d(np.asarray(sigma, dtype=np.float64))]
-        super().__init__(
-            space,
-            settings={
-                "region_size": self.region_size,
-                "attempts": self.attempts,
-                "score": score,
-                "min_share": self.min_share,
-                "min_side": self.min_side,
-                "discard": self.discard,
-                "random_share": self.random_share,
-                "mutate_share": self.mutate_share,
-                "sigma": sigmas,
-                "max_regions": self.max_regions,
-            },
-            **common,
-        )
+            raise InputError(
+                f"random_share={self.random_share:g} and mutate_share={self.mutate_share:g} must sum to at most 1."
+            )
+        super().setup()
         d = self.cube.dimension
-        if len(sigmas) not in (1, d) or min(check_numbers("sigma", sigmas)) <= 0:
-            raise InputError(f"sigma={sigma!r} must be positive, one number or one for each of the {d} axes.")
-        self.sigma = np.broadcast_to(np.array(sigmas), d)
+        self._sigma = per_axis("sigma", self.sigma, d)
+        if self._sigma.min() <= 0:
+            raise InputError(f"sigma={self.sigma!r} must be positive.")
         self._fewest = max(1, math.ceil(self.region_size * self.min_share - 1e-9))
         self._tree = RegionTree(d, self.region_size)
 
@@ -128,7 +94,7 @@ class RIAC(BoxTeacher):
         points[regional] = (low + points * width)[regional]
         clipped = np.zeros(k, dtype=bool)
         if mutated.any():
-            drawn = tree.worst[chosen] + self.sigma * self._rng.standard_normal((k, d))
+            drawn = tree.worst[chosen] + self._sigma * self._rng.standard_normal((k, d))
             inside = np.clip(drawn, low + EDGE * width, low + (1 - EDGE) * width)
             clipped = mutated & (inside != drawn).any(1)
             points[mutated] = inside[mutated]
@@ -142,8 +108,8 @@ class RIAC(BoxTeacher):
         tree, x = self._tree, points.T[:, :, None]
         low, high, worst = (np.ascontiguousarray(part.T)[:, None] for part in (tree.low, tree.high, tree.worst))
         inside = ((x >= low) & (x <= high)).all(0)
-        away = np.square((x - worst) / self.sigma[:, None, None]).sum(0)
-        scale = float(np.prod(self.sigma * math.sqrt(2 * math.pi)))
+        away = np.square((x - worst) / self._sigma[:, None, None]).sum(0)
+        scale = float(np.prod(self._sigma * math.sqrt(2 * math.pi)))
         scale = scale if scale > SMALLEST else math.nan
         exploit = (1 - self.random_share - self.mutate_share) / (tree.high - tree.low).prod(1)
         return self.random_share + (inside * (exploit + self.mutate_share / scale * np.exp(-0.5 * away))) @ weights

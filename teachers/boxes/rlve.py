@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence
+from ..protocol import Evidence
 from ..registration import Preset, register
 from ..signals import success_counts
 from .ladder import LadderTeacher
@@ -26,47 +26,32 @@ class RLVE(LadderTeacher):
     """A window of difficulty whose upper end rises by one when the student masters it; as published it never falls.
 
     Accuracy counts successes, or returns mapped to [0, 1] where the environment does not report success.
-
-    Args:
-        space, axis, levels, start: see `LadderTeacher`.
-        window: levels in the window (4 in the paper).
-        threshold: accuracy at the present level that raises it (0.9 in the paper).
-        tasks: outcomes of the present level between two checks (8 in the paper).
-        lower_below: accuracy over the easier levels of the window that lowers the level by one, checked every `tasks`
-            outcomes of these; None as in the paper.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2511.07317"
+    window: int = option(default=4, low=1, says="levels in the window (4 in the paper).")
+    threshold: float = option(
+        default=0.9, low=0, high=1, says="accuracy at the present level that raises it (0.9 in the paper)."
+    )
+    tasks: int = option(default=8, low=1, says="outcomes of the present level between two checks (8 in the paper).")
+    lower_below: float | None = option(
+        default=None,
+        low=0,
+        high=1,
+        saved=False,
+        says="accuracy over the easier levels of the window that lowers the level by one, checked every `tasks` "
+        "outcomes of these; None as in the paper.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        axis: str | None = None,
-        levels: int | None = None,
-        start: int = 0,
-        window: int = 4,
-        threshold: float = 0.9,
-        tasks: int = 8,
-        lower_below: float | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("window", window, low=1)
-        check_count("tasks", tasks, low=1)
-        self.window, self.threshold, self.tasks = int(window), check_share("threshold", threshold), int(tasks)
-        self.lower_below = None if lower_below is None else check_share("lower_below", lower_below)
+    def setup(self) -> None:
         if self.lower_below is not None and (self.window < 2 or self.lower_below >= self.threshold):
             raise InputError(
-                f"lower_below={lower_below} needs a window of at least 2 levels and a threshold above it, not "
-                f"window={window}, threshold={threshold}."
+                f"lower_below={self.lower_below} needs a window of at least 2 levels and a threshold above it, not "
+                f"window={self.window}, threshold={self.threshold}."
             )
-        settings = {"window": self.window, "threshold": self.threshold, "tasks": self.tasks}
-        settings |= {} if self.lower_below is None else {"lower_below": self.lower_below}
-        super().__init__(space, axis=axis, levels=levels, start=start, settings=settings, **common)
+        if self.lower_below is not None:
+            self.settings = {"lower_below": self.lower_below}
+        super().setup()
         self._present, self._easier = _Accuracy(), _Accuracy()
 
     def _levels(self, k: int) -> tuple[np.ndarray, float, Sequence[str] | str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_numbers, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import Preset, register
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, from_hardness, per_axis
@@ -23,6 +23,10 @@ from .self_paced import Gaussian, ReturnRegression, kl_divergence, move_by_thres
 
 REDRAWS = 20  # coordinates outside the cube are redrawn this often, then clipped to the border
 MOST_ALPHA, LEAST_KL = 1e5, 1e-10  # bounds of the weight in the authors' code
+
+
+def _take_pair(name: str, value: Any) -> Any:
+    return value and [np.asarray(part, dtype=np.float64).tolist() for part in value]
 
 
 @register("spdl")
@@ -35,77 +39,60 @@ class SPDL(BoxTeacher):
     code maximises it only until delta has been reached once. V is a kernel regression of the returns of the last
     `memory` tasks, or of their values by `value_estimator`. The authors estimate E[V] by importance sampling; here it
     is the expectation of the regression in closed form. Their covariances are full, ours diagonal.
-
-    Args:
-        space: ParamSpace, Box or Discrete.
-        mode: "alpha" or "delta", as above.
-        zeta, offset: parameters of "alpha". TeachMyAgent tries 0.05 to 0.5 and 0 to 10, on raw returns. Our default
-            zeta, for returns mapped to [0, 1], is 1; lower values leave the Gaussian narrow around the easiest tasks.
-        delta: threshold of "delta", a return mapped to [0, 1] (ours: the papers give raw returns).
-        max_kl: size of a step in nats; TeachMyAgent tries 0.1 and 0.8.
-        update_rate: outcomes between steps (ours: the papers count environment steps).
-        initial, target: (mean, std) as shares of the axes, each one number or one per axis. None gives ``initial`` a
-            mean 0.1 away from the easiest corner and std 0.1, and ``target`` mean 0.5 and std 0.25, TeachMyAgent's
-            target without prior knowledge.
-        least_std: lower bound of the standard deviations, if the initial and the target's are above it.
-        memory: tasks to which values are fitted.
-        value_estimator: takes a list of tasks, returns one expected return each, on the scale of `return_range`; they
-            are clipped to it. None uses the returns that were observed.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2004.11812"
+    mode: Literal["alpha", "delta"] = option(
+        default="alpha", says='pace by a weight, "alpha", or by a threshold, "delta".'
+    )
+    zeta: float = option(
+        default=1.0,
+        above=0,
+        says='factor of "alpha". TeachMyAgent tries 0.05 to 0.5, on raw returns. Our default is for returns mapped to '
+        "[0, 1]; lower values leave the Gaussian narrow around the easiest tasks.",
+    )
+    offset: int = option(default=0, says='first updates of "alpha" with weight 0; TeachMyAgent tries 0 to 10.')
+    delta: float = option(
+        default=0.5,
+        low=0,
+        high=1,
+        says='threshold of "delta", a return mapped to [0, 1] (ours: the papers give raw returns).',
+    )
+    max_kl: float = option(default=0.1, above=0, says="size of a step in nats; TeachMyAgent tries 0.1 and 0.8.")
+    update_rate: int = option(
+        default=50, low=1, says="outcomes between steps (ours: the papers count environment steps)."
+    )
+    initial: tuple[Any, Any] | None = option(
+        default=None,
+        check=_take_pair,
+        says="(mean, std) as shares of the axes, each one number or one per axis. None takes a mean 0.1 away from the "
+        "easiest corner and std 0.1.",
+    )
+    target: tuple[Any, Any] | None = option(
+        default=None,
+        check=_take_pair,
+        says="likewise; None takes mean 0.5 and std 0.25, TeachMyAgent's target without prior knowledge.",
+    )
+    least_std: float = option(
+        default=0.02,
+        above=0,
+        says="lower bound of the standard deviations, if the initial and the target's are above it.",
+    )
+    memory: int = option(default=300, low=2, says="tasks to which values are fitted.")
+    value_estimator: Callable[[list[Any]], Sequence[float]] | None = option(
+        default=None,
+        saved=False,
+        says="takes a list of tasks, returns one expected return each, on the scale of `return_range`; they are "
+        "clipped to it. None uses the returns that were observed.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        mode: Literal["alpha", "delta"] = "alpha",
-        zeta: float = 1.0,
-        offset: int = 0,
-        delta: float = 0.5,
-        max_kl: float = 0.1,
-        update_rate: int = 50,
-        initial: tuple[Any, Any] | None = None,
-        target: tuple[Any, Any] | None = None,
-        least_std: float = 0.02,
-        memory: int = 300,
-        value_estimator: Callable[[list[Any]], Sequence[float]] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_choice("mode", mode, ("alpha", "delta"))
-        check_count("offset", offset, low=0)
-        check_count("update_rate", update_rate, low=1)
-        check_count("memory", memory, low=2)
-        self.mode, self.offset, self.delta = mode, int(offset), check_share("delta", delta)
-        self.zeta, self.max_kl = check_number("zeta", zeta, above=0), check_number("max_kl", max_kl, above=0)
-        self.least_std = check_number("least_std", least_std, above=0)
-        self.update_rate = int(update_rate)
-        self.memory, self.value_estimator = int(memory), value_estimator
-        given = {"initial": initial, "target": target}
-        super().__init__(
-            space,
-            settings={
-                "mode": mode,
-                "zeta": self.zeta,
-                "offset": self.offset,
-                "delta": self.delta,
-                "max_kl": self.max_kl,
-                "update_rate": self.update_rate,
-                **{k: v and [np.asarray(part, dtype=np.float64).tolist() for part in v] for k, v in given.items()},
-                "least_std": self.least_std,
-                "memory": self.memory,
-                "value_estimator": value_estimator is not None,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        self.settings = {"value_estimator": self.value_estimator is not None}
+        super().setup()
         d = self.cube.dimension
         easiest = from_hardness(self.cube, np.full(d, 0.1))
-        self.target = self._gaussian("target", target or (0.5, 0.25))
-        self._set_gaussian(self._gaussian("initial", initial or (easiest, 0.1)))
+        self.goal = self._gaussian("target", self.target or (0.5, 0.25))
+        self._set_gaussian(self._gaussian("initial", self.initial or (easiest, 0.1)))
         self._outcomes = Recent(self.memory, d + 1)
         self._waiting: list[float] = []  # returns since the last step
         self._updates = 0
@@ -158,11 +145,11 @@ class SPDL(BoxTeacher):
                 raise InputError(f"value_estimator gave {len(raw)} values for {len(tasks)} tasks; give one each.")
             values = np.clip((np.array(raw) - low) / (high - low), 0.0, 1.0)
         value = ReturnRegression(tasks, values).expectation
-        common = (value, self.target, self.current, self.max_kl)
+        common = (value, self.goal, self.current, self.max_kl)
         if self.mode == "delta":
             moved = move_by_threshold(*common, self.delta, self.least_std)
         else:
-            kl = max(kl_divergence(self.current, self.target)[0], LEAST_KL)
+            kl = max(kl_divergence(self.current, self.goal)[0], LEAST_KL)
             alpha = 0.0 if self._updates < self.offset else min(self.zeta * mean_return / kl, MOST_ALPHA)
             moved = move_by_weight(*common, alpha, self.least_std)
         self._updates += 1
@@ -170,7 +157,7 @@ class SPDL(BoxTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {
-            "kl_to_target": kl_divergence(self.current, self.target)[0],
+            "kl_to_target": kl_divergence(self.current, self.goal)[0],
             "std": float(self.current.std.mean()),
             "updates": float(self._updates),
         }

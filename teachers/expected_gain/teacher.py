@@ -11,18 +11,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from ...checks import check_count, check_number, check_numbers, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
 from ..pools import Arms, as_arms
-from ..protocol import OUTCOMES, Common, Draw, Evidence, Teacher
+from ..protocol import OUTCOMES, Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import effective_number, pick
-from ..spaces import as_cube
+from ..spaces import Cube, as_cube
 from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 from .points import Points
@@ -174,6 +174,13 @@ def _array(values: Any, *shape: int) -> np.ndarray:
     return array
 
 
+def _check_scales(name: str, value: Any) -> list[float]:
+    scales = list(check_numbers(name, value))
+    if not scales or scales[0] < 1 or any(b <= a for a, b in itertools.pairwise(scales)):
+        raise InputError(f"{name}={list(value)} must be one or more ascending numbers of at least 1.")
+    return scales
+
+
 @register("palaestra")
 class Palaestra(Teacher):
     """Practises where practice changes the return by more than chance explains.
@@ -214,50 +221,37 @@ class Palaestra(Teacher):
     Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
 
     In a cube, proposals from cells and the floor have a density; repeats and variations of points have NaN.
-
-    Args:
-        space: ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.
-        floor: share of proposals that are uniform.
-        window: outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.
-        refit: outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for
-            them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of the number of arms if
-            that is more.
-        margin: widening of a drawn cell on every side, as a share of the cell's sides.
-        scales: outcomes of a place over which its returns are weighted, ascending.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     kind = "any"
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        floor: float = 0.1,
-        window: int | None = None,
-        refit: int | None = None,
-        margin: float = 0.25,
-        scales: Sequence[float] = (8, 32, 128, 512),
-        **common: Unpack[Common],
-    ):
-        self.floor = check_share("floor", floor)
-        if window is not None:
-            check_count("window", window, low=2 * LEAST)
-        if refit is not None:
-            check_count("refit", refit, low=1)
-        if check_number("margin", margin) < 0:
-            raise InputError(f"margin={margin:g} must not be negative.")
-        ascending = check_numbers("scales", scales)
-        if not ascending or ascending[0] < 1 or any(b <= a for a, b in itertools.pairwise(ascending)):
-            raise InputError(f"scales={list(scales)} must be one or more ascending numbers of at least 1.")
-        self.window, self.refit, self.margin, self.scales = window, refit, float(margin), ascending
-        listed = isinstance(space, Arms | gym.spaces.Discrete)
-        self.domain = as_arms(space) if listed else as_cube(space)
-        settings = {"floor": self.floor, "window": self.window, "refit": self.refit, "margin": self.margin}
-        super().__init__(self.domain.signature, settings={**settings, "scales": list(ascending)}, **common)
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.")
+    floor: float = option(default=0.1, low=0, high=1, says="share of proposals that are uniform.")
+    window: int | None = option(
+        default=None,
+        low=2 * LEAST,
+        says="outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.",
+    )
+    refit: int | None = option(
+        default=None,
+        low=1,
+        says="outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for "
+        "them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of the number of arms if "
+        "that is more.",
+    )
+    margin: float = option(
+        default=0.25, low=0, says="widening of a drawn cell on every side, as a share of the cell's sides."
+    )
+    scales: Sequence[float] = option(
+        default=(8, 32, 128, 512),
+        check=_check_scales,
+        says="outcomes of a place over which its returns are weighted, ascending.",
+    )
+
+    def setup(self) -> None:
+        listed = isinstance(self.space, Arms | gym.spaces.Discrete)
+        self.domain = as_arms(self.space) if listed else as_cube(self.space)
+        self.begin(self.domain.signature)
         self._expect(OUTCOMES)
 
     def _expect(self, outcomes: int) -> None:
@@ -280,35 +274,51 @@ class Palaestra(Teacher):
         return (1 - self.floor) * self._places.chances + self.floor / len(self._places.chances)
 
     def _draw(self, k: int) -> list[Draw]:
-        free = self._rng.random(k) < self.floor
-        origins = ["explore" if f else "exploit" for f in free.tolist()]
+        uniform = self._rng.random(k) < self.floor
         if isinstance(self.domain, Arms):
-            arms, rng, chances = self.domain, self._rng, self._places.chances
-            drawn = np.where(free, rng.integers(arms.n, size=k), pick(chances, k, rng))
-            prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
-            return [Draw(i, arms.task(i, rng), p, o) for i, p, o in zip(drawn.tolist(), prob.tolist(), origins)]
-        cube, cells, points = self.domain, self._places, self._points
+            return self._draw_arms(self.domain, uniform)
+        return self._draw_points(self.domain, uniform)
+
+    def _draw_arms(self, arms: Arms, uniform: np.ndarray) -> list[Draw]:
+        rng, chances, k = self._rng, self._places.chances, len(uniform)
+        drawn = np.where(uniform, rng.integers(arms.n, size=k), pick(chances, k, rng))
+        prob = (1 - self.floor) * chances[drawn] + self.floor / arms.n
+        return [
+            Draw(arm, arms.task(arm, rng), p, "explore" if free else "exploit")
+            for arm, p, free in zip(drawn.tolist(), prob.tolist(), uniform.tolist())
+        ]
+
+    def _draw_points(self, cube: Cube, uniform: np.ndarray) -> list[Draw]:
+        """Draw a task for each entry of ``uniform``: where it is False, from a point or from a cell."""
+        k, rng, cells, kept = len(uniform), self._rng, self._places, self._points
         assert isinstance(cells, _CellPlaces)
         # Before any gain is proven, the points may be mere noise, and the search goes on beside them.
-        trust = points.reliability * (1.0 if points.moves else 0.5)
-        share = RESERVE + (1 - 2 * RESERVE) * trust if points.size else 0.0
-        again = ~free & (self._rng.random(k) < share)
-        cell = ~free & ~again & (len(cells.chances) > 0)
-        drawn, ids, varied = self._rng.random((k, cube.dimension)), np.full(k, -1), np.zeros(k, dtype=bool)
-        if again.any():
-            drawn[again], ids[again], varied[again] = points.draw(int(again.sum()), VARIED, cells.matters, self._rng)
-        if cell.any():
-            drawn[cell] = cells.draw(int(cell.sum()), self._rng)
-        density = np.full(k, np.nan)
-        of_cells = cells.density(drawn[~again]) if len(cells.chances) else 1.0
-        density[~again] = self.floor + (1 - self.floor) * (1 - share) * of_cells
-        if not len(cells.chances):
-            origins = ["exploit" if a else "warmup" for a in again.tolist()]
-        tasks = cube.decode_all(drawn)
+        trust = kept.reliability * (1.0 if kept.moves else 0.5)
+        share = RESERVE + (1 - 2 * RESERVE) * trust if kept.size else 0.0
+        from_point = ~uniform & (rng.random(k) < share)
+        points, sources = rng.random((k, cube.dimension)), [(-1, False)] * k  # the point behind a task; if it varies it
+        if from_point.any():
+            points[from_point], ids, varied = kept.draw(int(from_point.sum()), VARIED, cells.matters, rng)
+            for place, *source in zip(np.flatnonzero(from_point).tolist(), ids.tolist(), varied.tolist()):
+                sources[place] = (source[0], source[1])
+        if len(cells.chances):
+            from_cell = ~uniform & ~from_point
+            points[from_cell] = cells.draw(int(from_cell.sum()), rng)
+            density = cells.density(points)
+            origins = np.where(uniform, "explore", "exploit")
+        else:
+            density = np.ones(k)
+            origins = np.where(from_point, "exploit", "warmup")
+        density = np.where(from_point, np.nan, self.floor + (1 - self.floor) * (1 - share) * density)
+        tasks = cube.decode_all(points)
         if any(cube.sizes):  # of axes whose values are counted, all points of a value are one
-            drawn = np.array([cube.encode(task) for task in tasks])
-        records = zip(drawn.tolist(), ids.tolist(), varied.tolist())
-        return [Draw(list(r), task, p, o) for r, task, p, o in zip(records, tasks, density.tolist(), origins)]
+            points = np.array([cube.encode(task) for task in tasks])
+        return [
+            Draw([point, *source], task, p, origin)
+            for point, source, task, p, origin in zip(
+                points.tolist(), sources, tasks, density.tolist(), origins.tolist(), strict=True
+            )
+        ]
 
     def _record(self, task: Any) -> Any:
         if isinstance(self.domain, Arms):
@@ -322,9 +332,9 @@ class Palaestra(Teacher):
         else:
             mixed = [len(item.returns) == 1 or bool(np.ptp(item.returns)) for item in evidence]
             self._places.add([item.record[0] for item in evidence], returns, mixed)
-            for item, ret, tells in zip(evidence, returns, mixed):
+            for item, ret, differing in zip(evidence, returns, mixed):
                 point, origin, varied = item.record
-                self._points.add(point, ret, origin, varied, tells)
+                self._points.add(point, ret, origin, varied, differing)
             self._new += len(evidence)
             if self._new >= VALUED:
                 self._points.fit()

@@ -8,13 +8,13 @@ training backwards along the way there, belongs to environments that can be set 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_numbers
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher
+from ..protocol import Draw, Evidence, Teacher
 from ..registration import register
 from ..sampling import pick
 from .space import as_levels
@@ -32,46 +32,36 @@ class GoExplore(Teacher):
     An outcome puts its level into its cell if the cell is new, the mean return higher, or equal at lower `Outcome.cost`
     (a shorter way); the cell's counts then start again. A full archive forgets the cell of the smallest weight.
 
-    Args:
-        space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`.
-        bins: intervals per continuous axis that make a cell; a finite axis, a list and `Levels` have one cell per key.
-        edits: edits from a cell's level to the next proposal.
-        power: p of the counts' weights.
-        chosen, seen: weights of how often a cell was chosen, and how often an outcome fell into it. The released code's
-            defaults.
-        capacity: cells kept (the paper sets no bound).
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range, or `Levels` that have no ``mutate``.
     """
 
     kind = "levels"
     paper = "1901.10995"
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete, a list of tasks, or `Levels`.")
+    bins: int = option(
+        default=10,
+        low=1,
+        says="intervals per continuous axis that make a cell; a finite axis, a list and `Levels` have a cell per key.",
+    )
+    edits: int = option(default=1, low=1, says="edits from a cell's level to the next proposal.")
+    power: float = option(default=0.5, low=0, says="p of the counts' weights.")
+    chosen: float = option(
+        default=1.0, low=0, saved=False, says="weight of how often a cell was chosen (the released code's)."
+    )
+    seen: float = option(
+        default=0.1, low=0, saved=False, says="weight of how often an outcome fell into it (the released code's)."
+    )
+    capacity: int = option(default=10_000, low=1, says="cells kept (the paper sets no bound).")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        bins: int = 10,
-        edits: int = 1,
-        power: float = 0.5,
-        chosen: float = 1.0,
-        seen: float = 0.1,
-        capacity: int = 10_000,
-        **common: Unpack[Common],
-    ):
-        for name, value in {"bins": bins, "edits": edits, "capacity": capacity}.items():
-            check_count(name, value, low=1)
-        if min(check_numbers("power, chosen or seen", [power, chosen, seen])) < 0 or chosen + seen == 0:
-            raise InputError(f"power={power:g}, chosen={chosen:g} and seen={seen:g} must not be negative or all 0.")
-        self.levels = as_levels(space)
+    def setup(self) -> None:
+        if self.chosen + self.seen == 0:
+            raise InputError("chosen and seen must not both be 0.")
+        self.levels = as_levels(self.space)
         if not self.levels.editable:
             raise InputError("go-explore edits levels; give these Levels mutate=.")
-        self.bins, self.edits, self.power, self.capacity = int(bins), int(edits), float(power), int(capacity)
-        self.emphasis = np.array([chosen, seen], dtype=np.float64)
-        settings = {"bins": self.bins, "edits": self.edits, "power": self.power, "capacity": self.capacity}
-        super().__init__(self.levels.signature, settings={**settings, "emphasis": self.emphasis.tolist()}, **common)
+        self.settings = {"emphasis": [self.chosen, self.seen]}
+        self.begin(self.levels.signature)
         self._cells: dict[str, int] = {}
         self._names: list[str] = []
         self._kept: list[Any] = []
@@ -80,7 +70,7 @@ class GoExplore(Teacher):
 
     def weights(self) -> np.ndarray:
         """float64[cells]."""
-        return count_weights(self._counts_of[: len(self._kept)], 1.0, self.power) @ self.emphasis
+        return count_weights(self._counts_of[: len(self._kept)], 1.0, self.power) @ np.array([self.chosen, self.seen])
 
     def _draw(self, k: int) -> list[Draw]:
         if not self._kept:

@@ -12,16 +12,14 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
+from ...checks import Declared, keyword_declared, option
 from ..sampling import pick, proportional
 
 TRANSFORMS = ("rank", "proportional", "power", "softmax", "max", "eps-greedy", "match", "match-rank", "constant")
-TEMPERINGS = ("power", "divisor")
-PRIORITIES = ("weight", "score")
 # Added to scores under "power" where staleness is 0, as levels of score 0 would never be drawn otherwise; so does the
 # authors' code (github.com/facebookresearch/dcd).
 POWER_FLOOR = 1e-3
@@ -128,44 +126,35 @@ class Entry:
     history: History
 
 
-class LevelBuffer:
+@keyword_declared
+class BufferOptions(Declared):
+    """Options of a `LevelBuffer`."""
+
+    capacity: int = option(
+        default=4000, low=1, says="largest number of levels kept; at most the size of a finite space."
+    )
+    transform: str = option(default="rank", choices=TRANSFORMS, says="h of P_S, see `buffer.score_distribution`.")
+    temperature: float = option(default=0.1, above=0, says="beta of P_S.")
+    tempering: Literal["power", "divisor"] = option(default="power", says="of P_S, likewise.")
+    staleness: float = option(default=0.1, low=0, high=1, says="rho, the share of P_C.")
+    priority: Literal["weight", "score"] = option(
+        default="weight", says="of a new level against those of a full buffer, see `LevelBuffer`."
+    )
+
+
+@keyword_declared
+class LevelBuffer(BufferOptions):
     """At most ``capacity`` levels with scores.
 
     A new level takes a free slot. In a full buffer it replaces the level with the smallest replay weight
     (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if the new score is
     higher; otherwise it is dropped. Replay weights are not recomputed within a batch of new levels: an inserted level
     gets the weight that its rank by score had before the batch.
-
-    Args:
-        capacity: levels kept.
-        transform, temperature, tempering, epsilon: of P_S, see `score_distribution`.
-        staleness: rho, in [0, 1].
-        priority: "weight" or "score".
-
-    Raises:
-        InputError: an option out of range.
     """
 
-    def __init__(
-        self,
-        capacity: int = 4000,
-        *,
-        transform: str = "rank",
-        temperature: float = 0.1,
-        staleness: float = 0.1,
-        tempering: str = "power",
-        priority: str = "weight",
-        epsilon: float = 0.05,
-    ):
-        check_count("capacity", capacity, low=1)
-        choices = {"transform": TRANSFORMS, "tempering": TEMPERINGS, "priority": PRIORITIES}
-        for name, value in {"transform": transform, "tempering": tempering, "priority": priority}.items():
-            check_choice(name, value, choices[name])
-        self.capacity, self.priority = int(capacity), priority
-        self.staleness = check_share("staleness", staleness)
-        floor = 0.0 if self.staleness > 0 else POWER_FLOOR
-        self._transform, self._temperature = transform, check_number("temperature", temperature, above=0)
-        self._options = {"tempering": tempering, "epsilon": check_share("epsilon", epsilon), "floor": floor}
+    epsilon: float = option(default=0.05, low=0, high=1, says="of P_S, likewise.")
+
+    def setup(self) -> None:
         self.clear()
 
     def __len__(self) -> int:
@@ -212,9 +201,15 @@ class LevelBuffer:
     def score_weights(self) -> np.ndarray:
         """Return P_S, float64[n]. The array is cached until the next change and must not be written to."""
         if self._weights is None:
-            order = self._sort_slots() if self._transform == "rank" else None
-            scores = self._scores[: len(self)]
-            self._weights = score_distribution(scores, self._transform, self._temperature, order=order, **self._options)
+            self._weights = score_distribution(
+                self._scores[: len(self)],
+                self.transform,
+                self.temperature,
+                tempering=self.tempering,
+                epsilon=self.epsilon,
+                floor=0.0 if self.staleness > 0 else POWER_FLOOR,
+                order=self._sort_slots() if self.transform == "rank" else None,
+            )
         return self._weights
 
     def weights(self, clock: int) -> np.ndarray:

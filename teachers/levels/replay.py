@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_numbers, check_share
+from ...checks import check_count, declared_options, keyword_declared, option
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher
+from ..protocol import Draw, Evidence, Teacher
 from ..sampling import effective_number
 from ..signals import success_counts
-from .buffer import Entry, History, LevelBuffer
+from .buffer import BufferOptions, Entry, History, LevelBuffer
 from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit
 from .space import as_levels
 
 ATTEMPTS = 10  # generated at most, until one is not in the buffer
 
 
-class LevelTeacher(Teacher):
+def _check_resample(name: str, value: Any) -> list[int]:
+    counts = [check_count(name, count, 1) for count in value]
+    if len(counts) != 2:
+        raise InputError(f"{name}={value!r} must be two numbers: evaluations, and outcomes of training.")
+    return counts
+
+
+@keyword_declared
+class LevelTeacher(BufferOptions, Teacher):
     """Replays levels by a score of their learning potential; by default robust prioritized level replay.
 
     Each proposal is a replay or not, independently of the others. The replayed levels of a batch are drawn
@@ -33,94 +41,76 @@ class LevelTeacher(Teacher):
     evaluated carry ``train=False``. Most scores use a critic's measurements (see `Outcome.extras`) and fall back on
     returns without them.
 
-    Args:
-        space: ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level then has the same
-            seed, too).
-        score: one of `LEVEL_SCORES`.
-        transform, temperature, tempering, staleness, priority: of the replay distribution and the buffer, see
-            `LevelBuffer`.
-        capacity: largest number of levels kept; at most the size of a finite space.
-        replay_rule: probability of replay: "fixed" is ``replay_prob``; "proportionate" the filled share of the buffer,
-            at most ``replay_prob``.
-        min_fill: share of the buffer that must be filled before anything is replayed.
-        train_on_new: False is the robust rule (PLR-perp): new levels are evaluated only, and the student learns on
-            replayed ones.
-        smoothing: step size in (0, 1] of a level's score towards its latest.
-        edits: number of edits that turn a replayed level into a new one (ACCEL); 0 disables editing. Edited levels are
-            only evaluated.
-        edit_batch: number of replay outcomes after which the same number of edited levels is proposed.
-        parents: number of parents: the easiest levels of the edit batch, by mean return minus score, in turn. (dcd
-            sorts the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)
-        score_weight: factor on the second term of the score "traced".
-        co_learnability: factor on the mean fall of scores between two visits in one batch of outcomes; the product is
-            added to the scores of the levels replayed in the batch before (TRACED).
-        resample: (N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then T training
-            outcomes follow, on replayed levels and on new levels that are not kept. Rounds are counted in outcomes, so
-            that lost proposals do not stall them; late evaluations are still offered to the buffer.
-        rollouts: `Proposal.n` of all proposals; None leaves it to the learner.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range, or edits of `Levels` that have no ``mutate``.
     """
 
     kind = "levels"
     paper = "2110.02439"
+    space: Any = option(
+        kw_only=False,
+        saved=False,
+        says="ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level then has the same "
+        "seed, too).",
+    )
+    score: str = option(default="positive_value_loss", says="one of `LEVEL_SCORES`.")
+    temperature: float = 0.3
+    staleness: float = 0.3
+    replay_rule: Literal["fixed", "proportionate"] = option(
+        default="fixed",
+        says='probability of replay: "fixed" is ``replay_prob``; "proportionate" the filled share of the buffer, at '
+        "most ``replay_prob``.",
+    )
+    replay_prob: float = option(default=0.5, low=0, high=1, says="largest probability of replay.")
+    min_fill: float = option(
+        default=0.5, low=0, high=1, says="share of the buffer that must be filled before anything is replayed."
+    )
+    train_on_new: bool = option(
+        default=False,
+        says="False is the robust rule (PLR-perp): new levels are evaluated only, and the student learns on replayed "
+        "ones.",
+    )
+    smoothing: float = option(default=1.0, above=0, high=1, says="step size of a level's score towards its latest.")
+    edits: int = option(
+        default=0,
+        says="number of edits that turn a replayed level into a new one (ACCEL); 0 disables editing. Edited levels are "
+        "only evaluated.",
+    )
+    edit_batch: int = option(
+        default=32, low=1, says="number of replay outcomes after which the same number of edited levels is proposed."
+    )
+    parents: int = option(
+        default=4,
+        low=1,
+        says="number of parents: the easiest levels of the edit batch, by mean return minus score, in turn. (dcd sorts "
+        "the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)",
+    )
+    score_weight: float = option(default=1.0, says='factor on the second term of the score "traced".')
+    co_learnability: float = option(
+        default=0.0,
+        says="factor on the mean fall of scores between two visits in one batch of outcomes; the product is added to "
+        "the scores of the levels replayed in the batch before (TRACED).",
+    )
+    resample: tuple[int, int] | None = option(
+        default=None,
+        check=_check_resample,
+        says="(N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then T training "
+        "outcomes follow, on replayed levels and on new levels that are not kept. Rounds are counted in outcomes, so "
+        "that lost proposals do not stall them; late evaluations are still offered to the buffer.",
+    )
+    rollouts: int | None = option(
+        default=None, low=1, says="`Proposal.n` of all proposals; None leaves it to the learner."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        score: str = "positive_value_loss",
-        transform: str = "rank",
-        temperature: float = 0.3,
-        tempering: Literal["power", "divisor"] = "power",
-        staleness: float = 0.3,
-        capacity: int = 4000,
-        priority: Literal["weight", "score"] = "weight",
-        replay_rule: Literal["fixed", "proportionate"] = "fixed",
-        replay_prob: float = 0.5,
-        min_fill: float = 0.5,
-        train_on_new: bool = False,
-        smoothing: float = 1.0,
-        edits: int = 0,
-        edit_batch: int = 32,
-        parents: int = 4,
-        score_weight: float = 1.0,
-        co_learnability: float = 0.0,
-        resample: tuple[int, int] | None = None,
-        rollouts: int | None = None,
-        **common: Unpack[Common],
-    ):
-        check_choice("replay_rule", replay_rule, ("fixed", "proportionate"))
-        for name, value, low in (("edits", edits, 0), ("edit_batch", edit_batch, 1), ("parents", parents, 1)):
-            check_count(name, value, low=low)
-        for count in () if resample is None else resample:
-            check_count("resample", count, low=1)
-        if resample is not None and len(resample) != 2:
-            raise InputError(f"resample={resample!r} must be two numbers: evaluations, and outcomes of training.")
-        if rollouts is not None:
-            check_count("rollouts", rollouts, low=1)
-        check_numbers("score_weight or co_learnability", [score_weight, co_learnability])
-        self.levels = as_levels(space)
-        if edits and not self.levels.editable:
-            raise InputError(f"edits={edits} asks for edits; give these Levels mutate=, or leave edits at 0.")
-        self.score, self.needs, self.uses = score, LEVEL_SCORES[score].needs, LEVEL_SCORES[score].uses
-        self.replay_rule, self.train_on_new = replay_rule, bool(train_on_new)
-        self.replay_prob, self.min_fill = check_share("replay_prob", replay_prob), check_share("min_fill", min_fill)
-        self.smoothing = check_share("smoothing", smoothing, positive=True)
-        self.edits, self.edit_batch, self.parents = int(edits), int(edit_batch), int(parents)
-        self.score_weight, self.co_learnability = float(score_weight), float(co_learnability)
-        self.resample = None if resample is None else [int(count) for count in resample]
-        self.rollouts = rollouts
-        shape = {"transform": transform, "temperature": float(temperature), "tempering": tempering}
-        shape |= {"staleness": float(staleness), "priority": priority}
-        check_count("capacity", capacity, low=1)
-        self.buffer = LevelBuffer(min(int(capacity), self.levels.size or int(capacity)), **shape)
-        own = ("score", "replay_rule", "replay_prob", "min_fill", "train_on_new", "smoothing", "edits", "edit_batch")
-        own += ("parents", "score_weight", "co_learnability", "resample", "rollouts")
-        settings = {**shape, "capacity": int(capacity), **{name: getattr(self, name) for name in own}}
-        super().__init__(self.levels.signature, settings=settings, **common)
+    def setup(self) -> None:
+        self.levels = as_levels(self.space)
+        if self.edits and not self.levels.editable:
+            raise InputError(f"edits={self.edits} asks for edits; give these Levels mutate=, or leave edits at 0.")
+        self.needs, self.uses = LEVEL_SCORES[self.score].needs, LEVEL_SCORES[self.score].uses
+        options = {name: getattr(self, name) for name in declared_options(BufferOptions)}
+        options["capacity"] = min(self.capacity, self.levels.size or self.capacity)
+        self.buffer = LevelBuffer(**options)
+        self.begin(self.levels.signature)
         self._updates = 0  # outcomes from `update`, which have no ids
         self._seen = [0, 0.0]  # episodes and mean return over all levels
         self._parents: list[Any] = []  # levels to be edited next
@@ -195,7 +185,10 @@ class LevelTeacher(Teacher):
             level, key, role = item.record
             n, mean, best = len(item.returns), float(item.returns.sum()) / len(item.returns), float(item.returns.max())
             slot = self.buffer.find(key)
-            before = self._find_history(key, slot, offered)
+            if slot is not None:
+                before = self.buffer.history(slot)
+            else:
+                before = offered[key].history if key in offered else History()
             successes = success_counts(item)[0]
             history = before.after(n, mean, best, successes)
             rate = successes / n if n > 1 else history.successes / history.episodes
@@ -219,11 +212,6 @@ class LevelTeacher(Teacher):
         if self.resample is not None and self._round[1] >= self.resample[1]:
             self.buffer.clear()
             self._round = [0, 0]
-
-    def _find_history(self, key: str, slot: int | None, offered: Mapping[str, Entry]) -> History:
-        if slot is not None:
-            return self.buffer.history(slot)
-        return offered[key].history if key in offered else History()
 
     def _visit(self, item: Evidence, mean: float, rate: float, before: History, after: History) -> Visit:
         low, high = self.return_range

@@ -7,14 +7,13 @@ reward for format as success. Here prompts near the target take turns, and only 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
-from ...errors import InputError
-from ..protocol import Common, Evidence
+from ...checks import option
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_counts
@@ -28,51 +27,30 @@ class AdaRFT(PromptTeacher):
 
     A prompt's difficulty is ``100 pool.difficulty``. R is the success rate of a batch, or its mean return in [0, 1]
     where the environment does not report success.
-
-    Args:
-        eta: largest step of T.
-        alpha: sensitivity to the success rate.
-        beta: success rate at which T rests.
-        start: first T, in [0, 100].
-        batch: episodes that make one step of T. One call of `observe` makes at most one step, of all its episodes;
-            where it brings fewer, they are collected (64 is our choice; the paper's batches hold more).
-        reach: prompts take turns among the ``reach`` times k nearest to T, those whose turn is longest ago first
-            (4 is our choice).
-        repeat: take the k nearest each time, as the released code.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2504.05520"
+    eta: float = option(default=50.0, above=0, says="largest step of T.")
+    alpha: float = option(default=2.0, above=0, says="sensitivity to the success rate.")
+    beta: float = option(default=0.5, low=0, high=1, says="success rate at which T rests.")
+    start: float = option(default=0.0, low=0, high=100, says="first T.")
+    batch: int = option(
+        default=64,
+        low=1,
+        says="episodes that make one step of T. One call of `observe` makes at most one step, of all its episodes; "
+        "where it brings fewer, they are collected (64 is our choice; the paper's batches hold more).",
+    )
+    reach: int = option(
+        default=4,
+        low=1,
+        says="prompts take turns among the ``reach`` times k nearest to T, those whose turn is longest ago first "
+        "(4 is our choice).",
+    )
+    repeat: bool = option(default=False, says="take the k nearest each time, as the released code.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        eta: float = 50.0,
-        alpha: float = 2.0,
-        beta: float = 0.5,
-        start: float = 0.0,
-        batch: int = 64,
-        reach: int = 4,
-        repeat: bool = False,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("batch", batch, low=1)
-        check_count("reach", reach, low=1)
-        self.eta = check_number("eta", eta, above=0)
-        self.alpha = check_number("alpha", alpha, above=0)
-        self.beta = check_share("beta", beta)
-        self.target = check_number("start", start)
-        if not 0 <= self.target <= 100:
-            raise InputError(f"start={start:g} must lie in [0, 100].")
-        self.batch, self.reach, self.repeat = int(batch), int(reach), bool(repeat)
-        settings = {"eta": self.eta, "alpha": self.alpha, "beta": self.beta, "start": self.target}
-        settings |= {"batch": self.batch, "reach": self.reach, "repeat": self.repeat}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
+        self.target = self.start
         self._difficulty = 100 * self.pool.difficulty
         self._turns = Turns(self.pool.n)
         self._successes, self._episodes = 0.0, 0  # since the last step

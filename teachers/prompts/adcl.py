@@ -9,13 +9,13 @@ it. No prompt ever crosses the border of its chunk. How far an order has moved i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -60,43 +60,34 @@ class ADCL(ScreeningTeacher):
     screening proposals before it asks for more. After the last chunk the first one follows, estimated again.
 
     A prompt's initial difficulty is ``pool.difficulty``; the paper takes 1 - pass rate of the base model.
-
-    Args:
-        chunks: number of chunks; at most one per prompt (no number is published where we screened; 8 is our choice).
-        probe: estimate the next chunk by rollouts made for it. Without it, the pass rates in training decide, which
-            first have an effect in the second pass.
-        screen: rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return
-            moves the estimate by 1 / screen of the way.
-        n: rollouts of a training proposal.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2505.08364"
+    chunks: int = option(
+        default=8,
+        low=1,
+        says="number of chunks; at most one per prompt (no number is published where we screened; 8 is our choice).",
+    )
+    probe: bool = option(
+        default=True,
+        says="estimate the next chunk by rollouts made for it. Without it, the pass rates in training decide, "
+        "which first have an effect in the second pass.",
+    )
+    screen: int = option(
+        default=8,
+        low=1,
+        says="rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return "
+        "moves the estimate by 1 / screen of the way.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        chunks: int = 8,
-        probe: bool = True,
-        screen: int = 8,
-        n: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("chunks", chunks, low=1)
-        self.probe = bool(probe)
-        settings = {"chunks": int(chunks), "probe": self.probe}
-        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self.difficulty = self.pool.difficulty.copy()
         order = lowest(self.difficulty, self.pool.n, self._rng)
-        self.chunks = np.array_split(order, min(int(chunks), self.pool.n))
+        self.pieces = np.array_split(order, min(self.chunks, self.pool.n))
         self._chunk, self._passes = 0, 0
         self._to_screen: list[int] = []
-        self._to_train = self.chunks[0].copy()
+        self._to_train = self.pieces[0].copy()
         self._moved = 0.0  # inversion ratio of the last chunk that was trained on, against its first order
         self._done: list[int] = []  # the present chunk's prompts in the order trained on
 
@@ -114,11 +105,11 @@ class ADCL(ScreeningTeacher):
         return chosen, np.nan, "exploit"
 
     def _advance(self) -> None:
-        self._moved = inversion_ratio(self.chunks[self._chunk].tolist(), self._done)
+        self._moved = inversion_ratio(self.pieces[self._chunk].tolist(), self._done)
         self._done = []
-        self._chunk = (self._chunk + 1) % len(self.chunks)
+        self._chunk = (self._chunk + 1) % len(self.pieces)
         self._passes += self._chunk == 0
-        self._to_train = self.chunks[self._chunk].copy()
+        self._to_train = self.pieces[self._chunk].copy()
         self._to_screen = self._to_train.tolist() if self.probe else []
 
     def _learn_outcome(self, item: Evidence, screened: bool) -> None:
@@ -133,7 +124,7 @@ class ADCL(ScreeningTeacher):
         return {
             **super()._save(),
             "difficulty": self.difficulty.tolist(),
-            "order": np.concatenate(self.chunks).tolist(),
+            "order": np.concatenate(self.pieces).tolist(),
             "at": [self._chunk, self._passes],
             "to_screen": list(self._to_screen),
             "to_train": self._to_train.tolist(),
@@ -144,10 +135,10 @@ class ADCL(ScreeningTeacher):
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
         self.difficulty = restore_array(own["difficulty"], self.difficulty)
-        order = restore_array(own["order"], np.concatenate(self.chunks))
+        order = restore_array(own["order"], np.concatenate(self.pieces))
         if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
             raise ValueError("the order is none of all prompts")
-        self.chunks = np.array_split(order, len(self.chunks))
+        self.pieces = np.array_split(order, len(self.pieces))
         self._chunk, self._passes = (int(number) for number in own["at"])
         self._to_screen = [int(task) for task in own["to_screen"]]
         self._to_train = np.array(own["to_train"], dtype=np.int64)

@@ -6,14 +6,14 @@ p (1 - p) / (2 beta^2). This is no bound but the leading term, for a large beta,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import Preset, register
 from .prompt_teacher import PromptTeacher
 from .screening import Tallies, Turns
@@ -43,54 +43,42 @@ class BalancedFilter(PromptTeacher):
     Proposals carry ``meta["band"]``: a learner that filters trains on the group only if its rate lies inside, and asks
     for more until its batch is full.
 
-    Args:
-        low, high: the open band. The paper's best are 0.3 to 0.7 and 0.2 to 0.8; 0 and 1 only leave out prompts without
-            variance.
-        pause: passes through the pool that a prompt outside the band waits, at least 0 (our choice).
-        sure: rollouts in a row outside the band after which a prompt retires; None disables retirement. With 32, a
-            prompt of p = 0.1 retires without any success 3 times in 100 (our choice).
-        review: share of proposals for retired prompts, while there are any (our choice).
-        group: single returns that make a group.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
     Raises:
         InputError: an option out of range, or a band without width.
     """
 
     paper = "2504.03380"
     asks = frozenset({"band"})
+    low: float = option(
+        default=0.2,
+        low=0,
+        high=1,
+        says="lower end of the open band. The paper's best bands are 0.3 to 0.7 and 0.2 to 0.8; 0 to 1 only leaves out "
+        "prompts without variance.",
+    )
+    high: float = option(default=0.8, low=0, high=1, says="upper end of the band.")
+    pause: float = option(
+        default=1.0, low=0, says="passes through the pool that a prompt outside the band waits (our choice)."
+    )
+    sure: int | None = option(
+        default=32,
+        low=1,
+        says="rollouts in a row outside the band after which a prompt retires; None disables retirement. With 32, "
+        "a prompt of p = 0.1 retires without any success 3 times in 100 (our choice).",
+    )
+    review: float = option(
+        default=0.05, low=0, high=1, says="share of proposals for retired prompts, while there are any (our choice)."
+    )
+    group: int = option(default=8, low=2, says="single returns that make a group.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        low: float = 0.2,
-        high: float = 0.8,
-        pause: float = 1.0,
-        sure: int | None = 32,
-        review: float = 0.05,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.low = check_share("low", low)
-        self.high = check_share("high", high)
-        self.review = check_share("review", review)
+    def setup(self) -> None:
         if self.low >= self.high:
             raise InputError(f"low={self.low:g} must be below high={self.high:g}.")
-        self.pause = check_number("pause", pause)
-        if self.pause < 0:
-            raise InputError(f"pause={self.pause:g} must be at least 0.")
-        if sure is not None:
-            check_count("sure", sure, low=1)
-        check_count("group", group, low=2)
-        self.sure = sure
-        settings = {"low": self.low, "high": self.high, "pause": self.pause, "sure": sure, "review": self.review}
-        super().__init__(space, bins=bins, settings={**settings, "group": int(group)}, **common)
+        super().setup()
         self._meta = {"band": [self.low, self.high]}
         self.rates = np.full(self.pool.n, UNTRIED)  # of the latest group
         self._outside = np.zeros(self.pool.n, dtype=np.int64)  # rollouts in a row outside the band
-        self._turns, self._tallies = Turns(self.pool.n), Tallies(int(group))
+        self._turns, self._tallies = Turns(self.pool.n), Tallies(self.group)
         self._groups, self._kept = 0, 0
 
     @property

@@ -7,15 +7,15 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..signals import success_rate
 from .latest import LatestGroups
@@ -37,59 +37,24 @@ class CLPO(PromptTeacher):
 
     A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy. If
     the learner refused the rewriting and showed the original (`Outcome.done`), the group counts for the original.
-
-    Args:
-        space, bins: see `PromptTeacher`.
-        mode: grades that are rewritten: "hard_only", "medium_only" or "both".
-        hard, medium: the highest accuracies of a hard and of a medium prompt, 0 <= hard < medium <= 1.
-        hard_kl: ``kl_scale`` of hard prompts, in [0, 1].
-        group: single returns that make a group; the paper rolls out 4.
-        queue: largest number of prompts that wait to be rewritten; the oldest are dropped first.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2509.25004"
     asks = frozenset({"rewrite", "kl_scale"})
+    mode: Literal["hard_only", "medium_only", "both"] = option(default="both", says="grades that are rewritten.")
+    hard: float = option(default=0.3, low=0, high=1, says="the highest accuracy of a hard prompt.")
+    medium: float = option(default=0.7, low=0, high=1, says="the highest accuracy of a medium prompt.")
+    hard_kl: float = option(default=0.5, low=0, high=1, says="``kl_scale`` of hard prompts.")
+    group: int = option(default=4, low=2, says="single returns that make a group; the paper rolls out 4.")
+    queue: int = option(
+        default=4096, low=1, says="largest number of prompts that wait to be rewritten; the oldest are dropped first."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        mode: Literal["hard_only", "medium_only", "both"] = "both",
-        hard: float = 0.3,
-        medium: float = 0.7,
-        hard_kl: float = 0.5,
-        group: int = 4,
-        queue: int = 4096,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_choice("mode", mode, MODES)
-        self.hard = check_share("hard", hard)
-        self.medium = check_share("medium", medium)
-        self.hard_kl = check_share("hard_kl", hard_kl)
+    def setup(self) -> None:
         if not self.hard < self.medium:
-            raise InputError(f"hard={hard:g} must lie below medium={medium:g}.")
-        check_count("group", group, low=2)
-        check_count("queue", queue, low=1)
-        self.mode, self.queue = mode, int(queue)
-        super().__init__(
-            space,
-            bins=bins,
-            settings={
-                "mode": mode,
-                "hard": self.hard,
-                "medium": self.medium,
-                "hard_kl": self.hard_kl,
-                "group": int(group),
-                "queue": self.queue,
-            },
-            **common,
-        )
-        self.latest = LatestGroups(self.pool.n, int(group))
+            raise InputError(f"hard={self.hard:g} must lie below medium={self.medium:g}.")
+        super().setup()
+        self.latest = LatestGroups(self.pool.n, self.group)
         self._waiting: dict[int, str] = {}  # prompts to rewrite, the oldest first
         self._turns = Turns(self.pool.n)
         self._rewritten, self._rescued = 0, 0

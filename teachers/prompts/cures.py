@@ -7,19 +7,19 @@ are therefore drawn, and rollouts allocated, by that number. The successes of ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_numbers
+from ...checks import option
 from ...errors import InputError
 from ..budgets.allocators import allocate_by_deviation as neyman
-from ..protocol import Common, Draw, Evidence, restore_array
+from ..protocol import Draw, Evidence, restore_array
 from ..registration import register
 from ..sampling import effective_number, in_turn, softmax
-from ..signals import PassRates
+from ..signals import PassRates, check_prior
 from .prompt_teacher import PromptTeacher
 
 RELEASED = 0.01  # the released code's constant
@@ -31,65 +31,43 @@ class CurES(PromptTeacher):
 
     Success rates are means of a Beta posterior that every group updates. The paper probes each prompt with four
     rollouts first; here an unseen prompt has the prior's mean, 1/2, at which the weight is highest.
-
-    Args:
-        space, bins: see `PromptTeacher`.
-        tau: temperature > 0. No value with a noticeable effect is published (see `temperature`); 0.1 makes a prompt of
-            rate 0.5 seven times as likely as one of rate 0.1.
-        temperature: "fixed" uses tau for all prompts; "released" follows the released code, where each prompt has the
-            temperature (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a percent.
-        prior: (alpha, beta) of the posterior, both positive.
-        subsets: number of disjoint subsets of the prompts, used one at a time; the paper has 15. The posterior starts
-            afresh with each subset.
-        batches: batches observed before the next subset is taken (the first again after the last).
-        rollouts: mean number of rollouts of a proposal; they are allocated within each batch by the same standard
-            deviation, at least two per proposal. None leaves n open.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.01037"
+    tau: float = option(
+        default=0.1,
+        above=0,
+        says="temperature. No value with a noticeable effect is published (see `temperature`); 0.1 makes a "
+        "prompt of rate 0.5 seven times as likely as one of rate 0.1.",
+    )
+    temperature: Literal["fixed", "released"] = option(
+        default="fixed",
+        says='"fixed" uses tau for all prompts; "released" follows the released code, where each prompt has the '
+        "temperature (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a "
+        "percent.",
+    )
+    prior: tuple[float, float] = option(default=(1.0, 1.0), check=check_prior, says="(alpha, beta) of the posterior.")
+    subsets: int = option(
+        default=1,
+        low=1,
+        says="number of disjoint subsets of the prompts, used one at a time; the paper has 15. The posterior "
+        "starts afresh with each subset.",
+    )
+    batches: int = option(
+        default=8, low=1, says="batches observed before the next subset is taken (the first again after the last)."
+    )
+    rollouts: int | None = option(
+        default=None,
+        low=2,
+        says="mean number of rollouts of a proposal; they are allocated within each batch by the same standard "
+        "deviation, at least two per proposal. None leaves n open.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        tau: float = 0.1,
-        temperature: Literal["fixed", "released"] = "fixed",
-        prior: tuple[float, float] = (1.0, 1.0),
-        subsets: int = 1,
-        batches: int = 8,
-        rollouts: int | None = None,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_choice("temperature", temperature, ("fixed", "released"))
-        if len(prior) != 2 or min(check_numbers("prior", prior)) <= 0:
-            raise InputError(f"prior={prior!r} must be two positive numbers, alpha and beta.")
-        check_count("subsets", subsets, low=1)
-        check_count("batches", batches, low=1)
-        if rollouts is not None:
-            check_count("rollouts", rollouts, low=2)
-        self.tau, self.temperature, self.rollouts = check_number("tau", tau, above=0), temperature, rollouts
-        self.subsets, self.batches = int(subsets), int(batches)
-        super().__init__(
-            space,
-            bins=bins,
-            settings={
-                "tau": self.tau,
-                "temperature": temperature,
-                "prior": [float(value) for value in prior],
-                "subsets": self.subsets,
-                "batches": self.batches,
-                "rollouts": rollouts,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        super().setup()
         if self.subsets > self.pool.n:
-            raise InputError(f"subsets={subsets} are more than the {self.pool.n} tasks; give fewer.")
-        self.rates = PassRates(self.pool.n, prior)
+            raise InputError(f"subsets={self.subsets} are more than the {self.pool.n} tasks; give fewer.")
+        self.rates = PassRates(self.pool.n, self.prior)
         deal = np.arange(self.pool.n) % self.subsets
         self.subset = self._rng.permutation(deal) if self.subsets > 1 else deal
         self.current, self._seen = 0, 0

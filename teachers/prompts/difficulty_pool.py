@@ -6,13 +6,13 @@ The reference rebuilds a list of all weights for every single draw; here a batch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_numbers
+from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -20,6 +20,19 @@ from .prompt_teacher import PromptTeacher
 
 UNSEEN = -1.0
 POOLS = {"hard": (0.25, 0.2), "normal": (0.75, 1.0), "easy": (1.0, 0.2)}  # prime-rl's defaults
+
+
+def _sort_pools(name: str, given: Mapping[str, Sequence[float]]) -> list[list[Any]]:
+    """Return the (name, threshold, weight) of each pool, easiest last."""
+    ordered = sorted((check_numbers(f"pool {one!r}", pool), one) for one, pool in given.items())
+    if not ordered or any(len(pool) != 2 for pool, _ in ordered):
+        raise InputError(f"{name}={dict(given)!r} must give name: (threshold, weight) for at least one pool.")
+    thresholds, weights = zip(*(pool for pool, _ in ordered))
+    if len(set(thresholds)) < len(thresholds):
+        raise InputError(f"{name}={dict(given)!r} must have thresholds that differ.")
+    if min(weights) < 0 or max(weights) <= 0:
+        raise InputError(f"{name}={dict(given)!r} must have weights of at least 0, one of them positive.")
+    return [[one, *pool] for pool, one in ordered]
 
 
 @register("difficulty-pool")
@@ -30,44 +43,29 @@ class DifficultyPool(PromptTeacher):
     the rest. A prompt never seen has weight 1. Draws are without replacement within a batch; prompts of weight 0 come
     only when a batch asks for more than all others.
 
-    Args:
-        pools: name -> (threshold, weight): inclusive highest mean return in [0, 1], and weight >= 0 of each prompt in
-            the pool.
-        group: single returns that make a group; 1 takes each return as a group.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
     Raises:
         InputError: no pool, equal thresholds, a negative weight, or no positive one.
     """
 
     paper = "prime-rl, orchestrator/curriculum/samplers/pool.py"
+    pools: Mapping[str, tuple[float, float]] | Sequence[Sequence[Any]] | None = option(
+        default=None,
+        check=_sort_pools,
+        says="name -> (threshold, weight): inclusive highest mean return in [0, 1], and weight >= 0 of each prompt in "
+        "the pool. None takes prime-rl's hard (0.25, 0.2), normal (0.75, 1) and easy (1, 0.2).",
+    )
+    group: int = option(default=8, low=1, says="single returns that make a group; 1 takes each return as a group.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        pools: Mapping[str, tuple[float, float]] = POOLS,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        ordered = sorted((check_numbers(f"pool {name!r}", pool), name) for name, pool in pools.items())
-        if not ordered or any(len(pool) != 2 for pool, _ in ordered):
-            raise InputError(f"pools={dict(pools)!r} must give name: (threshold, weight) for at least one pool.")
-        thresholds, weights = np.array([pool for pool, _ in ordered]).T
-        if len(np.unique(thresholds)) < len(thresholds):
-            raise InputError(f"pools={dict(pools)!r} must have thresholds that differ.")
-        if (weights < 0).any() or not (weights > 0).any():
-            raise InputError(f"pools={dict(pools)!r} must have weights of at least 0, one of them positive.")
-        if isinstance(group, bool) or not isinstance(group, int) or group < 1:
-            raise InputError(f"group={group!r} must be a whole number of at least 1.")
-        self.names, self._thresholds = [name for _, name in ordered], thresholds
-        self._pool_weights = np.append(weights, 1.0)  # the last weight is for unseen prompts
-        settings = {"pools": [[name, *pool] for pool, name in ordered], "group": group}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        if self.pools is None:
+            self.pools = _sort_pools("pools", POOLS)
+        self.names, thresholds, weights = zip(*self.pools)
+        self._thresholds = np.array(thresholds)
+        self._pool_weights = np.array([*weights, 1.0])  # the last weight is for unseen prompts
+        super().setup()
         self.rates = np.full(self.pool.n, UNSEEN)
         self._member = np.full(self.pool.n, len(self.names))
-        self._groups = Groups(group)
+        self._groups = Groups(self.group)
 
     def distribution(self) -> np.ndarray:
         weights = self._pool_weights[self._member]

@@ -6,13 +6,13 @@ theirs, calibrated on the references themselves. The paper's second part, replay
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
-from ..protocol import Common, Evidence, restore_array
+from ...checks import option
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import success_rate
@@ -71,48 +71,36 @@ class DOTS(ScreeningTeacher):
 
     The paper attends by a learned embedding and predicts scale and shift by a trained layer; here a Gaussian kernel on
     ``pool.features`` attends, and scale and shift are fitted to the references, each predicted from the others.
-
-    Args:
-        target: success rate aimed at.
-        tau: temperature > 0. At the released script's 1e-3 the choice is nearly always the k nearest.
-        reference: prompts in a reference set (256 in the paper); a quarter of the list if that is less.
-        period: prompts trained on from one set to the next (the paper renews it every 2 steps; 1024 is our choice).
-        width: width of the kernel, in features scaled by sqrt(d) (0.1 is our choice).
-        screen: rollouts of a reference prompt. Single outcomes are taken as rates: the kernel averages them.
-        n: rollouts of a training proposal.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.05316"
+    target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
+    tau: float = option(
+        default=1e-3,
+        above=0,
+        says="temperature. At the released script's 1e-3 the choice is nearly always the k nearest.",
+    )
+    reference: int = option(
+        default=256, low=1, says="prompts in a reference set (256 in the paper); a quarter of the list if that is less."
+    )
+    period: int = option(
+        default=1024,
+        low=1,
+        says="prompts trained on from one set to the next (the paper renews it every 2 steps; 1024 is our choice).",
+    )
+    width: float = option(
+        default=0.1, above=0, says="width of the kernel, in features scaled by sqrt(d) (0.1 is our choice)."
+    )
+    screen: int = option(
+        default=8,
+        low=1,
+        says="rollouts of a reference prompt. Single outcomes are taken as rates: the kernel averages them.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        target: float = 0.5,
-        tau: float = 1e-3,
-        reference: int = 256,
-        period: int = 1024,
-        width: float = 0.1,
-        screen: int = 8,
-        n: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("reference", reference, low=1)
-        check_count("period", period, low=1)
-        self.target = check_share("target", target)
-        self.tau = check_number("tau", tau, above=0)
-        self.width = check_number("width", width, above=0)
-        self.period = int(period)
-        settings = {"target": self.target, "tau": self.tau, "reference": int(reference)}
-        settings |= {"period": self.period, "width": self.width}
-        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self._features = self.pool.features / np.sqrt(self.pool.features.shape[1])
-        self._size = min(int(reference), max(self.pool.n // 4, 1))
+        self._size = min(self.reference, max(self.pool.n // 4, 1))
         self.predicted = np.full(self.pool.n, self.target)
         self._rates: dict[int, float | None] = {}  # of the reference prompts; None while it has not come in
         self._ask: list[int] = []  # reference prompts not yet proposed

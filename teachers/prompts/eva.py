@@ -8,19 +8,19 @@ the axes makes a new task of each, which joins the memory once it has been playe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
-from ..protocol import Common, Draw, Evidence, Teacher
+from ...checks import option
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..sampling import pick
-from .generation import Generate, Seed, TaskSource, Writer
+from .generation import Seed, TaskMaker
 
 
 @register("eva")
-class Eva(Teacher):
+class Eva(TaskMaker):
     """Draws tasks in proportion to the gap between their best return and a baseline, and evolves them.
 
     With probability `fresh`, a proposal is uniform over the original space (origin "explore"). Otherwise a task is
@@ -29,55 +29,27 @@ class Eva(Teacher):
     variants, and the teacher only reweights the list.
 
     A task with a single return has no gap yet; until the second return it counts with the average gap of the others.
-
-    Args:
-        space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
-        generator: makes a variant, see `generation`; None steps along the axes. It is no part of a saved state.
-        baseline: return subtracted from the best one: "min", the worst (the paper's choice), or "mean", the mean.
-        fresh: in (0, 1]. The paper mixes evolved with old prompts; no share is published.
-        evolve: in [0, 1].
-        step: size of the steps along the axes, see `TaskSource`.
-        group: latest single returns that are kept as a task's group.
-        capacity: tasks in memory; the task with the smallest gap is dropped first.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
-    kind = "prompts"
     paper = "2411.00062"
+    baseline: Literal["min", "mean"] = option(
+        default="min",
+        says='return subtracted from the best one: "min", the worst (the paper\'s choice), or "mean", the mean.',
+    )
+    fresh: float = option(
+        default=0.2,
+        above=0,
+        high=1,
+        says="share of uniform tasks. The paper mixes evolved with old prompts; no share is published.",
+    )
+    evolve: float = option(default=0.5, low=0, high=1, says="share of variants among the other tasks.")
+    group: int = option(default=4, low=2, says="latest single returns that are kept as a task's group.")
+    capacity: int = option(
+        default=1024, low=1, says="tasks in memory; the task with the smallest gap is dropped first."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        generator: Generate | Writer | None = None,
-        baseline: Literal["min", "mean"] = "min",
-        fresh: float = 0.2,
-        evolve: float = 0.5,
-        step: float = 0.1,
-        group: int = 4,
-        capacity: int = 1024,
-        **common: Unpack[Common],
-    ):
-        check_choice("baseline", baseline, ("min", "mean"))
-        check_count("group", group, low=2)
-        check_count("capacity", capacity, low=1)
-        self.baseline, self.group, self.capacity = baseline, int(group), int(capacity)
-        self.fresh, self.evolve = check_share("fresh", fresh, positive=True), check_share("evolve", evolve)
-        self.source = TaskSource(space, generator, step)
-        self.domain = self.source.domain
-        settings = {
-            "generator": generator is not None,
-            "baseline": baseline,
-            "fresh": self.fresh,
-            "evolve": self.evolve,
-            "step": self.source.step,
-            "group": self.group,
-            "capacity": self.capacity,
-        }
-        super().__init__(self.source.signature, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self._memory: dict[str, tuple[Seed, list[float]]] = {}  # key -> seed, latest returns
         self._gaps: np.ndarray | None = np.zeros(0)  # of the memory, in its order; None where it has to be computed
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_numbers, check_share
+from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import in_turn, lowest
 from ..signals import success_counts
@@ -34,48 +34,42 @@ class GainRL(PromptTeacher):
     question's tokens, plus 8 times their mean cosine with the prefix's); without it, c = 0, and the window stands still
     up to a = beta. With it, the window moves once a > beta - c.
 
-    Args:
-        signal: float per prompt; prompts are ordered by falling signal (the paper takes the angle concentration). None
-            sorts by ``pool.difficulty``, easiest first. Ties are broken at random.
-        sigma: width of the window in ranks; None gives the same share of the list as the paper's 1000 of about 7,500.
-        step: largest step of mu in ranks; None as sigma.
-        alpha, beta: sensitivity, and the success rate that alone does not move mu.
-        batch: groups that make one step of mu; None gives ``step``, as the released code draws as many prompts with
-            one mu. One call of `observe` makes at most one step, of all its groups.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
     Raises:
         InputError: an option out of range, or not one finite signal for each prompt.
     """
 
     paper = "2506.02281"
     uses = frozenset({"angle_concentration"})
+    signal: Sequence[float] | None = option(
+        default=None,
+        check=check_numbers,
+        saved=False,
+        says="float per prompt; prompts are ordered by falling signal (the paper takes the angle concentration). "
+        "None sorts by ``pool.difficulty``, easiest first. Ties are broken at random.",
+    )
+    sigma: float | None = option(
+        default=None,
+        above=0,
+        says="width of the window in ranks; None gives the same share of the list as the paper's 1000 of about 7,500.",
+    )
+    step: float | None = option(default=None, above=0, says="largest step of mu in ranks; None as sigma.")
+    alpha: float = option(default=2.0, above=0, says="sensitivity to the success rate.")
+    beta: float = option(default=0.5, low=0, high=1, says="success rate that alone does not move mu.")
+    batch: int | None = option(
+        default=None,
+        low=1,
+        says="groups that make one step of mu; None gives ``step``, as the released code draws as many prompts "
+        "with one mu. One call of `observe` makes at most one step, of all its groups.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        signal: Sequence[float] | None = None,
-        sigma: float | None = None,
-        step: float | None = None,
-        alpha: float = 2.0,
-        beta: float = 0.5,
-        batch: int | None = None,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        if batch is not None:
-            check_count("batch", batch, low=1)
-        self.alpha, self.beta = check_number("alpha", alpha, above=0), check_share("beta", beta)
-        given = {"sigma": sigma, "step": step}
-        given = {name: None if value is None else check_number(name, value, above=0) for name, value in given.items()}
-        settings = {**given, "alpha": self.alpha, "beta": self.beta, "batch": batch, "signal": signal is not None}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        self.settings = {"signal": self.signal is not None}
+        super().setup()
         n = self.pool.n
         scaled = n * PAPER_RANKS / PAPER_POOL
-        self.sigma, self.step = given["sigma"] or scaled, given["step"] or scaled
-        self.batch = int(batch or max(round(self.step), 1))
-        ease = -self.pool.difficulty if signal is None else np.array(check_numbers("signal", signal))
+        self._width, self._step = self.sigma or scaled, self.step or scaled
+        self._batch = self.batch or max(round(self._step), 1)
+        ease = -self.pool.difficulty if self.signal is None else np.array(self.signal)
         if ease.shape != (n,):
             raise InputError(f"signal has {len(ease)} values for {n} prompts; give one for each.")
         self.order = lowest(-ease, n, self._rng)
@@ -92,7 +86,7 @@ class GainRL(PromptTeacher):
 
     def _log_weights(self) -> np.ndarray:
         ranks = np.arange(self.pool.n)
-        window = -(((ranks - self.mu) / self.sigma) ** 2) / 2
+        window = -(((ranks - self.mu) / self._width) ** 2) / 2
         return window if self._used.all() else np.where(self._used, -np.inf, window)
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
@@ -116,14 +110,14 @@ class GainRL(PromptTeacher):
             angles = item.outcome.extras.get("angle_concentration", ())
             self._sums += [*success_counts(item), sum(angles), len(angles)]
         self._groups += len(evidence)
-        if self._groups < self.batch:
+        if self._groups < self._batch:
             return
         successes, episodes, angle, angles = self._sums.tolist()
         move = math.tanh(self.alpha * (successes / episodes - self.beta)) + math.tanh(
             self.alpha * (angle / angles if angles else 0.0)
         )
         # Past the last prompt there is nothing for the window to stand on.
-        self.mu = min(self.mu + min(max(self.step / 2 * move, 0.0), self.step), float(self.pool.n - 1))
+        self.mu = min(self.mu + min(max(self._step / 2 * move, 0.0), self._step), float(self.pool.n - 1))
         self._used[:] = False
         self._sums, self._groups = np.zeros(4), 0
 

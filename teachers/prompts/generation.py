@@ -14,9 +14,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...checks import check_number
+from ...checks import check_number, keyword_declared, option
 from ...errors import InputError
 from ..pools import Arms, task_key
+from ..protocol import Teacher
 from ..spaces import as_cube
 
 Seed = list[float] | int | dict[str, Any]
@@ -195,3 +196,23 @@ class TaskSource:
 def seed_key(seed: Seed) -> str:
     """A seed as text, the same for equal seeds."""
     return json.dumps(seed, sort_keys=True)
+
+
+@keyword_declared
+class TaskMaker(Teacher):
+    """Base of teachers that make tasks: variants of old ones, by a `TaskSource`."""
+
+    kind = "prompts"
+    space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete or `FiniteTasks`.")
+    generator: Generate | Writer | None = option(
+        default=None,
+        saved=False,
+        says="makes a variant, see `generation`; None steps along the axes. It is no part of a saved state.",
+    )
+    step: float = option(default=0.1, above=0, says="size of the steps along the axes, see `TaskSource`.")
+
+    def setup(self) -> None:
+        self.source = TaskSource(self.space, self.generator, self.step)
+        self.domain = self.source.domain
+        self.settings = {"generator": self.generator is not None, **(self.settings or {})}
+        self.begin(self.source.signature)

@@ -7,13 +7,12 @@ failed prompts are proposed for training.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_share
-from ..protocol import Common
+from ...checks import option
 from ..registration import register
 from .screening import StreamTeacher
 
@@ -30,32 +29,21 @@ class GreedyFail(StreamTeacher):
     Repeated probes of a prompt show the effect of practice on the others. The metric "lost" is the share of prompts
     solved at the last probe but one that failed at the last; "gained" is the share of failed prompts that were solved
     at the last (see also `teachers.interference`).
-
-    Args:
-        space, bins: see `PromptTeacher`.
-        n: rollouts of a training proposal; the paper has 8.
-        solved: threshold of success: an attempt failed if its success (or its return mapped to [0, 1], if the
-            environment does not report success) is below it.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2510.02230"
     asks = frozenset({"greedy"})
+    screen: int = option(default=1, init=False)
+    solved: float = option(
+        default=1.0,
+        above=0,
+        high=1,
+        says="threshold of success: an attempt failed if its success (or its return mapped to [0, 1], if the "
+        "environment does not report success) is below it.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        n: int = 8,
-        solved: float = 1.0,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.solved = check_share("solved", solved, positive=True)
-        super().__init__(space, screen=1, n=n, bins=bins, settings={"solved": self.solved}, **common)
+    def setup(self) -> None:
+        super().setup()
         self._last: dict[int, bool] = {}  # whether each prompt's last probe was solved
         self._before: dict[int, bool] = {}  # the same of the one before it
 

@@ -6,17 +6,22 @@ have a p each, which a controller moves so that a given share of groups without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
-from ..protocol import Common, Evidence, restore_array
+from ...checks import check_share, option
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
 from .prompt_teacher import PromptTeacher
+
+
+def _sort_bounds(name: str, value: Any) -> list[float]:
+    low, high = (check_share(name, bound, positive=True) for bound in value)
+    return [min(low, high), max(low, high)]
 
 
 @register("greso")
@@ -26,56 +31,49 @@ class GRESO(PromptTeacher):
     A group without variance is too easy if its returns are above 1/2, else too hard. z counts such groups of one side
     in a row; a group with variance resets it to 0. At z = 0 nothing is skipped. Skipped turns are drawn as geometric
     waiting times, so that the cost of a proposal does not depend on the number skipped.
-
-    Args:
-        p_easy, p_hard: initial probabilities of the two sides.
-        target: share of all groups that may be without variance: one third of it too easy, two thirds too hard, as in
-            the released code.
-        step: change of each p: it falls if its share is reached, and rises otherwise.
-        bounds: lowest and highest p (the released code's).
-        floor: least probability of a try, as in the released code; 0 follows the paper's formula.
-        batch: groups per step of the controller. One call of `observe` makes at most one step, from all its groups;
-            smaller calls are collected (64 is our choice).
-        group: single returns that make a group.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.02177"
+    p_easy: float = option(default=0.5, low=0, high=1, saved=False, says="initial probability of the easy side.")
+    p_hard: float = option(default=0.5, low=0, high=1, saved=False, says="initial probability of the hard side.")
+    target: float = option(
+        default=0.25,
+        low=0,
+        high=1,
+        says="share of all groups that may be without variance: one third of it too easy, two thirds too hard, as "
+        "in the released code.",
+    )
+    step: float = option(
+        default=0.01, above=0, says="change of each p: it falls if its share is reached, and rises otherwise."
+    )
+    bounds: tuple[float, float] = option(
+        default=(0.05, 0.95), check=_sort_bounds, says="lowest and highest p (the released code's)."
+    )
+    floor: float = option(
+        default=0.01,
+        low=0,
+        high=1,
+        says="least probability of a try, as in the released code; 0 follows the paper's formula.",
+    )
+    batch: int = option(
+        default=64,
+        low=1,
+        says="groups per step of the controller. One call of `observe` makes at most one step, from all its "
+        "groups; smaller calls are collected (64 is our choice).",
+    )
+    group: int = option(default=8, low=2, says="single returns that make a group.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        p_easy: float = 0.5,
-        p_hard: float = 0.5,
-        target: float = 0.25,
-        step: float = 0.01,
-        bounds: tuple[float, float] = (0.05, 0.95),
-        floor: float = 0.01,
-        batch: int = 64,
-        group: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("batch", batch, low=1)
-        check_count("group", group, low=2)
-        self.p = np.array([check_share("p_hard", p_hard), check_share("p_easy", p_easy)])
-        low, high = (check_share("bounds", bound, positive=True) for bound in bounds)
-        self.bounds, self.step = (min(low, high), max(low, high)), check_number("step", step, above=0)
-        self.floor, self.batch = check_share("floor", floor), int(batch)
-        self.targets = check_share("target", target) * np.array([2 / 3, 1 / 3])
-        settings = {"p": self.p.tolist(), "target": target, "step": self.step, "bounds": list(self.bounds)}
-        settings |= {"floor": self.floor, "batch": self.batch, "group": int(group)}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        self.settings = {"p": [self.p_hard, self.p_easy]}
+        super().setup()
+        self.p = np.array([self.p_hard, self.p_easy])
+        self.targets = self.target * np.array([2 / 3, 1 / 3])
         n = self.pool.n
         self.flat = np.zeros(n, dtype=np.int64)  # z
         self._easy = np.zeros(n, dtype=np.int64)  # 1 where the last group without variance was too easy
         self._due = np.arange(n, dtype=np.float64)  # when each prompt's turn comes; one pass takes n
         self._rng.shuffle(self._due)
-        self._groups = Groups(int(group))
+        self._groups = Groups(self.group)
         self._flat_groups, self._all_groups = np.zeros(2), 0  # since the controller's last step
         self._shares = np.zeros(2)
 

@@ -7,19 +7,18 @@ That share is in `metrics`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_share
-from ..protocol import Common, Evidence, restore_array
+from ...checks import option
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
 from .screening import Pilot, ScreeningTeacher, Tallies, Turns
 
-PARTS = ("hardest", "medium", "easiest")
 WINDOW = 256  # groups over which the learnable share is taken
 
 
@@ -29,34 +28,19 @@ class Hardest(ScreeningTeacher):
 
     The chosen prompts take turns, ties in the choice are settled at random, and the choice is final, as in the paper.
     A prompt that never gave a valid outcome is not chosen.
-
-    Args:
-        part: "hardest", or for comparison "easiest" or "medium" (nearest to the median rate, our reading).
-        fraction: share of the prompts that is trained on, in (0, 1]; at least one prompt.
-        screen: rollouts that screen a prompt; single outcomes are collected up to that number (8 is our choice).
-        n: rollouts of a training proposal.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2508.14094"
+    part: Literal["hardest", "medium", "easiest"] = option(
+        default="hardest",
+        says='"hardest", or for comparison "easiest" or "medium" (nearest to the median rate, our reading).',
+    )
+    fraction: float = option(
+        default=0.1, above=0, high=1, says="share of the prompts that is trained on; at least one prompt."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        part: Literal["hardest", "medium", "easiest"] = "hardest",
-        fraction: float = 0.1,
-        screen: int = 8,
-        n: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.part, self.fraction = check_choice("part", part, PARTS), check_share("fraction", fraction, positive=True)
-        settings = {"part": part, "fraction": self.fraction}
-        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self.rates = np.zeros(self.pool.n)
         self.chosen: np.ndarray | None = None  # bool[n], once the choice is made
         self._pilot, self._turns = Pilot(self.pool.n, 1), Turns(self.pool.n)

@@ -6,13 +6,13 @@ first n by score are then all that is practised, as often as it takes to fill th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count
-from ..protocol import Common, Evidence, restore_array
+from ...checks import option
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -25,33 +25,21 @@ class HistoryVariance(PromptTeacher):
     """Repeats the prompts whose success rate varied most over a pilot.
 
     If outcomes carry single returns, the history consists of these, and the score becomes about sqrt(p (1 - p)).
-
-    Args:
-        top: prompts kept after the pilot; a number above the pool's size keeps all. The paper studies 1, 2, 4, 16, up
-            to 1,209; 16 here is our choice.
-        pilot: rates of each prompt before the choice, at least 2 (the paper's pilot is a full run of 500 steps).
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`. After the pilot, a batch repeats prompts
-            in turn if it asks for more than ``top``.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2504.20571"
+    top: int = option(
+        default=16,
+        low=1,
+        says="prompts kept after the pilot; a number above the pool's size keeps all. The paper studies 1, 2, 4, "
+        "16, up to 1,209; 16 here is our choice.",
+    )
+    pilot: int = option(
+        default=5, low=2, says="rates of each prompt before the choice (the paper's pilot is a full run of 500 steps)."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        top: int = 16,
-        pilot: int = 5,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("top", top, low=1)
-        check_count("pilot", pilot, low=2)
-        self.top, self.pilot = int(top), int(pilot)
-        super().__init__(space, bins=bins, settings={"top": self.top, "pilot": self.pilot}, **common)
+    def setup(self) -> None:
+        super().setup()
         self._pilot = Pilot(self.pool.n, self.pilot)
         self._mean, self._squares = np.zeros(self.pool.n), np.zeros(self.pool.n)  # running, by Welford
         self.chosen: np.ndarray | None = None

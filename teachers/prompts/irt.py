@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_numbers
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
-from ..signals import success_counts
+from ..signals import check_band, success_counts
 from .prompt_teacher import PromptTeacher
 
 EDGE = 0.02  # a declared difficulty is kept this far from 0 and 1, whose logits are infinite: |b| <= 3.9
@@ -31,61 +31,48 @@ EDGE = 0.02  # a declared difficulty is kept this far from 0 and 1, whose logits
 class PUDF(PromptTeacher):
     """Draws uniformly from the prompts whose difficulty does not exceed the learner's estimated ability.
 
-    Args:
-        space, bins: see `PromptTeacher`.
-        crowd: answers of weaker learners, float[learners, n], 1 right, 0 wrong, NaN not asked, from which
-            difficulties are fitted; None takes the logit of ``pool.difficulty``.
-        target: least chance of success of an admitted prompt: b <= theta + ln(1/target - 1). The paper's rule
-            b <= theta is 1/2.
-        band: (lower, upper), to train on theta + lower <= b <= theta + upper instead; ``target`` then has no effect.
-        least: least number of prompts to choose from; if the rule admits fewer, the nearest other prompts join.
-        window: latest outcomes from which the ability is estimated, as it changes; the paper estimates on a probe set
-            before each epoch.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Attributes:
         difficulties: float64[n], b of each prompt.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2408.05326"
+    crowd: Any | None = option(
+        default=None,
+        saved=False,
+        says="answers of weaker learners, float[learners, n], 1 right, 0 wrong, NaN not asked, from which "
+        "difficulties are fitted; None takes the logit of ``pool.difficulty``.",
+    )
+    target: float = option(
+        default=0.5,
+        above=0,
+        high=1,
+        says="least chance of success of an admitted prompt: b <= theta + ln(1/target - 1). The paper's rule b <= "
+        "theta is 1/2.",
+    )
+    band: tuple[float, float] | None = option(
+        default=None,
+        check=check_band,
+        says="(lower, upper), to train on theta + lower <= b <= theta + upper instead; ``target`` then has no effect.",
+    )
+    least: int = option(
+        default=10,
+        low=1,
+        says="least number of prompts to choose from; if the rule admits fewer, the nearest other prompts join.",
+    )
+    window: int = option(
+        default=256,
+        low=1,
+        says="latest outcomes from which the ability is estimated, as it changes; the paper estimates on a probe "
+        "set before each epoch.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        crowd: Any | None = None,
-        target: float = 0.5,
-        band: tuple[float, float] | None = None,
-        least: int = 10,
-        window: int = 256,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.target = check_number("target", target)
-        if not 0 < self.target < 1:
-            raise InputError(f"target={target:g} must lie strictly between 0 and 1.")
-        if band is not None and (len(band) != 2 or not check_numbers("band", band)[0] <= band[1]):
-            raise InputError(f"band={band!r} must be two numbers, the lower one first.")
-        check_count("least", least, low=1)
-        check_count("window", window, low=1)
-        fitted = None if crowd is None else fit_difficulties(crowd)
-        self.band = None if band is None else check_numbers("band", band)
-        self.least, self.window = int(least), int(window)
-        super().__init__(
-            space,
-            bins=bins,
-            settings={
-                "crowd": None if fitted is None else blake2b(fitted.tobytes(), digest_size=8).hexdigest(),
-                "target": self.target,
-                "band": None if self.band is None else list(self.band),
-                "least": self.least,
-                "window": self.window,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        if self.target == 1:
+            raise InputError(f"target={self.target:g} must lie strictly between 0 and 1.")
+        fitted = None if self.crowd is None else fit_difficulties(self.crowd)
+        digest = None if fitted is None else blake2b(fitted.tobytes(), digest_size=8).hexdigest()
+        self.settings = {"crowd": digest}
+        super().setup()
         if fitted is not None and len(fitted) != self.pool.n:
             raise InputError(f"crowd has answers to {len(fitted)} tasks; the space has {self.pool.n}.")
         d = np.clip(self.pool.difficulty, EDGE, 1 - EDGE)

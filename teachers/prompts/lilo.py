@@ -6,13 +6,12 @@ are not trained on, but they cost compute: `train` is False in those proposals, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count
-from ..protocol import Common
+from ...checks import option
 from ..registration import register
 from ..sampling import lowest
 from .screening import StreamTeacher
@@ -35,38 +34,21 @@ class LILO(StreamTeacher):
     prompt was rated three times, the pool consists of the prompts that have a rate. While outcomes are outstanding,
     further prompts are screened; a learner therefore asks for proposals until it has a batch with ``train=True``.
     ``meta["joins"]`` of a training proposal holds the ids of its screening proposals, whose rollouts join its group.
-
-    Args:
-        batch: prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In a
-            short list the pool is the whole list.
-        factor: ratio of pool size to batch size (4 in the paper).
-        screen: rollouts that screen a prompt (8 in the paper); single outcomes are collected up to that number.
-        n: rollouts of a training proposal.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2502.12272"
+    batch: int = option(
+        default=64,
+        low=1,
+        says="prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In "
+        "a short list the pool is the whole list.",
+    )
+    factor: int = option(default=4, low=1, says="ratio of pool size to batch size (4 in the paper).")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        batch: int = 64,
-        factor: int = 4,
-        screen: int = 8,
-        n: int = 8,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("batch", batch, low=1)
-        check_count("factor", factor, low=1)
-        settings = {"batch": int(batch), "factor": int(factor)}
-        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
-        self._pool_size = min(int(factor) * int(batch), self.pool.n)
-        self._batch_size = max(self._pool_size // int(factor), 1)
+    def setup(self) -> None:
+        super().setup()
+        self._pool_size = min(self.factor * self.batch, self.pool.n)
+        self._batch_size = max(self._pool_size // self.factor, 1)
         self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, how often rated
         self._learnability = [0.0, 0.0]  # means over the last pool and over its chosen prompts
 

@@ -6,14 +6,14 @@ success rate, and those nearest to a target are practised. No rollouts are spent
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
+from ...checks import check_share, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import PassRates, success_counts
@@ -57,62 +57,57 @@ class KalmanRates:
         )
 
 
+def _check_band(name: str, value: Any) -> list[float]:
+    band = [check_share(name, value[0]), check_share(name, value[1])]
+    if band[0] > band[1]:
+        raise InputError(f"{name}={value} must give the lower bound first.")
+    return band
+
+
 @register("mopps")
 class MoPPS(PromptTeacher):
-    """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target.
-
-    Args:
-        target: success rate aimed at.
-        decay: decay of the Beta posterior, in (0, 1]: s successes in m episodes set alpha <- decay alpha +
-            (1 - decay) + s. The released scripts use 0.5; 1 forgets nothing.
-        band: (low, high): choose uniformly among the prompts whose draw lies inside, then the nearest to the band if
-            these are too few (the released "threshold" strategy). None takes the prompts nearest to ``target``.
-        candidates: random candidates per chosen prompt, of which the best are kept; None considers all prompts.
-        posterior: "beta", or "kalman" for Gaussian posteriors that drift (`KalmanRates`).
-        drift: variance added to every Gaussian posterior with each batch (our choice).
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
-    """
+    """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target."""
 
     paper = "2507.04632"
+    target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
+    decay: float = option(
+        default=0.5,
+        above=0,
+        high=1,
+        says="decay of the Beta posterior: s successes in m episodes set alpha <- decay alpha + (1 - "
+        "decay) + s. The released scripts use 0.5; 1 forgets nothing.",
+    )
+    band: tuple[float, float] | None = option(
+        default=None,
+        check=_check_band,
+        says="(low, high): choose uniformly among the prompts whose draw lies inside, then the nearest to the band "
+        'if these are too few (the released "threshold" strategy). None takes the prompts nearest to '
+        "``target``.",
+    )
+    candidates: int | None = option(
+        default=None,
+        low=1,
+        says="random candidates per chosen prompt, of which the best are kept; None considers all prompts.",
+    )
+    posterior: Literal["beta", "kalman"] = option(
+        default="beta", says='"beta", or "kalman" for Gaussian posteriors that drift (`KalmanRates`).'
+    )
+    drift: float = option(
+        default=1e-3, above=0, says="variance added to every Gaussian posterior with each batch (our choice)."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        target: float = 0.5,
-        decay: float = 0.5,
-        band: tuple[float, float] | None = None,
-        candidates: int | None = None,
-        posterior: Literal["beta", "kalman"] = "beta",
-        drift: float = 1e-3,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_choice("posterior", posterior, ("beta", "kalman"))
-        if candidates is not None:
-            check_count("candidates", candidates, low=1)
-        if band is not None:
-            band = (check_share("band", band[0]), check_share("band", band[1]))
-            if band[0] > band[1]:
-                raise InputError(f"band={band} must give the lower bound first.")
-        self.target, self.decay = check_share("target", target), check_share("decay", decay, positive=True)
-        self.band, self.candidates = band, candidates
-        settings = {"target": self.target, "decay": self.decay, "band": band and list(band), "candidates": candidates}
-        settings |= {"posterior": posterior, "drift": check_number("drift", drift, above=0)}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         n = self.pool.n
-        self.posterior = PassRates(n, decay=self.decay) if posterior == "beta" else KalmanRates(n, float(drift))
+        self.beliefs = PassRates(n, decay=self.decay) if self.posterior == "beta" else KalmanRates(n, self.drift)
 
     @property
     def rates(self) -> np.ndarray:
         """float64[n]: the posterior mean of each prompt's success rate."""
-        return self.posterior.mean
+        return self.beliefs.mean
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
-        draws = self.posterior.sample(self._rng)
+        draws = self.beliefs.sample(self._rng)
         low, high = self.band or (self.target, self.target)
         cost = np.maximum(low - draws, 0) + np.maximum(draws - high, 0)
         if self.candidates is None:
@@ -121,14 +116,14 @@ class MoPPS(PromptTeacher):
         return among[lowest(cost[among], k, self._rng)], np.nan, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:
-        self.posterior.learn(evidence)
+        self.beliefs.learn(evidence)
 
     def _metrics(self) -> dict[str, float]:
         rates = self.rates
         return {"rate_mean": float(rates.mean()), "near_target": float((np.abs(rates - self.target) < 0.25).mean())}
 
     def _save(self) -> dict[str, Any]:
-        return self.posterior.save()
+        return self.beliefs.save()
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.posterior.restore(own)
+        self.beliefs.restore(own)

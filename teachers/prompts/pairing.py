@@ -8,14 +8,14 @@ first, then proposed in such pairs, with the weights of the two outcomes in ``me
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Draw, Evidence
+from ..protocol import Draw, Evidence
 from ..registration import register
 from .latest import LatestGroups
 from .prompt_teacher import PromptTeacher
@@ -34,51 +34,25 @@ class Pairing(PromptTeacher):
 
     If a side is empty, and in the share `probe` of each batch until all prompts were seen, prompts are proposed for
     evaluation only, the least recently probed first.
-
-    Args:
-        space, bins: see `PromptTeacher`.
-        group: n of every proposal, and single returns that make a group; the paper has 8.
-        odd: the most odd outcomes in a group, at least 1 and less than half of it. No value is published.
-        failure_weight: lambda_neg, positive. No value is published.
-        probe: share of each batch that probes while unseen prompts are left, in [0, 1].
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2602.03452"
     asks = frozenset({"pair", "role", "partner", "success_weight", "failure_weight"})
+    group: int = option(
+        default=8, low=3, says="n of every proposal, and single returns that make a group; the paper has 8."
+    )
+    odd: int = option(
+        default=2, low=1, says="the most odd outcomes in a group, less than half of it. No value is published."
+    )
+    failure_weight: float = option(default=1.0, above=0, says="lambda_neg. No value is published.")
+    probe: float = option(
+        default=0.5, low=0, high=1, says="share of each batch that probes while unseen prompts are left."
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        group: int = 8,
-        odd: int = 2,
-        failure_weight: float = 1.0,
-        probe: float = 0.5,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("group", group, low=3)
-        check_count("odd", odd, low=1)
-        if not 2 * odd < group:
-            raise InputError(f"odd={odd} must be less than half of group={group}.")
-        self.failure_weight = check_number("failure_weight", failure_weight, above=0)
-        self.probe = check_share("probe", probe)
-        self.group, self.odd = int(group), int(odd)
-        super().__init__(
-            space,
-            bins=bins,
-            settings={
-                "group": self.group,
-                "odd": self.odd,
-                "failure_weight": self.failure_weight,
-                "probe": self.probe,
-            },
-            **common,
-        )
+    def setup(self) -> None:
+        if not 2 * self.odd < self.group:
+            raise InputError(f"odd={self.odd} must be less than half of group={self.group}.")
+        super().setup()
         self.latest = LatestGroups(self.pool.n, self.group)
         self._turns = Turns(self.pool.n)
         self._halves: deque[tuple[int, int, str, int]] = deque()  # index, pair, role, partner: second halves to come

@@ -7,13 +7,13 @@ learns only from the rewards of the kept prompts, by squared error against the m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common, Evidence, restore_array
+from ..protocol import Evidence, restore_array
 from ..registration import register
 from ..sampling import lowest
 from ..signals import is_flat, success_rate
@@ -68,42 +68,26 @@ class PCL(PromptTeacher):
     Candidates are drawn uniformly without replacement. Equal distances are settled at random, so that a constant value
     model chooses uniformly.
 
-    Args:
-        tau: pass rate aimed at.
-        factor: candidates for every prompt chosen, at least 1 (k in the paper, which uses 4).
-        value: ``value(indices) -> float[m]``, predicted pass rates of prompts by their place in the list, such as the
-            learner's own value model. None learns one here, logistic in ``pool.features``; the paper's is a language
-            model, which sees the prompts.
-        rate: step size of the model learned here (our choice).
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
     Raises:
         InputError: an option out of range; from `propose`, a ``value`` that gives no finite number per prompt.
     """
 
     paper = "2510.01135"
+    tau: float = option(default=0.5, low=0, high=1, says="pass rate aimed at.")
+    factor: int = option(default=4, low=1, says="candidates for every prompt chosen (k in the paper, which uses 4).")
+    value: Callable[[np.ndarray], Sequence[float] | np.ndarray] | None = option(
+        default=None,
+        saved=False,
+        says="``value(indices) -> float[m]``, predicted pass rates of prompts by their place in the list, such as "
+        "the learner's own value model. None learns one here, logistic in ``pool.features``; the paper's is a "
+        "language model, which sees the prompts.",
+    )
+    rate: float = option(default=0.05, above=0, says="step size of the model learned here (our choice).")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        tau: float = 0.5,
-        factor: int = 4,
-        value: Callable[[np.ndarray], Sequence[float] | np.ndarray] | None = None,
-        rate: float = 0.05,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("factor", factor, low=1)
-        self.tau, self.factor, self.value = check_share("tau", tau), int(factor), value
-        settings = {
-            "tau": self.tau,
-            "factor": self.factor,
-            "rate": check_number("rate", rate, above=0),
-            "value": value is not None,
-        }
-        super().__init__(space, bins=bins, settings=settings, **common)
-        self._model = None if value else PassRateModel(self.pool.features, float(rate))
+    def setup(self) -> None:
+        self.settings = {"value": self.value is not None}
+        super().setup()
+        self._model = None if self.value else PassRateModel(self.pool.features, self.rate)
         self._error, self._effective = 0.0, 0.0  # of the last batch
 
     def predict(self, tasks: np.ndarray) -> np.ndarray:

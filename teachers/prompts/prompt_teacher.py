@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from ...checks import keyword_declared, option
 from ..pools import as_pool
-from ..protocol import Common, Draw, Teacher
+from ..protocol import Draw, Teacher
 
 
+@keyword_declared
 class PromptTeacher(Teacher):
     """Base of teachers that choose from a finite list; a subclass writes `_choose` and `_learn`.
 
     ``Evidence.record`` is the task's index in the pool. A batch repeats a task only if it is larger than the pool.
-
-    Args:
-        space: `FiniteTasks`, a Discrete, a ParamSpace or a Box. The tasks of the latter two are all combinations of
-            values if these are few enough, or else the cells of a grid.
-        bins: cells per axis of that grid; None as above.
-        settings, seed, return_range, max_in_flight: see `Teacher`.
 
     Attributes:
         pool: the tasks, with ``pool.features`` (float64[n, d] in [0, 1]) and ``pool.difficulty`` (float64[n] in [0, 1],
@@ -29,17 +25,21 @@ class PromptTeacher(Teacher):
     """
 
     kind = "prompts"
+    space: Any = option(
+        kw_only=False,
+        saved=False,
+        says="`FiniteTasks`, a Discrete, a ParamSpace or a Box. The tasks of the latter two are all combinations of "
+        "values if these are few enough, or else the cells of a grid.",
+    )
+    bins: int | Sequence[int] | None = option(
+        default=None,
+        saved=False,
+        says="cells per axis of the grid that axes are cut into; None makes none where values are few.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        bins: int | Sequence[int] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.pool = self.domain = as_pool(space, bins)
-        super().__init__(self.pool.signature, settings=settings, **common)
+    def setup(self) -> None:
+        self.pool = self.domain = as_pool(self.space, self.bins)
+        self.begin(self.pool.signature)
 
     @abstractmethod
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
+from ...checks import check_count, option
 from ...errors import InputError
-from ..protocol import Common, Evidence, Outcome, restore_array
+from ..protocol import Evidence, Outcome, restore_array
 from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -34,54 +34,39 @@ class PuzzleCraft(PromptTeacher):
     With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
     average of the extra "consistency", a judge's probability that the rationale supports the answer. The metric has no
     effect on weights.
-
-    Args:
-        space, bins: see `PromptTeacher`.
-        mode: "sample" draws prompts in proportion to their weights; "weight" draws them uniformly and passes the weight
-            as ``meta["weight"]``.
-        scale: lambda, positive.
-        gamma: exponent of the dispersion, at least 0.
-        floor: share of proposals that are uniform in mode "sample", so that a prompt of weight 0 is seen again.
-        group: single returns that make a group; the paper has 8.
-        rac: episodes that the moving average of the consistency spans; 0 leaves the monitor out.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2512.14944"
     uses = frozenset({"answer_dispersion"})
     asks = frozenset({"weight"})
+    mode: Literal["sample", "weight"] = option(
+        default="sample",
+        says='"sample" draws prompts in proportion to their weights; "weight" draws them uniformly and passes the '
+        'weight as ``meta["weight"]``.',
+    )
+    scale: float = option(default=4.0, above=0, says="lambda.")
+    gamma: float = option(default=0.5, low=0, says="exponent of the dispersion.")
+    floor: float = option(
+        default=0.1,
+        low=0,
+        high=1,
+        says='share of proposals that are uniform in mode "sample", so that a prompt of weight 0 is seen again.',
+    )
+    group: int = option(default=8, low=2, says="single returns that make a group; the paper has 8.")
+    rac: int = option(
+        default=0,
+        saved=False,
+        says="episodes that the moving average of the consistency spans; 0 leaves the monitor out.",
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        mode: Literal["sample", "weight"] = "sample",
-        scale: float = 4.0,
-        gamma: float = 0.5,
-        floor: float = 0.1,
-        group: int = 8,
-        rac: int = 0,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_choice("mode", mode, ("sample", "weight"))
-        self.scale, self.gamma = check_number("scale", scale, above=0), check_number("gamma", gamma)
-        if self.gamma < 0:
-            raise InputError(f"gamma={gamma:g} must be at least 0.")
-        check_count("group", group, low=2)
-        check_count("rac", rac, low=0)
-        self.mode, self.floor = mode, check_share("floor", floor)
-        self.asks = frozenset({"weight"}) if mode == "weight" else frozenset()
-        settings = {"mode": mode, "scale": self.scale, "gamma": self.gamma, "floor": self.floor, "group": int(group)}
-        settings |= {"rac": int(rac)} if rac else {}  # a state from before there was a monitor fits
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        self.asks = frozenset({"weight"}) if self.mode == "weight" else frozenset()
+        self.settings = {"rac": self.rac} if self.rac else {}  # a state from before there was a monitor fits
+        super().setup()
         self.weights = np.ones(self.pool.n)
-        self._groups, self._dispersions = Groups(int(group)), Groups(int(group))
-        self.needs = frozenset({"consistency"} if rac else ())
-        self._consistencies: deque[float] = deque(maxlen=int(rac))
+        self._groups, self._dispersions = Groups(self.group), Groups(self.group)
+        self.needs = frozenset({"consistency"} if self.rac else ())
+        self._consistencies: deque[float] = deque(maxlen=self.rac)
 
     def distribution(self) -> np.ndarray:
         n, total = self.pool.n, self.weights.sum()

@@ -7,14 +7,14 @@ teachers never wait, each part decides the next tasks from the outcomes received
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count
-from ..protocol import Common, Draw, Evidence, restore_array
+from ...checks import keyword_declared, option
+from ..protocol import Draw, Evidence, restore_array
 from ..sampling import lowest
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -114,33 +114,21 @@ class Pilot:
         self.answered = int(saved["answered"])
 
 
+@keyword_declared
 class ScreeningTeacher(PromptTeacher):
     """Base of selectors that propose some tasks for screening only (``train=False``).
 
     A subclass writes `_choose`, which puts the tasks to be screened into `_screening`, and `_learn_outcome`, which
     takes the place of `_learn`.
-
-    Args:
-        screen: rollouts of a screening proposal; single outcomes are collected up to that number.
-        n: rollouts of a training proposal.
-        space, bins, settings, seed, return_range, max_in_flight: see `PromptTeacher`.
     """
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        screen: int,
-        n: int,
-        bins: int | Sequence[int] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("screen", screen, low=1)
-        check_count("n", n, low=1)
-        self.screen, self.n = int(screen), int(n)
-        settings = {"screen": self.screen, "n": self.n, **(settings or {})}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    screen: int = option(
+        default=8, low=1, says="rollouts of a screening proposal; single outcomes are collected up to that number."
+    )
+    n: int = option(default=8, low=1, says="rollouts of a training proposal.")
+
+    def setup(self) -> None:
+        super().setup()
         self._screening: set[int] = set()
         self._proposed = {"screened": 0, "trained": 0}
 
@@ -192,8 +180,8 @@ class StreamTeacher(ScreeningTeacher):
 
     asks = frozenset({"joins"})
 
-    def __init__(self, space: Any, **options: Any):
-        super().__init__(space, **options)
+    def setup(self) -> None:
+        super().setup()
         self.queue: dict[int, list[int]] = {}
         self._turns, self._tallies = Turns(self.pool.n), Tallies(self.screen)
         self._ids: dict[int, list[int]] = {}  # proposals that screened a task whose tally is open

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number
+from ...checks import option
 from ...errors import InputError
 from ..pools import DEFAULT_CELLS, Arms, Grid, as_pool
-from ..protocol import Common, Draw, Evidence
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -34,46 +34,34 @@ class SEELE(PromptTeacher):
     The paper splits a step into rounds, so that the hint of the last round depends on the answers of the first; here
     every proposal uses all outcomes of its prompt.
 
-    Args:
-        space: see `PromptTeacher`. If an axis is the hint, every cell of the other axes is a prompt; otherwise every
-            task is a prompt, and ``meta["hint"]`` requests the hint from the learner.
-        target: the accuracy aimed at, strictly between 0 and 1; the paper's bound is highest at a half.
-        axis: name or index of the hint axis. Low is no hint, and high the whole solution. None takes the axis called
-            "hint", if any.
-        memory: number of latest outcomes of a prompt in the fit.
-        bins: cells per axis, see `PromptTeacher`.
-        seed, return_range, max_in_flight: see `Teacher`.
-
     Raises:
         InputError: an option out of range, or an unknown axis.
     """
 
     paper = "2509.06923"
     asks = frozenset({"hint"})
+    target: float = option(
+        default=0.5, above=0, high=1, says="the accuracy aimed at, below 1; the paper's bound is highest at a half."
+    )
+    axis: int | str | None = option(
+        default=None,
+        saved=False,
+        says="name or index of the hint axis. Low is no hint, and high the whole solution. None takes the axis "
+        'called "hint", if any.',
+    )
+    memory: int = option(default=16, low=1, says="number of latest outcomes of a prompt in the fit.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        target: float = 0.5,
-        axis: int | str | None = None,
-        memory: int = 16,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.target = check_number("target", target)
-        if not 0 < self.target < 1:
-            raise InputError(f"target={target:g} must lie strictly between 0 and 1.")
-        check_count("memory", memory, low=1)
-        self.memory = int(memory)
-        pool: Arms = as_pool(space, bins)
-        self.axis: int | None = None
-        if isinstance(pool, Grid) and (axis is not None or "hint" in pool.cube.names):
-            self.axis = _axis_index("hint" if axis is None else axis, pool.cube.names)
-            rest = [1 if i == self.axis else count for i, count in enumerate(pool.bins)]
+    def setup(self) -> None:
+        if self.target == 1:
+            raise InputError(f"target={self.target:g} must lie strictly between 0 and 1.")
+        pool: Arms = as_pool(self.space, self.bins)
+        self._axis: int | None = None
+        if isinstance(pool, Grid) and (self.axis is not None or "hint" in pool.cube.names):
+            self._axis = _axis_index("hint" if self.axis is None else self.axis, pool.cube.names)
+            rest = [1 if i == self._axis else count for i, count in enumerate(pool.bins)]
             pool = Grid(pool.cube, rest, max(DEFAULT_CELLS, pool.n))
-        settings = {"target": self.target, "axis": self.axis, "memory": self.memory}
-        super().__init__(pool, settings=settings, **common)
+        self.space, self.bins, self.settings = pool, None, {"axis": self._axis}
+        super().setup()
         self.curves = np.tile(BELIEF, (self.pool.n, 1))
         self._seen: dict[int, list[list[float]]] = {}  # prompt -> [hint, accuracy, episodes], the latest last
 
@@ -91,22 +79,22 @@ class SEELE(PromptTeacher):
         return [self._add_hint(draw, hint) for draw, hint in zip(draws, hints, strict=True)]
 
     def _add_hint(self, draw: Draw, hint: float) -> Draw:
-        if self.axis is None or not isinstance(self.pool, Grid):
+        if self._axis is None or not isinstance(self.pool, Grid):
             return replace(draw, record=[draw.record, hint], meta={"hint": hint})
         cube = self.pool.cube
-        point, steps = cube.encode(draw.task), cube.sizes[self.axis]
+        point, steps = cube.encode(draw.task), cube.sizes[self._axis]
         if steps is None:
-            point[self.axis] = hint
+            point[self._axis] = hint
         else:  # the nearest of the axis' values, and its own place between none and all
             level = round(hint * (steps - 1))
-            point[self.axis], hint = (level + 0.5) / steps, level / max(steps - 1, 1)
+            point[self._axis], hint = (level + 0.5) / steps, level / max(steps - 1, 1)
         return replace(draw, record=[draw.record, hint], task=cube.decode(point), prob=np.nan)
 
     def _record(self, task: Any) -> list[Any]:
         prompt = self.pool.arm(task)
-        if self.axis is None or not isinstance(self.pool, Grid):
+        if self._axis is None or not isinstance(self.pool, Grid):
             return [prompt, 0.0]  # a task given to `update` has no hint
-        place, steps = float(self.pool.cube.encode(task)[self.axis]), self.pool.cube.sizes[self.axis]
+        place, steps = float(self.pool.cube.encode(task)[self._axis]), self.pool.cube.sizes[self._axis]
         return [prompt, place if steps is None else min(int(place * steps), steps - 1) / max(steps - 1, 1)]
 
     def _learn(self, evidence: list[Evidence]) -> None:

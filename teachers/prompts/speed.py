@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Any
 
-from ...checks import check_share
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Common
 from ..registration import register
 from .screening import StreamTeacher
 
@@ -20,35 +19,24 @@ class SPEED(StreamTeacher):
     A prompt that passes is proposed again for ``n`` more rollouts, first come first served, before further prompts are
     screened. ``meta["joins"]`` of that proposal holds the ids of its screening proposals: the learner adds the
     screening rollouts to the group, as the paper trains on both together.
-
-    Args:
-        screen: rollouts to screen a prompt; single outcomes are collected up to this number (4 is our choice).
-        n: rollouts of the training proposal (20 is our choice: 24 in all).
-        low, high: the open interval of pass rates that are trained on; 0 and 1 leave out groups without variance.
-        space, bins, seed, return_range, max_in_flight: see `PromptTeacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
     paper = "2506.09016"
+    screen: int = 4  # with n our choice: 24 in all
+    n: int = 20
+    low: float = option(
+        default=0.0,
+        low=0,
+        high=1,
+        says="lower end of the open interval of pass rates that are trained on; 0 to 1 leaves out groups without "
+        "variance.",
+    )
+    high: float = option(default=1.0, low=0, high=1, says="upper end of that interval.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        screen: int = 4,
-        n: int = 20,
-        low: float = 0.0,
-        high: float = 1.0,
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        self.low, self.high = check_share("low", low), check_share("high", high)
+    def setup(self) -> None:
         if self.low >= self.high:
             raise InputError(f"low={self.low:g} must be below high={self.high:g}.")
-        settings = {"low": self.low, "high": self.high}
-        super().__init__(space, screen=screen, n=n, bins=bins, settings=settings, **common)
+        super().setup()
         self._screened, self._passed = 0, 0
 
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:

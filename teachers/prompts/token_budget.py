@@ -7,54 +7,38 @@ step comes with every proposal, in ``meta["max_tokens"]``; the learner puts it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
-from ..protocol import Common, Evidence
+from ...checks import option
+from ..protocol import Evidence
 from ..registration import register
 from .prompt_teacher import PromptTeacher
 
 
 @register("token-budget")
 class TokenBudget(PromptTeacher):
-    """Uniform prompts with a token budget that decays over the batches observed.
-
-    Args:
-        space, bins: see `PromptTeacher`.
-        start: B_0, tokens at the beginning; the paper has 256.
-        factor: gamma, in (0, 1], by which the budget falls every `every` batches; 0.7 and 100 in the paper.
-        every: T, batches.
-        decay: "exponential" as above; "linear", the paper's ablation, subtracts (1 - factor) B_0 each time.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
-    """
+    """Uniform prompts with a token budget that decays over the batches observed."""
 
     paper = "2508.08940"
     asks = frozenset({"max_tokens"})
+    start: int = option(default=256, low=1, says="B_0, tokens at the beginning; the paper has 256.")
+    factor: float = option(
+        default=0.7,
+        above=0,
+        high=1,
+        says="gamma, by which the budget falls every `every` batches; 0.7 and 100 in the paper.",
+    )
+    every: int = option(default=100, low=1, says="T, batches.")
+    decay: Literal["exponential", "linear"] = option(
+        default="exponential",
+        says='"exponential" as above; "linear", the paper\'s ablation, subtracts (1 - factor) B_0 each time.',
+    )
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        start: int = 256,
-        factor: float = 0.7,
-        every: int = 100,
-        decay: Literal["exponential", "linear"] = "exponential",
-        bins: int | Sequence[int] | None = None,
-        **common: Unpack[Common],
-    ):
-        check_count("start", start, low=1)
-        check_count("every", every, low=1)
-        check_choice("decay", decay, ("exponential", "linear"))
-        factor = check_share("factor", factor, positive=True)
-        self.start, self.factor, self.every, self.decay = int(start), factor, int(every), decay
-        settings = {"start": self.start, "factor": self.factor, "every": self.every, "decay": decay}
-        super().__init__(space, bins=bins, settings=settings, **common)
+    def setup(self) -> None:
+        super().setup()
         self.step = 0
 
     @property

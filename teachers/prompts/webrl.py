@@ -9,95 +9,58 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from ...checks import check_count, check_number, check_numbers, check_share
-from ...errors import InputError
-from ..protocol import Common, Draw, Evidence, Teacher
+from ...checks import check_numbers, option
+from ..protocol import Draw, Evidence
 from ..registration import register
-from ..signals import success_counts
-from .generation import Generate, Seed, TaskSource, Writer
+from ..signals import check_band, success_counts
+from .generation import Seed, TaskMaker
 
 TaskCritic = Callable[[Any], float | Sequence[float]]
 
 
 @register("webrl")
-class WebRL(Teacher):
+class WebRL(TaskMaker):
     """Grows tasks from failed ones and keeps variants whose estimated success lies in a band.
 
     With probability `fresh`, before the first failure, or if no variant passes within `tries`, a proposal is uniform
     over the original space (origin "explore"). Otherwise it is a variant of a failed task ("edit"). On a list without a
     generator the candidates are the other tasks of the list. (The paper grows 500 tasks between phases of training;
     here each task is made when it is proposed.)
-
-    Args:
-        space: ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`.
-        generator: makes a variant, see `generation`; None steps along the axes. It is no part of a saved state, and
-            neither is the critic.
-        critic: maps a task to its expected success. It may return several numbers (the paper's critic has two heads);
-            one in the band is enough. None estimates success from the outcomes of the last `memory` tasks: a Gaussian
-            kernel of width `bandwidth` in the unit cube (on a list over its features), with a prior of one episode at
-            a half.
-        band: (lowest, highest) value that is kept.
-        fresh: in [0, 1]. No share is published.
-        failed_below: success rate below which a group counts as failed, in (0, 1]. The paper has single episodes.
-        failures: number of latest failed tasks that are remembered.
-        tries: largest number of variants made for one proposal.
-        step: size of the steps along the axes, see `TaskSource`.
-        memory, bandwidth: of the estimate of success.
-        seed, return_range, max_in_flight: see `Teacher`.
-
-    Raises:
-        InputError: an option out of range.
     """
 
-    kind = "prompts"
     paper = "2411.02337"
+    critic: TaskCritic | None = option(
+        default=None,
+        saved=False,
+        says="maps a task to its expected success. It may return several numbers (the paper's critic has two heads); "
+        "one in the band is enough. None estimates success from the outcomes of the last `memory` tasks: a Gaussian "
+        "kernel of width `bandwidth` in the unit cube (on a list over its features), with a prior of one episode at a "
+        "half. It is no part of a saved state.",
+    )
+    band: tuple[float, float] = option(
+        default=(0.05, 0.75), check=check_band, says="(lowest, highest) value that is kept."
+    )
+    fresh: float = option(default=0.2, low=0, high=1, says="share of uniform tasks. No share is published.")
+    failed_below: float = option(
+        default=0.5,
+        above=0,
+        high=1,
+        says="success rate below which a group counts as failed. The paper has single episodes.",
+    )
+    failures: int = option(default=100, low=1, says="number of latest failed tasks that are remembered.")
+    tries: int = option(default=4, low=1, says="largest number of variants made for one proposal.")
+    memory: int = option(default=250, low=1, says="latest tasks in the estimate of success.")
+    bandwidth: float = option(default=0.1, above=0, says="width of the kernel of that estimate.")
 
-    def __init__(
-        self,
-        space: Any,
-        *,
-        generator: Generate | Writer | None = None,
-        critic: TaskCritic | None = None,
-        band: tuple[float, float] = (0.05, 0.75),
-        fresh: float = 0.2,
-        failed_below: float = 0.5,
-        failures: int = 100,
-        tries: int = 4,
-        step: float = 0.1,
-        memory: int = 250,
-        bandwidth: float = 0.1,
-        **common: Unpack[Common],
-    ):
-        if len(band) != 2 or not check_numbers("band", band)[0] <= band[1]:
-            raise InputError(f"band={band!r} must be two numbers, the lower one first.")
-        for name, value in (("failures", failures), ("tries", tries), ("memory", memory)):
-            check_count(name, value, low=1)
-        self.band = check_numbers("band", band)
-        self.tries = int(tries)
-        self.bandwidth = check_number("bandwidth", bandwidth, above=0)
-        self.fresh = check_share("fresh", fresh)
-        self.failed_below = check_share("failed_below", failed_below, positive=True)
-        self.critic, self.source = critic, TaskSource(space, generator, step)
-        self.domain = self.source.domain
-        settings = {
-            "generator": generator is not None,
-            "critic": critic is not None,
-            "band": list(self.band),
-            "fresh": self.fresh,
-            "failed_below": self.failed_below,
-            "failures": int(failures),
-            "tries": self.tries,
-            "step": self.source.step,
-            "memory": int(memory),
-            "bandwidth": self.bandwidth,
-        }
-        super().__init__(self.source.signature, settings=settings, **common)
-        self._failed: deque[Seed] = deque(maxlen=int(failures))
-        self._seen: deque[tuple[Seed, float, int]] = deque(maxlen=int(memory))  # seed, successes, episodes
+    def setup(self) -> None:
+        self.settings = {"critic": self.critic is not None}
+        super().setup()
+        self._failed: deque[Seed] = deque(maxlen=self.failures)
+        self._seen: deque[tuple[Seed, float, int]] = deque(maxlen=self.memory)  # seed, successes, episodes
         self._grown, self._kept = 0, 0
 
     def values(self, seeds: list[Seed]) -> np.ndarray:
@@ -115,11 +78,6 @@ class WebRL(Teacher):
         near = np.exp(-0.5 * square / self.bandwidth**2)
         return ((near @ np.array(successes) + 0.5) / (near @ np.array(episodes) + 1.0))[:, None]
 
-    def _in_band(self, seeds: list[Seed]) -> np.ndarray:
-        """bool[m]: whether any head's value lies in the band."""
-        values = self.values(seeds)
-        return np.asarray(((values >= self.band[0]) & (values <= self.band[1])).any(1))
-
     def _draw(self, k: int) -> list[Draw]:
         rng, source = self._rng, self.source
         seeds, origins = source.uniform(k, rng), ["explore"] * k
@@ -128,11 +86,13 @@ class WebRL(Teacher):
             if not slots:
                 break
             grown = {slot: seed for slot in slots if (seed := self._make_variant()) is not None}
-            keep = dict(zip(grown, self._in_band(list(grown.values())).tolist() if grown else []))
-            for slot in [slot for slot, kept in keep.items() if kept]:
+            values = self.values(list(grown.values())) if grown else np.empty((0, 1))
+            inside = np.logical_and(values >= self.band[0], values <= self.band[1]).any(1)
+            kept = set(np.array(list(grown), dtype=np.int64)[inside].tolist())
+            for slot in kept:
                 seeds[slot], origins[slot] = grown[slot], "edit"
-            self._grown, self._kept = self._grown + len(grown), self._kept + sum(keep.values())
-            slots = [slot for slot in slots if not keep.get(slot)]
+            self._grown, self._kept = self._grown + len(grown), self._kept + len(kept)
+            slots = [slot for slot in slots if slot not in kept]
         return [Draw(seed, source.task(seed, rng), origin=origin) for seed, origin in zip(seeds, origins)]
 
     def _make_variant(self) -> Seed | None:

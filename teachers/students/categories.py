@@ -7,65 +7,52 @@ from collections.abc import Sequence
 import gymnasium as gym
 import numpy as np
 
-from ...checks import check_count, check_number, check_numbers
+from ...checks import Declared, check_number, keyword_declared, option
 from ...errors import InputError
 
 SLOPE = 1.5  # of success in skill
 
 
-class CategoryStudent:
+@keyword_declared
+class CategoryStudent(Declared):
     """K arms whose skills grow with the variance of the practised outcomes, as under GRPO.
 
     An episode of arm k succeeds with p_k = sigmoid(1.5 (theta_k - b_k)). A group of n episodes with the share q of
     successes gives the gain 4 q (1 - q), and after each batch theta <- theta + rate T g, where g_k sums the gains of
     arm k's groups and T[j, k] is the effect of practice of k on j.
 
-    Args:
-        arms: K.
-        easiest, hardest: ends of the range over which the b_k are spaced equally.
-        transfer: T as a matrix float[K, K]; or a number, the distance over which transfer falls by e:
-            T[j, k] = exp(-|j - k| / transfer); 0 is none.
-        infeasible: arms that never succeed.
-        coins: arms that always succeed with probability 1/2, and teach nothing.
-        rate: learning rate, positive.
-        seed: seed of the outcomes.
-
     Attributes:
         space: the tasks, Discrete(K).
+        effects: float64[K, K], T.
         theta: float64[K], the skills; zero at first.
         scored: bool[K], arms that count: neither infeasible nor coins.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
-    def __init__(
-        self,
-        arms: int = 10,
-        *,
-        easiest: float = -1.0,
-        hardest: float = 5.0,
-        transfer: float | Sequence[Sequence[float]] | np.ndarray = 1.5,
-        infeasible: Sequence[int] = (),
-        coins: Sequence[int] = (),
-        rate: float = 0.004,
-        seed: int = 0,
-    ):
-        check_count("arms", arms, low=1)
-        check_count("seed", seed, low=0)
-        check_numbers("difficulty", [easiest, hardest])
-        for name, chosen in (("infeasible", infeasible), ("coins", coins)):
-            if not all(isinstance(arm, int) and 0 <= arm < arms for arm in chosen):
-                raise InputError(f"{name}={chosen!r} must be whole numbers from 0 to {arms - 1}.")
-        self.arms, self.rate = arms, check_number("rate", rate, above=0)
-        self.space = gym.spaces.Discrete(arms)
-        self.transfer = _matrix(transfer, arms)
-        self.theta = np.zeros(arms)
-        self._difficulty = np.linspace(easiest, hardest, arms)
-        self._infeasible, self._coins = np.zeros(arms, dtype=bool), np.zeros(arms, dtype=bool)
-        self._infeasible[list(infeasible)], self._coins[list(coins)] = True, True
+    arms: int = option(default=10, low=1, kw_only=False, says="K.")
+    easiest: float = option(default=-1.0, says="lowest b_k; the b_k are spaced equally.")
+    hardest: float = option(default=5.0, says="highest b_k.")
+    transfer: float | Sequence[Sequence[float]] | np.ndarray = option(
+        default=1.5,
+        says="T as a matrix float[K, K]; or a number, the distance over which transfer falls by e: "
+        "T[j, k] = exp(-|j - k| / transfer); 0 is none.",
+    )
+    infeasible: Sequence[int] = option(default=(), says="arms that never succeed.")
+    coins: Sequence[int] = option(default=(), says="arms that succeed with probability 1/2, and teach nothing.")
+    rate: float = option(default=0.004, above=0, says="learning rate.")
+    seed: int = option(default=0, says="seed of the outcomes.")
+
+    def setup(self) -> None:
+        for name, chosen in (("infeasible", self.infeasible), ("coins", self.coins)):
+            if not all(isinstance(arm, int) and 0 <= arm < self.arms for arm in chosen):
+                raise InputError(f"{name}={chosen!r} must be whole numbers from 0 to {self.arms - 1}.")
+        self.space = gym.spaces.Discrete(self.arms)
+        self.effects = _matrix(self.transfer, self.arms)
+        self.theta = np.zeros(self.arms)
+        self._difficulty = np.linspace(self.easiest, self.hardest, self.arms)
+        self._infeasible, self._coins = np.zeros((2, self.arms), dtype=bool)
+        self._infeasible[list(self.infeasible)], self._coins[list(self.coins)] = True, True
         self.scored = ~(self._infeasible | self._coins)
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(self.seed)
 
     def rates(self) -> np.ndarray:
         """float64[K], the chance of success of each arm now."""
@@ -87,7 +74,7 @@ class CategoryStudent:
         share = returns.mean(1)
         gain = np.bincount(arms, 4 * share * (1 - share), minlength=self.arms)
         gain[~self.scored] = 0.0
-        self.theta = self.theta + self.rate * (self.transfer @ gain)
+        self.theta = self.theta + self.rate * (self.effects @ gain)
         return returns
 
 

@@ -11,10 +11,9 @@ from typing import Literal
 import gymnasium as gym
 import numpy as np
 
-from ...checks import check_count, check_number, check_share
+from ...checks import Declared, check_count, check_share, keyword_declared, option
 from ...errors import InputError
 
-NOISES = ("none", "gaussian", "bernoulli")
 UNLOCK = 75  # visits after which a cube lets its successors be learned, and beyond which it counts as mastered
 CAP = 100
 LOCKED, LEARNABLE, MASTERED, UNLEARNABLE = range(4)
@@ -22,7 +21,8 @@ LOCKED, LEARNABLE, MASTERED, UNLEARNABLE = range(4)
 Boxes = Sequence[tuple[Sequence[float], Sequence[float]]]
 
 
-class HypercubeStudent:
+@keyword_declared
+class HypercubeStudent(Declared):
     """The toy student of ALP-GMM's authors (Portelas et al. 2019, arXiv 1910.07224, section 5.1 and released code).
 
     The unit cube is cut into ``cubes ** dimensions`` cubes. A task in an unlocked cube raises the cube's competence by
@@ -33,78 +33,64 @@ class HypercubeStudent:
     Unlike the released code, cubes are found by arithmetic, so that a coordinate of exactly 1 always lies in the last
     cube.
 
-    Args:
-        dimensions: number of relevant axes.
-        cubes: cubes along each axis, one number for all axes or one per axis.
-        irrelevant: number of further axes without effect.
-        gain: points of competence per task: with 5, a cube takes 15 tasks instead of 75.
-        noise: "none"; "gaussian", which adds N(0, scale^2) and clips to [0, 1]; "bernoulli", 1 with the competence as
-            probability, else 0.
-        scale: standard deviation of the Gaussian noise.
-        start: index of the cube that can be learned at once; None is the origin (other starts: Portelas et al. 2020,
-            arXiv 2011.08463).
-        unlearnable: cubes that are never learned: a share of all cubes, drawn by the seed; or boxes (low corner, high
-            corner) in the unit cube of the relevant axes, which cover the cubes whose centres they contain. The start
-            is always learnable.
-        unlearnable_return: return of unlearnable cubes: "zero", or "coin", 0 or 1 with even chances.
-        forget_at: number of episodes after which all competence is lost once; None disables it.
-        seed: seed of the noise and of the random unlearnable cubes.
-
     Attributes:
-        cubes: number of cubes along each axis.
+        shape: number of cubes along each axis.
         reachable: number of cubes that can be learned at all.
         space: the tasks, a Box.
         practised: number of episodes so far.
         visits: numbers of episodes in cubes that were locked, learnable, mastered and unlearnable at the time.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
-    def __init__(
-        self,
-        dimensions: int = 2,
-        cubes: int | Sequence[int] = 10,
-        irrelevant: int = 0,
-        *,
-        gain: int = 1,
-        noise: Literal["none", "gaussian", "bernoulli"] = "none",
-        scale: float = 0.1,
-        start: Sequence[int] | None = None,
-        unlearnable: float | Boxes = 0.0,
-        unlearnable_return: Literal["zero", "coin"] = "zero",
-        forget_at: int | None = None,
-        seed: int = 0,
-    ):
-        check_count("dimensions", dimensions, low=1)
-        shape = (cubes,) * dimensions if isinstance(cubes, int) else tuple(cubes)
+    dimensions: int = option(default=2, low=1, kw_only=False, says="number of relevant axes.")
+    cubes: int | Sequence[int] = option(
+        default=10, kw_only=False, says="cubes along each axis, one number for all axes or one per axis."
+    )
+    irrelevant: int = option(default=0, kw_only=False, says="number of further axes without effect.")
+    gain: int = option(
+        default=1, low=1, says="points of competence per task: with 5, a cube takes 15 tasks instead of 75."
+    )
+    noise: Literal["none", "gaussian", "bernoulli"] = option(
+        default="none",
+        says='"gaussian" adds N(0, scale^2) and clips to [0, 1]; "bernoulli" is 1 with the competence as probability, '
+        "else 0.",
+    )
+    scale: float = option(default=0.1, low=0, says="standard deviation of the Gaussian noise.")
+    start: Sequence[int] | None = option(
+        default=None,
+        says="index of the cube that can be learned at once; None is the origin (other starts: Portelas et al. 2020, "
+        "arXiv 2011.08463).",
+    )
+    unlearnable: float | Boxes = option(
+        default=0.0,
+        says="cubes never learned: a share of all cubes, drawn by the seed; or boxes (low corner, high corner) in "
+        "the unit cube of the relevant axes, which cover the cubes whose centres they contain. The start is learnable.",
+    )
+    unlearnable_return: Literal["zero", "coin"] = option(
+        default="zero", says='return of unlearnable cubes; "coin" is 0 or 1 with even chances.'
+    )
+    forget_at: int | None = option(
+        default=None, says="number of episodes after which all competence is lost once; None disables it."
+    )
+    seed: int = option(default=0, says="seed of the noise and of the random unlearnable cubes.")
+
+    def setup(self) -> None:
+        self.shape = shape = (self.cubes,) * self.dimensions if isinstance(self.cubes, int) else tuple(self.cubes)
         for along in shape:
             check_count("cubes", along, low=1)
-        if len(shape) != dimensions:
-            raise InputError(f"cubes={cubes!r} must be one number, or one for each of {dimensions} axes.")
-        check_count("gain", gain, low=1)
-        check_count("irrelevant", irrelevant, low=0)
-        check_count("seed", seed, low=0)
-        if forget_at is not None:
-            check_count("forget_at", forget_at, low=0)
-        if noise not in NOISES:
-            raise InputError(f"noise={noise!r} must be one of {', '.join(map(repr, NOISES))}.")
-        if unlearnable_return not in ("zero", "coin"):
-            raise InputError(f"unlearnable_return={unlearnable_return!r} must be 'zero' or 'coin'.")
-        if check_number("scale", scale) < 0:
-            raise InputError(f"scale={scale:g} must not be negative.")
-        start = (0,) * dimensions if start is None else tuple(start)
-        if len(start) != dimensions or not all(isinstance(i, int) and 0 <= i < n for i, n in zip(start, shape)):
-            raise InputError(f"start={start!r} must be {dimensions} whole numbers below {', '.join(map(str, shape))}.")
-        self.dimensions, self.cubes, self.gain, self.noise, self.scale = dimensions, shape, gain, noise, float(scale)
-        self.forget_at, self.coin = forget_at, unlearnable_return == "coin"
+        if len(shape) != self.dimensions:
+            raise InputError(f"cubes={self.cubes!r} must be one number, or one for each of {self.dimensions} axes.")
+        start = (0,) * self.dimensions if self.start is None else tuple(self.start)
+        if len(start) != len(shape) or not all(isinstance(i, int) and 0 <= i < n for i, n in zip(start, shape)):
+            raise InputError(
+                f"start={start!r} must be {self.dimensions} whole numbers below {', '.join(map(str, shape))}."
+            )
         # float64, so that a teacher's point is the student's point to the last bit
-        self.space = gym.spaces.Box(0.0, 1.0, (dimensions + irrelevant,), dtype=np.float64)
-        self._rng = np.random.default_rng(seed)
+        self.space = gym.spaces.Box(0.0, 1.0, (self.dimensions + self.irrelevant,), dtype=np.float64)
+        self._rng = np.random.default_rng(self.seed)
         self._grain = np.array(shape)
         self._strides = np.append(self._grain[:0:-1].cumprod()[::-1], 1)
         self._start = int(self._strides @ start)
-        self._dead = self._unlearnable(unlearnable)
+        self._dead = self._unlearnable(self.unlearnable)
         self._successors = _successors(shape, start, self._strides.tolist())
         self._goals = self._reachable()
         self.practised = 0
@@ -133,7 +119,7 @@ class HypercubeStudent:
         level = self._competence[cube]
         if self._dead[cube]:
             self.visits[UNLEARNABLE] += 1
-            return float(self._rng.random() < 0.5) if self.coin else 0.0
+            return float(self._rng.random() < 0.5) if self.unlearnable_return == "coin" else 0.0
         if not self._unlocked[cube]:
             self.visits[LOCKED] += 1
         else:
@@ -152,7 +138,7 @@ class HypercubeStudent:
 
     def cube(self, task: np.ndarray) -> tuple[int, ...]:
         """Return the index of the cube that contains ``task``."""
-        return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self.cubes))
+        return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self.shape))
 
     def mastered(self) -> float:
         """Compute the share of cubes with a competence above 75 among the learnable cubes."""
@@ -165,12 +151,12 @@ class HypercubeStudent:
     @property
     def competence(self) -> np.ndarray:
         """int64[cubes, ...], a copy."""
-        return np.array(self._competence).reshape(self.cubes)
+        return np.array(self._competence).reshape(self.shape)
 
     @property
     def learnable(self) -> np.ndarray:
         """bool[cubes, ...]: the cubes that can be learned now or were."""
-        return (np.array(self._unlocked) & ~np.array(self._dead)).reshape(self.cubes)
+        return (np.array(self._unlocked) & ~np.array(self._dead)).reshape(self.shape)
 
     @property
     def frontier(self) -> np.ndarray:
@@ -188,7 +174,7 @@ class HypercubeStudent:
             others = np.delete(np.arange(len(dead)), self._start)
             dead[self._rng.permutation(others)[:count]] = True
         else:
-            centres = (np.indices(self.cubes).reshape(self.dimensions, -1).T + 0.5) / self._grain
+            centres = (np.indices(self.shape).reshape(self.dimensions, -1).T + 0.5) / self._grain
             for low, high in regions:
                 if len(low) != self.dimensions or len(high) != self.dimensions:
                     raise InputError(f"unlearnable box ({low}, {high}) must have corners of {self.dimensions} axes.")

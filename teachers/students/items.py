@@ -8,79 +8,65 @@ from typing import Literal
 
 import numpy as np
 
-from ...checks import check_choice, check_count, check_number, check_share
+from ...checks import Declared, keyword_declared, option
 from ...errors import InputError
 from ..pools import FiniteTasks
 
 EPSILON = 1e-6  # added to the standard deviation of a group
 
 
-class ItemStudent:
+@keyword_declared
+class ItemStudent(Declared):
     """Item-response student: item i is solved with p_i = sigmoid(a_i . theta + u_i - b_i).
 
     theta are abilities shared between items, u_i is the skill in item i alone. Both are trained by gradient
     ascent on the surrogate of a policy gradient, sum over groups and episodes of A log pi(outcome) / (n G), whose
     gradient with respect to item i's logit is mean_j A_ij (y_ij - p_i), exactly.
 
-    Args:
-        items: number of items.
-        abilities: dimensions of theta. An item needs mostly one of them.
-        mean, spread: mean and standard deviation of the normal difficulties b_i.
-        dead: share of the items that are never solved.
-        coins: share of the items that are always solved with probability 1/2, and teach nothing.
-        advantage: "group", (y - mean) / (std + 1e-6) over the group (GRPO); "plain", y - mean.
-        rate: learning rate of the abilities.
-        item_rate: learning rate of the item skills u_i.
-        blur: standard deviation of the noise in the prior views of an item's difficulty, in units of ``spread``.
-        seed: seed of the items and of the outcomes.
-
     Attributes:
         space: the tasks, `FiniteTasks` of the numbers 0 .. items - 1; its features are two noisy views of the
             difficulty and the loadings on the abilities, its difficulty is the first view.
         groups, effective: number of groups trained on, and of groups whose gradient was not zero.
-
-    Raises:
-        InputError: an argument out of range.
     """
 
-    def __init__(
-        self,
-        items: int = 2000,
-        abilities: int = 4,
-        *,
-        mean: float = 2.0,
-        spread: float = 2.0,
-        dead: float = 0.0,
-        coins: float = 0.0,
-        advantage: Literal["group", "plain"] = "group",
-        rate: float = 0.25,
-        item_rate: float = 0.1,
-        blur: float = 0.5,
-        seed: int = 0,
-    ):
-        check_count("items", items, low=1)
-        check_count("abilities", abilities, low=1)
-        check_count("seed", seed, low=0)
-        check_number("mean", mean)
-        for name, value in (("spread", spread), ("rate", rate), ("item_rate", item_rate), ("blur", blur)):
-            if check_number(name, value) < 0:
-                raise InputError(f"{name}={value:g} must not be negative.")
-        check_choice("advantage", advantage, ("group", "plain"))
-        if check_share("dead", dead) + check_share("coins", coins) >= 1:
-            raise InputError(f"dead={dead:g} and coins={coins:g} must leave items that can be learned.")
-        self.advantage, self.rate, self.item_rate = advantage, float(rate), float(item_rate)
-        self._rng = np.random.default_rng(seed)
-        self.difficulty = self._rng.normal(mean, spread, items)
+    items: int = option(default=2000, low=1, kw_only=False, says="number of items.")
+    abilities: int = option(
+        default=4, low=1, kw_only=False, says="dimensions of theta. An item needs mostly one of them."
+    )
+    mean: float = option(default=2.0, says="mean of the normal difficulties b_i.")
+    spread: float = option(default=2.0, low=0, says="standard deviation of the difficulties.")
+    dead: float = option(default=0.0, low=0, high=1, says="share of the items that are never solved.")
+    coins: float = option(
+        default=0.0, low=0, high=1, says="share of the items that are solved with probability 1/2, and teach nothing."
+    )
+    advantage: Literal["group", "plain"] = option(
+        default="group", says='"group", (y - mean) / (std + 1e-6) over the group (GRPO); "plain", y - mean.'
+    )
+    rate: float = option(default=0.25, low=0, says="learning rate of the abilities.")
+    item_rate: float = option(default=0.1, low=0, says="learning rate of the item skills u_i.")
+    blur: float = option(
+        default=0.5,
+        low=0,
+        says="standard deviation of the noise in the prior views of an item's difficulty, in units of ``spread``.",
+    )
+    seed: int = option(default=0, says="seed of the items and of the outcomes.")
+
+    def setup(self) -> None:
+        items, abilities = self.items, self.abilities
+        if self.dead + self.coins >= 1:
+            raise InputError(f"dead={self.dead:g} and coins={self.coins:g} must leave items that can be learned.")
+        self._rng = np.random.default_rng(self.seed)
+        self.difficulty = self._rng.normal(self.mean, self.spread, items)
         self.loadings = 0.2 * self._rng.random((items, abilities))
         self.loadings[np.arange(items), self._rng.integers(abilities, size=items)] += 0.8
         kinds = self._rng.permutation(items)
-        self._dead, self._coins = np.zeros(items, dtype=bool), np.zeros(items, dtype=bool)
-        self._dead[kinds[: round(dead * items)]] = True
-        self._coins[kinds[items - round(coins * items) :]] = True
+        self._dead, self._coins = np.zeros((2, items), dtype=bool)
+        self._dead[kinds[: round(self.dead * items)]] = True
+        self._coins[kinds[items - round(self.coins * items) :]] = True
         self.scored = ~(self._dead | self._coins)
         self.theta, self.own = np.zeros(abilities), np.zeros(items)
         self.groups = self.effective = 0
-        views = self.difficulty + self._rng.normal(0, blur * spread, (2, items))
+        views = self.difficulty + self._rng.normal(0, self.blur * self.spread, (2, items))
         views = (views - views.min()) / max(np.ptp(views), EPSILON)
         self.space = FiniteTasks(
             list(range(items)), features=np.column_stack([views.T, self.loadings]), difficulty=views[0].tolist()

@@ -8,24 +8,16 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
-from ...checks import check_choice, check_count, check_share
+from ...checks import Declared, keyword_declared, option
 from ...errors import InputError
 
 
-class TabularStudent:
+@keyword_declared
+class TabularStudent(Declared):
     """Q-learning (Watkins 1989) or SARSA (Rummery and Niranjan 1994) over raw observations.
 
     Each observation is a row of the table; a Dict counts with all its entries. States with equal observations share a
     row.
-
-    Args:
-        env: with discrete actions; tasks are passed as ``reset(options={"params": task})``.
-        algorithm: "q" bootstraps from the best next action, "sarsa" from the one taken.
-        rate: step size, in (0, 1].
-        discount: in [0, 1].
-        explore: share of random actions while learning.
-        initial: value of actions that were never tried.
-        seed: seed of exploration and of the episodes.
 
     Attributes:
         table: observation -> float64[actions].
@@ -34,27 +26,25 @@ class TabularStudent:
         InputError: actions are not Discrete, or an argument out of range.
     """
 
-    def __init__(
-        self,
-        env: gym.Env[Any, Any],
-        *,
-        algorithm: Literal["q", "sarsa"] = "q",
-        rate: float = 0.2,
-        discount: float = 0.97,
-        explore: float = 0.1,
-        initial: float = 0.0,
-        seed: int = 0,
-    ):
-        if not isinstance(env.action_space, gym.spaces.Discrete):
-            raise InputError(f"a tabular student needs Discrete actions, not {env.action_space}.")
-        check_choice("algorithm", algorithm, ("q", "sarsa"))
-        check_count("seed", seed, low=0)
-        self.env, self.algorithm, self.initial = env, algorithm, float(initial)
-        self.rate = check_share("rate", rate, positive=True)
-        self.discount, self.explore = check_share("discount", discount), check_share("explore", explore)
-        self.actions, self.first = int(env.action_space.n), int(env.action_space.start)
+    env: gym.Env[Any, Any] = option(
+        kw_only=False, says='with discrete actions; tasks are passed as ``reset(options={"params": task})``.'
+    )
+    algorithm: Literal["q", "sarsa"] = option(
+        default="q", says='"q" bootstraps from the best next action, "sarsa" from the one taken.'
+    )
+    rate: float = option(default=0.2, above=0, high=1, says="step size.")
+    discount: float = option(default=0.97, low=0, high=1, says="of later rewards.")
+    explore: float = option(default=0.1, low=0, high=1, says="share of random actions while learning.")
+    initial: float = option(default=0.0, says="value of actions that were never tried.")
+    seed: int = option(default=0, says="seed of exploration and of the episodes.")
+
+    def setup(self) -> None:
+        actions = self.env.action_space
+        if not isinstance(actions, gym.spaces.Discrete):
+            raise InputError(f"a tabular student needs Discrete actions, not {actions}.")
+        self.actions, self.first = int(actions.n), int(actions.start)
         self.table: dict[Hashable, np.ndarray] = {}
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(self.seed)
 
     def episode(self, task: Any, *, learn: bool = True) -> tuple[float, bool]:
         """Play ``task`` once; return the sum of rewards, and ``info["is_success"]`` (by default: the sum is positive).

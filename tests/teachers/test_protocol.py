@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra.errors import InputError
-from palaestra.teachers import Draw, Outcome, Teacher, as_cube
+from palaestra.teachers import TEACHERS, BoxTeacher, Draw, Outcome, Teacher, as_cube, make, register
 from palaestra.teachers.combinators import Mix
 from palaestra.teachers.protocol import restore_array
 
@@ -68,6 +68,36 @@ class Follower(Teacher):
 
     def _learn(self, evidence):
         self.latest = evidence[-1].record
+
+
+class Near(BoxTeacher):
+    """A teacher with a constructor that is written out."""
+
+    def __init__(self, space, *, width=0.1, **common):
+        self.width = width
+        super().__init__(space, settings={"width": width}, **common)
+
+    def _points(self, k):
+        return self._rng.random((k, self.cube.dimension)) * self.width, np.nan, "explore"
+
+    def _learn(self, evidence):
+        pass
+
+
+def test_a_constructor_that_is_written_out_passes_its_settings_and_the_common_options_on():
+    box = gym.spaces.Box(0.0, 1.0, (2,))
+    try:
+        register("near")(Near)
+        near = make("near", box, seed=3, width=0.2, return_range=(0, 2))
+        with pytest.raises(InputError, match="did you mean 'width'"):
+            make("near", box, widht=0.2)
+    finally:
+        TEACHERS._entries.pop("near", None)
+    assert near.state_dict()["settings"] == {"width": 0.2, "return_range": [0.0, 2.0]}
+    assert near.propose(1)[0].task == pytest.approx(np.random.default_rng(np.random.SeedSequence(3)).random(2) * 0.2)
+    Near(box, width=0.2, return_range=(0, 2)).load_state_dict(near.state_dict())
+    with pytest.raises(InputError, match="settings"):
+        Near(box, return_range=(0, 2)).load_state_dict(near.state_dict())
 
 
 def test_a_draw_without_a_record_gets_that_of_its_task_and_is_learned_from_alike_everywhere():

@@ -24,7 +24,7 @@ def resume(teacher, other):
 
 def test_bonuses_of_99_and_0_rollouts_are_0_3035_and_3_0349():
     teacher = arms("dump")
-    teacher.counts[:] = [99, 0]
+    teacher.visits[:] = [99, 0]
     assert teacher.bonuses() == pytest.approx([0.3035, 3.0349], abs=5e-5)
     assert teacher.distribution() == pytest.approx([0.0, 1.0], abs=1e-9)
 
@@ -32,7 +32,7 @@ def test_bonuses_of_99_and_0_rollouts_are_0_3035_and_3_0349():
 def test_equal_counts_and_levels_are_uniform_and_levels_count_by_a_tenth():
     teacher = arms("dump", n=4)
     assert teacher.distribution() == pytest.approx(np.full(4, 0.25))
-    teacher.counts[:], teacher.levels[:] = 50, [0.2, 0.1, 0.1, 0.1]
+    teacher.visits[:], teacher.levels[:] = 50, [0.2, 0.1, 0.1, 0.1]
     p = teacher.distribution()
     assert p[0] / p[1] == pytest.approx(math.e)
 
@@ -44,7 +44,7 @@ def test_of_400_advantages_the_last_300_remain():
     for _ in range(25):
         teacher.update(0, HALF)  # and 200 of 1
     assert teacher.levels[0] == pytest.approx(200 / 300, abs=1e-5)
-    assert teacher.counts.tolist() == [400, 0]
+    assert teacher.visits.tolist() == [400, 0]
     assert resume(teacher, arms("dump")).levels[0] == teacher.levels[0]
 
 
@@ -53,4 +53,4 @@ def test_groups_may_be_counted_instead_of_rollouts():
     teacher.update(0, HALF)
     for ret in (1.0, 0.0, 1.0):
         teacher.update(1, ret)
-    assert teacher.counts.tolist() == [1, 1]
+    assert teacher.visits.tolist() == [1, 1]

@@ -183,7 +183,7 @@ def test_a_state_under_other_settings_is_refused():
 @pytest.mark.parametrize(("n", "tau"), [(5, 0.279), (25, 0.186)])
 def test_a_temperature_by_the_arms_gives_one_good_arm_nine_of_ten_draws(n, tau):
     teacher = sec(n, tau="arms")
-    assert teacher.tau == pytest.approx(tau, abs=5e-4)
+    assert teacher.temperature == pytest.approx(tau, abs=5e-4)
     teacher.q[0] = 1.0
     assert teacher.distribution()[0] == pytest.approx(0.9)
     assert sec(1, tau="arms").distribution().tolist() == [1.0]

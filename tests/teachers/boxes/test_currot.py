@@ -51,7 +51,7 @@ def test_the_regression_weighs_returns_by_distance():
 
 def test_particles_arrive_at_the_target_of_a_student_who_can_do_everything():
     teacher = led(SQUARE, 1000, lambda x: True, target=[[0.9, 0.9], [0.1, 0.9]])
-    distance = np.square(teacher.particles[:, None] - np.array([[0.9, 0.9], [0.1, 0.9]])).sum(2)
+    distance = np.square(teacher.cloud[:, None] - np.array([[0.9, 0.9], [0.1, 0.9]])).sum(2)
     assert np.sqrt(distance.min(1)).max() < 0.02
     assert np.bincount(distance.argmin(1)).tolist() == [25, 25]
 
@@ -60,7 +60,7 @@ def test_the_way_to_the_target_never_grows_while_performance_suffices():
     teacher, ways = make("currot", SQUARE, target=[[0.95, 0.95]]), []
     for _ in range(300):
         teacher.update(teacher.sample(), 1.0)
-        ways.append(np.sqrt(np.square(teacher.particles - 0.95).sum(1)).mean())
+        ways.append(np.sqrt(np.square(teacher.cloud - 0.95).sum(1)).mean())
     assert (np.diff(ways) <= 1e-12).all()
     assert ways[-1] < 0.05 < ways[0]
 
@@ -74,7 +74,7 @@ def test_a_particle_goes_no_further_than_enough_is_predicted():
 
 def test_a_particle_stays_where_no_candidate_is_nearer_to_its_goal():
     teacher = make("currot", SQUARE, particles=40, candidates=1, radius=0.5)
-    origin, goals = teacher.particles, np.full((40, 2), 0.5)
+    origin, goals = teacher.cloud, np.full((40, 2), 0.5)
     for _ in range(10):
         moved = teacher._move(origin, goals, np.ones(40, bool), lambda points: np.ones(len(points)))
         assert (np.square(moved - goals).sum(1) <= np.square(origin - goals).sum(1)).all()
@@ -82,23 +82,23 @@ def test_a_particle_stays_where_no_candidate_is_nearer_to_its_goal():
 
 def test_particles_stop_where_the_student_fails():
     teacher = led(LINE, 500, lambda x: x[0] < 0.6, target=[[1.0]], seed=2)
-    assert np.median(teacher.particles) == pytest.approx(0.6, abs=0.1)
-    assert teacher.particles.max() < 0.6 + 0.1 + 0.1
+    assert np.median(teacher.cloud) == pytest.approx(0.6, abs=0.1)
+    assert teacher.cloud.max() < 0.6 + 0.1 + 0.1
 
 
 def test_particles_move_by_at_most_the_radius():
     teacher = led(SQUARE, 19, lambda x: True, target=[[1.0, 1.0]], radius=0.05)
-    before = teacher.particles.copy()
+    before = teacher.cloud.copy()
     teacher.update(teacher.sample(), 1.0)
-    moves = np.sqrt(np.square(teacher.particles - before).sum(1))
+    moves = np.sqrt(np.square(teacher.cloud - before).sum(1))
     assert 0.02 < moves.max() <= 0.05 + 1e-12
 
 
 def test_a_particle_on_its_target_stays():
     teacher = led(LINE, 19, lambda x: True, target=[[0.5]], particles=25)
-    teacher.particles[:] = 0.5
+    teacher.cloud[:] = 0.5
     teacher.update(teacher.sample(), 1.0)
-    assert teacher.particles == pytest.approx(np.full((25, 1), 0.5))
+    assert teacher.cloud == pytest.approx(np.full((25, 1), 0.5))
 
 
 def test_the_search_before_any_success_finds_the_few_tasks_that_can_be_done():
@@ -108,9 +108,9 @@ def test_the_search_before_any_success_finds_the_few_tasks_that_can_be_done():
 
 def test_the_cloud_spreads_over_what_can_be_done_of_a_uniform_target():
     teacher = led(SQUARE, 500, lambda x: x[0] < 0.5)
-    assert (teacher.particles[:, 0] < 0.6).mean() > 0.9
-    assert np.ptp(teacher.particles[:, 1]) > 0.7
-    assert np.ptp(teacher.particles[:, 0]) > 0.3
+    assert (teacher.cloud[:, 0] < 0.6).mean() > 0.9
+    assert np.ptp(teacher.cloud[:, 1]) > 0.7
+    assert np.ptp(teacher.cloud[:, 0]) > 0.3
 
 
 @pytest.mark.parametrize(

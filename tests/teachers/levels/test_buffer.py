@@ -19,7 +19,7 @@ from palaestra.teachers.levels.buffer import (
 def fill_buffer(scores, last=None, capacity=None, **options):
     """A buffer of levels "0", "1", ... with the scores given."""
     last = [0] * len(scores) if last is None else last
-    buffer = LevelBuffer(capacity or len(scores), **options)
+    buffer = LevelBuffer(capacity=capacity or len(scores), **options)
     buffer.insert([Entry(str(i), i, s, c, History()) for i, (s, c) in enumerate(zip(scores, last))], 0)
     return buffer
 
@@ -140,7 +140,7 @@ def test_a_new_level_replaces_the_smallest_replay_weight_only_if_its_score_is_hi
 
 def test_one_by_one_inserts_equal_a_plain_reading_of_the_rule():
     rng, options = np.random.default_rng(2), {"temperature": 0.3, "staleness": 0.3}
-    buffer = LevelBuffer(20, **options)
+    buffer = LevelBuffer(capacity=20, **options)
     scores, last, keys = [], [], []
     for clock, score in enumerate(rng.integers(0, 15, 400) / 10):
         offer(buffer, score, str(clock), last=clock, clock=clock)
@@ -159,7 +159,7 @@ def test_one_by_one_inserts_equal_a_plain_reading_of_the_rule():
 @pytest.mark.parametrize("batch", [1, 7, 100])
 def test_by_score_the_best_of_all_are_kept_whatever_the_batch(batch):
     scores = np.random.default_rng(3).permutation(300) / 300
-    buffer = LevelBuffer(25, priority="score")
+    buffer = LevelBuffer(capacity=25, priority="score")
     for start in range(0, 300, batch):
         entries = [Entry(str(s), None, s, 0, History()) for s in scores[start : start + batch].tolist()]
         buffer.insert(entries, start)
@@ -189,7 +189,7 @@ def test_a_saved_buffer_goes_on_alike():
     rng = np.random.default_rng(5)
     buffer = fill_buffer(rng.integers(0, 5, 30).astype(float).tolist(), staleness=0.3)
     buffer.sample(10, 4, rng)
-    copy = LevelBuffer(30, staleness=0.3)
+    copy = LevelBuffer(capacity=30, staleness=0.3)
     copy.restore(json.loads(json.dumps(buffer.save())))
     for one in (buffer, copy):
         one.insert([Entry(f"n{i}", i, float(i), 5, History()) for i in range(6)], 9)
@@ -201,9 +201,9 @@ def test_a_saved_buffer_goes_on_alike():
 def test_a_damaged_buffer_is_refused(damage):
     buffer = fill_buffer([1.0, 2.0])
     with pytest.raises(ValueError, match=r"levels under|cannot reshape"):
-        LevelBuffer(2).restore({**buffer.save(), **damage})
+        LevelBuffer(capacity=2).restore({**buffer.save(), **damage})
     with pytest.raises(ValueError, match=r"levels under|cannot reshape"):
-        LevelBuffer(1).restore(buffer.save())
+        LevelBuffer(capacity=1).restore(buffer.save())
 
 
 @pytest.mark.parametrize(

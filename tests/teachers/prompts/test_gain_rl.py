@@ -86,7 +86,7 @@ def test_the_probability_of_a_draw_is_that_given_the_draws_before():
 
 def test_numbers_scale_with_the_list_by_default():
     teacher = make("gain-rl", pool(75))
-    assert (teacher.sigma, teacher.step, teacher.batch) == (10, 10, 10)
+    assert (teacher._width, teacher._step, teacher._batch) == (10, 10, 10)
 
 
 def test_a_signal_gives_the_order():

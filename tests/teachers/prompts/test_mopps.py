@@ -14,7 +14,7 @@ def test_without_decay_the_posterior_is_the_conjugate_one():
     teacher = make("mopps", pool(3), decay=1.0)
     teacher.update(1, [1.0, 0.0, 0.0, 1.0, 1.0])
     teacher.update(1, [0.0, 0.0])
-    assert (teacher.posterior.alpha[1], teacher.posterior.beta[1]) == (4, 5)  # 1 + 3, 1 + 4
+    assert (teacher.beliefs.alpha[1], teacher.beliefs.beta[1]) == (4, 5)  # 1 + 3, 1 + 4
     assert teacher.rates == pytest.approx([0.5, 4 / 9, 0.5])
 
 
@@ -22,8 +22,8 @@ def test_with_decay_the_effective_number_of_rollouts_is_n_over_1_minus_decay():
     teacher = make("mopps", pool(1), decay=0.5)
     for _ in range(60):
         teacher.update(0, [1.0] * 8)
-    assert teacher.posterior.alpha[0] + teacher.posterior.beta[0] - 2 == pytest.approx(8 / 0.5)
-    assert teacher.posterior.beta[0] == 1
+    assert teacher.beliefs.alpha[0] + teacher.beliefs.beta[0] - 2 == pytest.approx(8 / 0.5)
+    assert teacher.beliefs.beta[0] == 1
 
 
 def test_a_group_of_one_counts_as_one_rollout():
@@ -31,8 +31,8 @@ def test_a_group_of_one_counts_as_one_rollout():
     teacher = make("mopps", pool(2), decay=1.0)
     teacher.update(0, 1.0)
     teacher.update(1, 0.0)
-    assert teacher.posterior.alpha.tolist() == [2, 1]
-    assert teacher.posterior.beta.tolist() == [1, 2]
+    assert teacher.beliefs.alpha.tolist() == [2, 1]
+    assert teacher.beliefs.beta.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("posterior", ["beta", "kalman"])
@@ -81,18 +81,18 @@ def test_the_kalman_posterior_by_hand():
     teacher.update(0, [1.0, 1.0, 1.0, 0.0])
     trust = (1 / 12) / (1 / 12 + 0.25 / 4)  # p (1 - p) / n at p = 1/2
     assert teacher.rates[0] == pytest.approx(0.5 + trust * 0.25)
-    assert teacher.posterior.variance == pytest.approx([(1 - trust) / 12, 1 / 12])
+    assert teacher.beliefs.variance == pytest.approx([(1 - trust) / 12, 1 / 12])
 
 
 def test_the_kalman_posterior_drifts_back_to_uncertainty():
     teacher = make("mopps", pool(2), posterior="kalman", drift=0.01)
     teacher.update(0, [1.0] * 50)
-    sure = teacher.posterior.variance[0]
+    sure = teacher.beliefs.variance[0]
     teacher.update(1, [1.0])
-    assert teacher.posterior.variance[0] == pytest.approx(sure + 0.01)
+    assert teacher.beliefs.variance[0] == pytest.approx(sure + 0.01)
     for _ in range(20):
         teacher.update(1, [1.0])
-    assert teacher.posterior.variance[0] == pytest.approx(1 / 12)
+    assert teacher.beliefs.variance[0] == pytest.approx(1 / 12)
 
 
 @pytest.mark.parametrize(

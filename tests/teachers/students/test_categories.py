@@ -22,9 +22,9 @@ def test_practice_adds_the_gain_of_each_group_through_the_transfer_matrix():
 
 
 def test_transfer_falls_by_e_over_its_distance():
-    matrix = CategoryStudent(4, transfer=1.5).transfer
+    matrix = CategoryStudent(4, transfer=1.5).effects
     assert matrix[0] == pytest.approx(np.exp(-np.arange(4) / 1.5))
-    assert CategoryStudent(3, transfer=0).transfer.tolist() == np.eye(3).tolist()
+    assert CategoryStudent(3, transfer=0).effects.tolist() == np.eye(3).tolist()
 
 
 def test_impossible_arms_and_coins_teach_nothing_and_do_not_count():
