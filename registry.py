@@ -226,7 +226,8 @@ class Registry(Generic[T]):
             self._announce()
 
     def _import(self) -> None:
-        modules, self._modules = self._modules, []  # what is imported may look names up
+        # Emptied first: a module may look a name up while it is imported, and that calls this method again.
+        modules, self._modules = self._modules, []
         before = set(self._entries)
         try:
             for name in modules:

@@ -196,7 +196,8 @@ def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[
                 continue
             step, steps, values = rest
             if "success" in values:
-                # The warm-up measures it now and then on many episodes, a training step each time on few.
+                # The warm-up measures success rarely, but on many episodes: the latest value is shown. Each training
+                # step measures it on few: a running mean is shown.
                 share = 1.0 if phase == "warmup" else 0.1
                 success = float(values["success"])
                 smooth[title] = (1 - share) * smooth.get(title, success) + share * success

@@ -286,7 +286,8 @@ class _Watcher:
             self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
         values = progress.values
         if "success" in values:
-            # The warm-up measures it now and then on many episodes, a training step each time on few.
+            # The warm-up measures success rarely, but on many episodes: the latest value is shown. Each training step
+            # measures it on few: a running mean is shown.
             share = 1.0 if progress.phase == "warmup" else 0.1
             before = self._success.get(progress.phase, values["success"])
             self._success[progress.phase] = (1 - share) * before + share * values["success"]

@@ -17,8 +17,8 @@ A step, from the tasks to the weights, and the file where each happens::
     units      `Units` with advantages, `WeightedBatch`              objective/advantages.py
       |          the action tokens of a micro-batch, `Scored`
       v
-    loss       and its gradient                                      objective/loss.py
-      |
+    loss       summed over the units                                 objective/loss.py
+      |          backward, cut smaller where memory lacks            batch/micro_batches.py
       v
     step       of the optimiser                                      optimizer_steps.py
       |

@@ -228,6 +228,7 @@ class ProgramDebugging(Game):
     def _call_program(self, state: Debugging, arguments: tuple[Any, ...]) -> Transition:
         name = state.program.name
         call = Call(name, arguments, self.limits.seconds)
+        # The program's own statements and the call may take ``seconds`` each.
         whole = replace(self.limits, seconds=2 * self.limits.seconds, program_seconds=self.limits.seconds)
         result = run(state.code, limits=whole, calls=[call], backend=self.backend)
         if not result.valid:

@@ -26,7 +26,7 @@ NUMBERS = (1, 15)
 _IDS = ("id", "task_id", "question_id", "problem_id", "uid", "unique_id", "row_id", "idx", "index", "key")
 _LEVEL = re.compile(r"(?:level\s*)?([1-5])", re.IGNORECASE)
 _BARE_BOX = re.compile(r"\\f?boxed\s+([^\s{}$.,]+)")
-_LAST_NUMBER = re.compile(r"([0-9]{1,4})/?\s*$")
+_LAST_NUMBER = re.compile(r"(?<![0-9])([0-9]{1,4})/?\s*$")
 _NUMERAL = re.compile(r"\$?\s*([0-9]{1,4})(?:\.0*)?\s*(?:\^\s*\{?\\circ\}?)?\s*\$?")
 
 
@@ -198,11 +198,14 @@ def _keep_rationale(solution: str, steps: Sequence[str]) -> str:
 
 
 def _contest_number(fields: Fields, index: int) -> int:
+    """Return the number of a problem in its contest, from 1 to 15; without a field that has it, the position modulo
+    15."""
     for name in ("problem_number", "number"):
         found = _LAST_NUMBER.search(str(fields.get(name)))
         if found and NUMBERS[0] <= int(found[1]) <= NUMBERS[1]:
             return int(found[1])
-    # A final number is the problem's number only after the contest's name; a bare number is an id of the record.
+    # A number at the end is the problem's number only if other text precedes it ("2024-II-4"); a number alone is the
+    # record's own id.
     for name in ("id", "url"):
         text = str(fields.get(name))
         found = _LAST_NUMBER.search(text)

@@ -192,7 +192,7 @@ def read_level(env: Any, task: Any = None, memo: Any = None) -> World:
 
     Args:
         env: any environment of MiniGrid after its reset.
-        task, memo: of the world.
+        task, memo: stored in the world's fields of these names.
     """
     env = env.unwrapped
     cells = bytes(_code_of_object(thing) for thing in env.grid.grid)

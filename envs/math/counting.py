@@ -35,8 +35,8 @@ class Counting(Question):
         avoid). Every condition changes the count, which is at least 100.
 
     Parameters:
-        size (7 to 12; open from 7 to 18): people, letters, members of a group, and width and height of the grid are at
-            most this many, or two more, and about half of it at least.
+        size (7 to 12; open from 7 to 18): the most people on chairs, members of a group, and width and height of the
+            grid; letters may be up to two more. Each is at least about half of this.
         conditions (1 to 3): how many conditions are to be met.
 
     Observation:

@@ -148,7 +148,8 @@ def test_synchronous_and_asynchronous_vectors_agree(env_id: str):
         runs.append(run)
     # A vector may hold a batch of texts in a tuple or a list; json makes no difference between them.
     assert json.dumps(runs[0]) == json.dumps(runs[1])
-    # Two resets may ask the same row of a small data set.
+    # The two environments draw different tasks, except where the content alone identifies a task: both may draw the
+    # same row of a small data set.
     assert runs[0][1][0] != runs[0][1][1] or make(env_id).unwrapped.content_identifies  # type: ignore[attr-defined]
 
 

@@ -120,10 +120,10 @@ def play_run(run: BenchmarkRun) -> dict[str, Any]:
 class Records:
     """A JSON-lines file of records.
 
-    A last line without its end is a run that was cut, and dropped.
+    A last line without a line break was cut off while it was written; it is removed from the file.
 
     Raises:
-        InputError: another line is no record.
+        InputError: any other line is not a record.
     """
 
     def __init__(self, path: Path):

@@ -3,7 +3,7 @@
 One small dry pass of the model counts the activations that a token keeps for the backward pass, so no architecture
 needs a formula; the fixed part (gradients, optimiser state, a chunk of logits) is added up. The
 estimate has not been compared with a GPU's own figures yet; a micro-batch that does not fit all the same is cut (see
-`memory_limit`).
+`micro_batches`).
 """
 
 from __future__ import annotations

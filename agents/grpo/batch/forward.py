@@ -17,7 +17,7 @@ from ...language.decoder import hidden_states
 from ...language.head import Head, head_of
 from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
-from .memory_limit import MemoryLimit, run_micro_batches
+from .micro_batches import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
 from .token_places import send
 from .trajectory import Group

@@ -11,7 +11,7 @@ import torch
 
 from ...language.precision import set_product_precision
 from ..batch.forward import Forward
-from ..batch.memory_limit import MemoryLimit
+from ..batch.micro_batches import MemoryLimit
 from ..config import TrainConfig
 from ..optimizers import widen_gradients
 from .channel import RankChannel, lost_ranks

@@ -23,7 +23,7 @@ from ...language.adapters import BaseOnly
 from ...language.decoder import LAYER_PASS, layers_of, pass_layer
 from ..batch.batch import Batch
 from ..batch.forward import Forward, Outputs
-from ..batch.memory_limit import MemoryLimit
+from ..batch.micro_batches import MemoryLimit
 from ..batch.packing import MicroBatch
 from .channel import RankChannel, unique_weights
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch import memory_limit, packing
+from palaestra.agents.grpo.batch import micro_batches, packing
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.ragged import Ragged
@@ -41,7 +41,7 @@ def counted(only_passes: bool):
     end of its backward pass."""
     reads: list[str] = []
     inside = [not only_passes]
-    run = memory_limit.run_micro_batches
+    run = micro_batches.run_micro_batches
 
     def run_counted(pack, episodes, compute, *others, **options):
         def within(micro):

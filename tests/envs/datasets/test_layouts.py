@@ -78,6 +78,7 @@ def test_the_last_box_holds_the_answer(solution: str, answer: str):
         ({"id": "AIME24I-1", "year": 2024, "contest": "AIME I", "problem": 1, "question": "p", "answer": "33"}, 1),
         ({"id": "99", "problem": "p", "answer": 33.0}, 8),
         ({"id": "3", "problem": "p", "answer": 33}, 8),
+        ({"id": "10012", "problem": "p", "answer": 33}, 8),
         ({"problem": "p", "solution": "$\\boxed{033}$"}, 8),
     ],
 )

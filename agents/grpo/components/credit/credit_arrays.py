@@ -110,11 +110,12 @@ peers: `Segments` of the units that are compared with each other.
 
 
 def baseline(name: str, *, peers: str = "group", by: str | None = None, summary: str = "") -> Callable[[F], F]:
-    """Register a formula as a baseline: arrays -> [M].
+    """Register as a baseline a formula from arrays (see `UNIT_ARRAYS`) to a value for each of M units, [M].
 
     Args:
         peers: which units are compared, a value of `peers.PEERS`.
-        by: the same as a parameter of the component, with this default.
+        by: if given, the component has a parameter ``by`` with this default, which chooses the peers instead of
+            ``peers``.
         summary: docstring of the component, where one formula has several names.
     """
     return _register(BASELINES, name, peers, by, summary)

@@ -14,7 +14,7 @@ import torch
 from palaestra.agents.grpo.batch import forward as passes
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.forward import Forward
-from palaestra.agents.grpo.batch.memory_limit import MemoryLimit, is_out_of_memory
+from palaestra.agents.grpo.batch.micro_batches import MemoryLimit, is_out_of_memory
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
