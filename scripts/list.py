@@ -57,7 +57,7 @@ class ListOptions:
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
     by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
     or the summary must hold each word. Whole names of recipes, components, stages, measures, teachers, rewards,
-    bonuses, histories, designers or verifiers show these in full."""
+    bonuses, histories, agents, designers or verifiers show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -128,6 +128,7 @@ _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "designers": _designers,
     "bonuses": _bonuses,
     "histories": lambda: HISTORIES,
+    "agents": lambda: AGENTS,
 }
 """Tables whose rows have options -> their registry."""
 

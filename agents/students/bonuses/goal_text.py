@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,13 +12,14 @@ from ....envs.grids.descriptions import describe_words
 from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.grid_planner import find_action
 from ....envs.grids.grid_world import World
-from ....envs.grids.vocabulary import Vocabulary, make_vocabulary
+from ....envs.grids.vocabulary import make_vocabulary
 from ....errors import InputError
 from ....rewards.embedding import Embedder, HashedNgrams
 from ....rewards.terms.goals import COLUMNS, GoalText
 from .bonus import register
 from .slot_bonus import PLAIN, StateBonus
 
+_WORDS = make_vocabulary("plain", 0, True)
 _LEAST = 1e-3
 """Of the difference between first state and goal, which may read alike."""
 
@@ -85,12 +85,7 @@ class GoalTextBonus(StateBonus):
 
 def describe(env: Any, world: World) -> str:
     """Return the view of a gridworld's agent in sentences."""
-    return describe_words(world, env.viewer, _plain_words())
-
-
-@functools.cache
-def _plain_words() -> Vocabulary:
-    return make_vocabulary("plain", 0, True)
+    return describe_words(world, env.viewer, _WORDS)
 
 
 def find_end(env: Any) -> World:
