@@ -44,8 +44,8 @@ class StageBonus(StateBonus):
     weight: float = 0.3
     stages: int = option(default=2, low=2, says="number of stages.")
     demonstrations: int = option(default=16, low=1, says="number of successful episodes of the solver.")
-    most: int = option(default=32, low=1, says="see `fit_detectors`.")
-    contrast: float = option(default=1.0, above=0, says="see `fit_detectors`.")
+    most: int = option(default=32, low=1, says="most features of a detector.")
+    contrast: float = option(default=1.0, above=0, says="weight of the distance of means where features are chosen.")
     seed: int = option(default=0, says="of the demonstrations.")
 
     def setup(self) -> None:
