@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..checks import check_count
+from ..checks import declared, option
 from ..rewards.judges import JUDGES, Judge, Judgement
 from ..rewards.judges.prompts import JudgeQuestion, grading_question, scoring_question
 from .agent import AgentError, EndEpisode
@@ -15,20 +15,17 @@ _SCALE = (1.0, 5.0)
 
 
 @JUDGES.register("agent")
+@declared
 class AgentJudge(Judge):
-    """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply like an endpoint's.
-
-    Args:
-        agent: an agent, a function of the prompt, or a name as on the command line: "openai:MODEL", the folder of a run
-            or of a model, module:attribute.
-        max_characters: most characters of each response to show.
-    """
+    """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply like an endpoint's."""
 
     name = "agent"
-
-    def __init__(self, agent: Any, max_characters: int = 32_000):
-        self.agent = as_agent(agent)
-        self.max_characters = check_count("max_characters", max_characters, 1, "characters")
+    agent: Any = option(
+        check=lambda _, value: as_agent(value),
+        says='an agent, a function of the prompt, or a name as on the command line: "openai:MODEL", the folder of a '
+        "run or of a model, module:attribute.",
+    )
+    max_characters: int = option(default=32_000, low=1, unit="characters", says="most shown of each response.")
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         if not responses:

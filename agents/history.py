@@ -17,7 +17,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from ..checks import check_count
+from ..checks import Declared, check_count, declared, option
 from ..envs.unicode import Unicode
 from ..errors import InputError, shorten
 from ..registry import Registry, take_callable
@@ -53,13 +53,9 @@ class Past:
     asking: bool = False
 
 
-class EpisodeHistory:
+@declared
+class EpisodeHistory(Declared):
     """Base of histories: drops the pages before the last ``keep``, once the context holds more than ``until``.
-
-    Args:
-        keep: pages that stay, the present one included; at least 1.
-        until: most pages in a context before it restarts, at least ``keep``; None: ``keep``.
-        opening: characters of the first page that always stay, as it describes the task.
 
     Attributes:
         instruction: text after the first page.
@@ -68,11 +64,14 @@ class EpisodeHistory:
 
     instruction = ""
     request = ""
+    keep: int = option(default=1, low=1, unit="pages", says="pages that stay, the present one included.")
+    until: int = option(
+        default=None, low=1, unit="pages", says="most in a context before it restarts, at least ``keep``, the default."
+    )
+    opening: int = option(default=2_000, unit="characters", says="of the first page that always stay: the task.")
 
-    def __init__(self, keep: int = 1, until: int | None = None, opening: int = 2_000):
-        self.keep = check_count("keep", keep, 1, "pages")
-        self.until = check_count("until", self.keep if until is None else until, self.keep, "pages")
-        self.opening = check_count("opening", opening, 0, "characters")
+    def setup(self) -> None:
+        self.until = check_count("until", self.keep if self.until is None else self.until, self.keep, "pages")
 
     @property
     def room(self) -> int:
@@ -100,17 +99,11 @@ class EpisodeHistory:
 
 
 @HISTORIES.register("pages")
+@declared
 class LastPages(EpisodeHistory):
-    """The last pages, and of earlier turns the replies alone (as in WebAgent-R1, arXiv 2505.16421).
+    """The last pages, and of earlier turns the replies alone (as in WebAgent-R1, arXiv 2505.16421)."""
 
-    Args:
-        keep, until, opening: see `EpisodeHistory`.
-        replies: most earlier replies that are listed, the latest.
-    """
-
-    def __init__(self, keep: int = 1, until: int | None = None, opening: int = 2_000, replies: int = 40):
-        super().__init__(keep, until, opening)
-        self.replies = check_count("replies", replies, 0)
+    replies: int = option(default=40, says="most earlier replies that are listed, the latest.")
 
     @property
     def room(self) -> int:
@@ -126,24 +119,15 @@ class LastPages(EpisodeHistory):
 
 
 @HISTORIES.register("notes")
+@declared
 class Notes(LastPages):
-    """The last pages, earlier replies, and notes that the agent writes between <note> and </note> in any reply.
-
-    Args:
-        keep, until, opening, replies: see `LastPages`.
-        characters: most characters of all notes together; the oldest go first.
-    """
+    """The last pages, earlier replies, and notes that the agent writes between <note> and </note> in any reply."""
 
     instruction = (
         "Earlier pages are left out as you go on. What you must remember, write between <note> and </note> in your "
         "reply; notes stay in view."
     )
-
-    def __init__(
-        self, keep: int = 1, until: int | None = None, opening: int = 2_000, replies: int = 40, characters: int = 2_000
-    ):
-        super().__init__(keep, until, opening, replies)
-        self.characters = check_count("characters", characters, 1)
+    characters: int = option(default=2_000, low=1, says="most characters of all notes together; the oldest go first.")
 
     @property
     def room(self) -> int:
@@ -161,33 +145,27 @@ class Notes(LastPages):
 
 
 @HISTORIES.register("summary")
+@declared
 class Summary(EpisodeHistory):
     """The last pages, and a summary of all earlier ones, rewritten whenever the context restarts.
 
     The playing agent writes the summary, in a separate turn that the environment does not see and that a learner trains
-    on like any other; or another agent writes it.
-
-    Args:
-        keep, until, opening: see `EpisodeHistory`.
-        characters: most characters of a summary.
-        by: the agent that writes, named as for ``palaestra eval --agent``; None: the playing agent.
+    on like any other; or another agent writes it. By default ``until`` is ``keep + 3``.
     """
 
-    def __init__(
-        self,
-        keep: int = 1,
-        until: int | None = None,
-        opening: int = 2_000,
-        characters: int = 1_500,
-        by: str | Agent | None = None,
-    ):
-        super().__init__(keep, (keep + 3 if isinstance(keep, int) else None) if until is None else until, opening)
-        self.characters = check_count("characters", characters, 1)
+    characters: int = option(default=1_500, low=1, says="most characters of a summary.")
+    by: str | Agent | None = option(
+        default=None, says="the agent that writes, named as for ``palaestra eval --agent``; None: the playing agent."
+    )
+
+    def setup(self) -> None:
+        self.until = self.keep + 3 if self.until is None else self.until
+        super().setup()
         self.request = (
             "The pages so far go out of view. Write what is worth remembering, for whoever goes on with the task, in "
             f"at most {self.characters} characters: what was done, what was found, and what remains to be done."
         )
-        self._writer = _Writer(by) if by is not None else None
+        self._writer = None if self.by is None else _Writer(self.by)
 
     @property
     def room(self) -> int:

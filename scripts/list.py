@@ -57,7 +57,7 @@ class ListOptions:
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
     by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
     or the summary must hold each word. Whole names of recipes, components, stages, measures, teachers, rewards,
-    designers or verifiers show these in full."""
+    bonuses, histories, agents, designers or verifiers show these in full."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show whole."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -109,6 +109,12 @@ def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
     return rows
 
 
+def _bonuses() -> Registry[Any]:
+    from ..agents.students.bonuses import BONUSES
+
+    return BONUSES
+
+
 def _designers() -> Registry[Any]:
     from ..rewards.tabular import DESIGNERS
 
@@ -120,6 +126,9 @@ _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "rewards": lambda: REWARDS,
     "verifiers": lambda: VERIFIERS,
     "designers": _designers,
+    "bonuses": _bonuses,
+    "histories": lambda: HISTORIES,
+    "agents": lambda: AGENTS,
 }
 """Tables whose rows have options -> their registry."""
 
@@ -293,12 +302,13 @@ def learners() -> list[Row]:
 
 def bonuses() -> list[Row]:
     """List every bonus of ``palaestra train --bonus``: name, summary, effect on the optimal policies, paper."""
-    from ..agents.students.bonuses import BONUSES
+    from ..agents.students.bonuses import make_bonuses
 
     rows = []
-    for name, make, text in _entries(BONUSES):
-        reward, optimum = make(discount=0.99)
-        rows.append({"name": name, "summary": text, "optimal policies": optimum, "paper": paper(type(reward))})
+    for name, _, text in _entries(_bonuses()):
+        (bonus,) = make_bonuses([name], 0.99)
+        row = {"name": name, "summary": text, "optimal policies": bonus.optimum, "paper": paper(type(bonus.reward))}
+        rows.append(row)
     return rows
 
 

@@ -189,7 +189,8 @@ class DecodingRows:
             self._take_noise(slice(rows), BLOCK)
             me = weakref.proxy(self)  # a graph must not keep the rows, nor they themselves, when nobody else does
             what = *shape, self._recorded, self._reach
-            run = self._graphs.prepare(what, self._addresses(), lambda: me._step(*shape), self._idle)
+            addresses = (*self._runner.addresses(), self._notes.data_ptr())
+            run = self._graphs.prepare(what, addresses, lambda: me._step(*shape), self._idle)
             for _ in range(steps):
                 run()
         else:
@@ -225,9 +226,6 @@ class DecodingRows:
         finally:
             self._table[ALIVE].copy_(alive)
             self._tick.copy_(tick)
-
-    def _addresses(self) -> tuple[int, ...]:
-        return (*self._runner.addresses(), self._notes.data_ptr())
 
     def _step(self, rows: int, span: int) -> None:
         """Take a step of static shape."""

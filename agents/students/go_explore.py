@@ -58,8 +58,9 @@ class GoExploreStudent:
 
     def iterate(self, done: float) -> dict[str, float]:
         """Explore or learn for `PPOConfig.iteration` steps; ``done`` is the share of the run before it."""
-        if not self.starts.solutions and self._is_explored(done):
-            self.starts.begin({one.level: one.solution for one in self.archives if one.solution is not None})
+        found_ways = {one.level: one.solution for one in self.archives if one.solution is not None}
+        if not self.starts.solutions and found_ways and done >= self.config.explore_share:
+            self.starts.begin(found_ways)
             self.practice.begin()
         learned: dict[str, float] = {}
         if self.starts.solutions:
@@ -71,9 +72,6 @@ class GoExploreStudent:
         solved = sum(one.solution is not None for one in self.archives)
         found = {"levels_solved": solved / len(self.archives), "cells": sum(len(one.cells) for one in self.archives)}
         return {**found, **self.starts.metrics(), **learned}
-
-    def _is_explored(self, done: float) -> bool:
-        return done >= self.config.explore_share and any(one.solution is not None for one in self.archives)
 
     def _next_archive(self) -> StateArchive:
         """Return the archive to explore next: levels take turns; while some are unsolved, every second turn goes to

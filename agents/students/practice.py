@@ -197,7 +197,8 @@ class Practice:
             observation, reward, terminated[number], truncated[number], info = slot.env.step(action)
             truncated[number] &= not terminated[number]
             rewards[number] = reward
-            slot.cut = self._is_late(slot) and not (terminated[number] or truncated[number])
+            late = self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
+            slot.cut = late and not (terminated[number] or truncated[number])
             truncated[number] |= slot.cut
             terms = info.get("reward_terms") or {}
             bonus = math.fsum(terms.get(name, 0.0) for name in self._names)
@@ -251,10 +252,6 @@ class Practice:
         slot.begun += 1
         slot.actions, slot.rewards, slot.values, slot.bonuses, slot.valid = [], [], [], 0.0, True
         self._replay(slot)
-
-    def _is_late(self, slot: _Slot) -> bool:
-        """Return True if the current action is the last one before the turn limit set by `starts`."""
-        return self.starts is not None and self.starts.is_late(slot.seed, len(slot.way), len(slot.actions) + 1)
 
     def _replay(self, slot: _Slot) -> None:
         """Reset, and take the actions of the episode that are known."""

@@ -107,6 +107,8 @@ class TestWords:
             ("rewards", "rlcr", "variant", ["str", "'paper'", "paper, code", "scale of the reward"]),
             ("teachers", "tscl-online", "alpha", ["float", "0.1", "above 0 and at most 1", "step size"]),
             ("designers", "explors", "bound", ["float | None", "0.01", "above 0", "no bound"]),
+            ("bonuses", "stages", "contrast", ["float", "1.0", "above 0", "distance of means"]),
+            ("histories", "notes", "characters", ["int", "2000", "at least 1", "most characters of all notes"]),
         ],
     )
     def test_a_whole_name_shows_the_options_with_type_default_range_and_meaning(self, kind, name, option, said, capsys):

@@ -152,9 +152,6 @@ class Batch:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")
         return tensor
 
-    def row_slice(self, row: int) -> slice:
-        return slice(int(self.row_start[row]), int(self.row_start[row + 1]))
-
     def with_(self, **measured: Tensor) -> Batch:
         """Return the batch with measurements added; names without an attribute go to ``extra``."""
         known = {item.name for item in fields(self)}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import torch
 from torch import Tensor
 
 from .segments import segment_sum
@@ -80,22 +79,6 @@ class Scored:
     def log_ratio(self) -> Tensor:
         """log pi - log pi_old, [A], with gradient."""
         return self.logp - self.logp_old
-
-
-def scored_of(logp: Tensor, logp_old: Tensor, advantage: Tensor, **others: Tensor) -> Scored:
-    """Make scored tokens of one episode (or of several, given ``episode``); fields not given are neutral."""
-    episode = others.pop("episode", torch.zeros(len(logp), dtype=torch.int64))
-    episodes = int(episode.max()) + 1 if len(episode) else 0
-    neutral = {
-        "logp_mu": logp_old,
-        "entropy": torch.zeros_like(logp_old),
-        "weight": torch.ones_like(logp_old),
-        "origin": torch.zeros_like(episode),
-        "turn": torch.zeros_like(episode),
-        "group": torch.zeros(episodes, dtype=torch.int64),
-        "outcome": torch.zeros(episodes, dtype=torch.float64),
-    }
-    return Scored(logp, logp_old, advantage, episode, episodes, **{**neutral, **others})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
 
+from ....checks import declared, declared_options, option
 from ....errors import InputError
 from ....registry import Registry, take_callable
 from ....rewards import StepReward
 from ...grpo.recipes.recipe import Component
+
+R = TypeVar("R", bound=type[StepReward])
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,22 @@ class Bonus:
     optimum: str
 
 
-BONUSES: Registry[Callable[..., tuple[StepReward, str]]] = Registry(
+BONUSES: Registry[Callable[..., Any]] = Registry(
     "bonus", group="palaestra.bonuses", take=take_callable, modules=[str(__package__)]
 )
-"""``factory(discount, **options) -> (reward, effect on the optimal policies)``."""
+"""``factory(discount, **options) -> (reward, effect on the optimal policies)``, or a class by `register`."""
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(option,))
+def register(name: str) -> Callable[[R], R]:
+    """Class decorator for a reward whose options are declared (see `checks.declared`) and that has an attribute
+    ``optimum``, its effect on the optimal policies. An option ``discount`` is the student's."""
+
+    def add(cls: R) -> R:
+        cls.name = name
+        return BONUSES.register(name)(declared(cls))
+
+    return add
 
 
 def make_bonuses(texts: Sequence[str], discount: float) -> list[Bonus]:
@@ -42,11 +58,22 @@ def make_bonuses(texts: Sequence[str], discount: float) -> list[Bonus]:
     found = []
     for text in texts:
         component = Component.parse(text)
-        reward, optimum = BONUSES.make(component.name, discount, **component.params)
+        reward, optimum = _make_bonus(component.name, discount, component.params)
         if any(reward.name == other.reward.name for other in found):
             raise InputError(f"the bonus {component.name!r} is given twice; give it once.")
         found.append(Bonus(text, reward, optimum))
     return found
+
+
+def _make_bonus(name: str, discount: float, options: Mapping[str, Any]) -> tuple[StepReward, str]:
+    kind = BONUSES[name]
+    if not isinstance(kind, type):
+        return BONUSES.make(name, discount, **options)
+    if "discount" in options:
+        raise InputError(f"the bonus {name!r} takes the discount of the student; set --discount.")
+    own = {"discount": discount} if "discount" in declared_options(kind) else {}
+    reward = BONUSES.make(name, **options, **own)
+    return reward, reward.optimum
 
 
 def describe_bonus(bonus: Bonus) -> str:

@@ -8,68 +8,62 @@ from typing import Any
 
 import gymnasium as gym
 
-from ....checks import check_count, check_number
+from ....checks import option
 from ....envs.grids.descriptions import describe_state
 from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.vocabulary import make_vocabulary
 from ....errors import InputError
-from ....rewards import Step, StepReward
+from ....rewards import Step
 from ....rewards.judges.caption_judge import CaptionJudge
-from ....rewards.models.caption_scores import CaptionScores, make_scores
+from ....rewards.models.caption_scores import MODES, RETRIEVAL, make_scores
 from ... import agent_judge  # noqa: F401  (registers the judge "agent")
-from .bonus import BONUSES
+from .bonus import register
 from .slot_bonus import SlotBonus
 
 _WORDS = make_vocabulary("plain", 0, True)
 
 
+@register("oni")
 class CaptionBonus(SlotBonus):
-    """``weight * score(caption) / count ** exponent`` of the state after a step; ``count`` is the number of occurrences
-    of the caption within the episode.
+    """Value that a judge, judge={'judge': 'agent', 'agent': 'openai:MODEL'}, gives a sentence on the state; its labels
+    are looked up, or learned by classification or ranking (ONI, arXiv 2410.23022).
 
-    A caption describes the agent's direction, the object ahead and the carried object. The annotator is called between
-    two iterations, so that no step waits for it.
-
-    Args:
-        scores: scores of captions, learned from labels.
-        annotator: labels captions.
-        weight: 0 or more; the paper's 0.4 beside 10 times a sparse reward is 0.04.
-        exponent: 3 in the released code.
-        task: write the mission before each caption, for environments with several missions.
-        most: most captions or pairs to annotate between two iterations.
+    A step gets ``weight * score(caption) / count ** exponent`` of the state after it; ``count`` is the number of
+    occurrences of the caption within the episode. A caption describes the agent's direction, the object ahead and the
+    carried object. The annotator is called between two iterations, so that no step waits for it.
     """
 
-    name = "oni"
     paper = "ONI, arXiv 2410.23022"
+    optimum = "can change the optimal policies, where a caption that is liked lies off the shortest way"
+    judge: Any = option(default="rules", says="of captions, by name or as data.")
+    principle: str = option(
+        default="keywords: carry a yellow key, an open yellow door", says="standard of the judge, in words."
+    )
+    mode: str = option(default=RETRIEVAL, choices=tuple(MODES), says="how labels become scores.")
+    weight: float = option(default=0.04, low=0, says="the paper's 0.4 beside 10 times a sparse reward is 0.04.")
+    exponent: float = option(default=3.0, low=0, says="3 in the released code.")
+    task: bool = option(default=False, says="write the mission before each caption, for several missions.")
+    most: int = option(default=500, low=1, unit="captions", says="captions or pairs annotated between two iterations.")
+    capacity: int = option(default=100_000, low=1, unit="captions", says="captions queued or labelled; no more join.")
+    threshold: float | None = option(default=None, says="of the learned modes; None: the mode's own.")
+    seed: int = option(default=0, says="of the learned modes.")
 
-    def __init__(
-        self,
-        scores: CaptionScores,
-        annotator: CaptionJudge,
-        weight: float = 0.04,
-        exponent: float = 3.0,
-        task: bool = False,
-        most: int = 500,
-    ):
-        super().__init__()
-        self.scores, self.annotator, self.task = scores, annotator, bool(task)
-        self.weight = check_number("weight", weight, low=0.0)
-        self.exponent = check_number("exponent", exponent, low=0.0)
-        self.most = check_count("most", most, 1, "captions")
-        self._envs: Sequence[gym.Env[Any, Any]] = ()
+    def setup(self) -> None:
+        super().setup()
+        self.scores = make_scores(self.mode, self.capacity, self.threshold, self.seed)
+        self.annotator = CaptionJudge(self.judge, self.principle)
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
         if not isinstance(envs[0], GridEnv):
             raise InputError(f"the bonus {self.name!r} describes states of gridworlds only, not of {envs[0]}.")
-        self._envs = envs
+        super().attach(envs)
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
-        if not self._envs:
-            raise InputError(f"the bonus {self.name!r} has no environments yet; call attach(envs) first.")
+        self.env_of(slot)
         self.memory[slot] = {}
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float:
-        env: Any = self._envs[slot]
+        env = self.env_of(slot)
         state = describe_state(env.here(), _WORDS)
         caption = f"{env.mission}. {state}" if self.task else state
         counts = self.memory[slot]
@@ -87,25 +81,3 @@ class CaptionBonus(SlotBonus):
 
     def load_shared(self, state: Mapping[str, Any]) -> None:
         self.scores.load_state_dict(state)
-
-
-@BONUSES.register("oni")
-def oni(
-    discount: float,
-    judge: Any = "rules",
-    principle: str = "keywords: carry a yellow key, an open yellow door",
-    mode: str = "retrieval",
-    weight: float = 0.04,
-    exponent: float = 3.0,
-    task: bool = False,
-    most: int = 500,
-    capacity: int = 100_000,
-    threshold: float | None = None,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Value that a judge, judge={'judge': 'agent', 'agent': 'openai:MODEL'}, gives a sentence on the state; its labels
-    are looked up, or learned by classification or ranking (ONI, arXiv 2410.23022)."""
-    del discount
-    scores = make_scores(mode, capacity, threshold, seed)
-    reward = CaptionBonus(scores, CaptionJudge(judge, principle), weight, exponent, task, most)
-    return reward, "can change the optimal policies, where a caption that is liked lies off the shortest way"

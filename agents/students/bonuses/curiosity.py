@@ -7,24 +7,23 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_count, check_number
+from ....checks import option
 from ....errors import InputError
-from ....rewards import Step, StepReward
-from .bonus import BONUSES
+from ....rewards import Step
+from .bonus import register
 from .learned_bonus import LearnedBonus, layers
 
 
+@register("prediction")
 class PredictionCuriosity(LearnedBonus):
-    """Mean squared error of a model that predicts the features of the next observation from observation and action.
+    """Error of a prediction of the next observation (arXiv 1808.04355); random observations attract it for ever.
 
-    Random observations stay unpredictable, so their bonus never fades: the noisy-television problem.
-
-    Args:
-        weight, options: see `LearnedBonus`.
+    It is the mean squared error of a model that predicts the features of the next observation from observation and
+    action. Random observations stay unpredictable, so their bonus never fades: the noisy-television problem.
     """
 
-    name = "prediction"
     paper = "Burda et al., arXiv 1808.04355 (random features)"
+    optimum = "changes the optimal policies, and for good where what is observed next is random"
 
     def build(self, actions: gym.Space[Any]) -> None:
         if not isinstance(actions, gym.spaces.Discrete):
@@ -60,28 +59,22 @@ class PredictionCuriosity(LearnedBonus):
         return {"model": self.model, "optimiser": self.optimiser}
 
 
+@register("hindsight")
 class HindsightCuriosity(PredictionCuriosity):
-    """Error of a model that also gets a code of the outcome's unpredictable part, computed in hindsight.
+    """Error of a prediction of the next observation that is given a code of what could not have been known before
+    (BYOL-Hindsight, arXiv 2211.10515).
 
     A generator makes the code z from the input x, the outcome y and noise; a reconstructor predicts y from x and z. A
     critic h distinguishes codes of x from codes of other steps by ``log(e^h(x, z) / mean_z' e^h(x, z'))``. The
     generator is trained against it, so a code can hold random parts of y, but nothing that x determines. The bonus is
     the reconstruction error plus ``invariance`` times the critic's value, at least 0. This version looks one step ahead
     on fixed random features; the paper looks several steps ahead on learned features.
-
-    Args:
-        invariance: weight of the critic's value.
-        code: size of the code.
-        weight, options: see `LearnedBonus`.
     """
 
-    name = "hindsight"
     paper = "BYOL-Hindsight, arXiv 2211.10515"
-
-    def __init__(self, weight: float, invariance: float = 0.05, code: int = 8, **options: Any):
-        super().__init__(weight, **options)
-        self.invariance = check_number("invariance", invariance, low=0.0)
-        self.code = check_count("code", code, 1)
+    optimum = "changes the optimal policies until its model has learned what is not random"
+    invariance: float = option(default=0.05, low=0, says="weight of the critic's value.")
+    code: int = option(default=8, low=1, says="size of the code.")
 
     def build(self, actions: gym.Space[Any]) -> None:
         super().build(actions)
@@ -131,32 +124,3 @@ class HindsightCuriosity(PredictionCuriosity):
     def modules(self) -> dict[str, Any]:
         found = {"model": self.model, "encoder": self.encoder, "critic": self.critic, "codes": self.codes}
         return {**found, "optimiser": self.optimiser, "other": self.other}
-
-
-@BONUSES.register("prediction")
-def prediction(
-    discount: float, weight: float = 0.01, rate: float = 1e-3, settle: int = 500, batch: int = 32, seed: int = 0
-) -> tuple[StepReward, str]:
-    """Error of a prediction of the next observation (arXiv 1808.04355); random observations attract it for ever."""
-    del discount
-    reward = PredictionCuriosity(weight, rate=rate, settle=settle, batch=batch, seed=seed)
-    return reward, "changes the optimal policies, and for good where what is observed next is random"
-
-
-@BONUSES.register("hindsight")
-def hindsight(
-    discount: float,
-    weight: float = 0.01,
-    invariance: float = 0.05,
-    code: int = 8,
-    rate: float = 1e-3,
-    settle: int = 500,
-    batch: int = 32,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Error of a prediction of the next observation that is given a code of what could not have been known before
-    (BYOL-Hindsight, arXiv 2211.10515)."""
-    del discount
-    options = {"rate": rate, "settle": settle, "batch": batch, "seed": seed}
-    reward = HindsightCuriosity(weight, invariance, code, **options)
-    return reward, "changes the optimal policies until its model has learned what is not random"

@@ -9,16 +9,15 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_count, check_number
+from ....checks import option
 from ....envs.grids.cells import GOAL, THINGS
 from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.grid_world import World
 from ....errors import InputError
-from ....rewards import StepReward
 from ...oracle import has_solver
 from ..observations import CODES, ObservationCode
-from .bonus import BONUSES
-from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+from .bonus import register
+from .slot_bonus import StateBonus
 from .stage_detectors import MOST_FEATURES, StageDetector, cut, fit_detectors, split_stages, stage_reward
 
 _KEY = 11
@@ -29,47 +28,34 @@ COUNTED = ("open door", "closed door", "locked door", "key", "ball", "box", "goa
 """Counted objects of a gridworld. Further features: a carried key, ball or box, and whether the agent is on a goal."""
 
 
+@register("stages")
 class StageBonus(StateBonus):
-    """The reward of the demonstrations' stages, scaled to an average of 0 in the first stage and 1 in the last one.
+    """Likeness to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
+    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it unshaped, as the paper does.
 
+    The reward of the stages is scaled to an average of 0 in the first stage and 1 in the last one.
     Before training, the environment's solver plays a few episodes. The features of a gridworld are the changes since
     the episode began (numbers of keys lying about, of open doors ...), the carried object, and whether the agent is on
     a goal. The features of other environments are their observations.
-
-    Args:
-        weight, discount, form: see `StateBonus`.
-        stages: number of stages, at least 2.
-        demonstrations: number of successful episodes of the solver.
-        most, contrast: see `fit_detectors`.
-        seed: seed of the demonstrations.
     """
 
-    name = "stages"
     paper = "Unsupervised Perceptual Rewards, arXiv 1612.06699"
+    plain_optimum = "changes the optimal policies for good, to those that end late"
+    weight: float = 0.3
+    stages: int = option(default=2, low=2, says="number of stages.")
+    demonstrations: int = option(default=16, low=1, says="number of successful episodes of the solver.")
+    most: int = option(default=32, low=1, says="most features of a detector.")
+    contrast: float = option(default=1.0, above=0, says="weight of the distance of means where features are chosen.")
+    seed: int = option(default=0, says="of the demonstrations.")
 
-    def __init__(
-        self,
-        weight: float,
-        discount: float,
-        form: str = POTENTIAL,
-        stages: int = 2,
-        demonstrations: int = 16,
-        most: int = 32,
-        contrast: float = 1.0,
-        seed: int = 0,
-    ):
-        super().__init__(weight, discount, form)
-        self.stages = check_count("stages", stages, 2)
-        self.demonstrations = check_count("demonstrations", demonstrations, 1)
-        self.most, self.seed = check_count("most", most, 1), check_count("seed", seed)
-        self.contrast = check_number("contrast", contrast, above=0.0)
+    def setup(self) -> None:
+        super().setup()
         self.detectors: list[StageDetector] = []
         self._low, self._high = 0.0, 1.0
-        self._envs: Sequence[gym.Env[Any, Any]] = ()
         self._code: ObservationCode | None = None
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
-        self._envs = envs
+        super().attach(envs)
         if not isinstance(envs[0], GridEnv):
             self._code = ObservationCode(envs[0].observation_space)
         rows = self._play(envs[0])
@@ -132,11 +118,11 @@ class StageBonus(StateBonus):
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
         if not self.detectors:
             raise InputError(f"the bonus {self.name!r} has no demonstrations yet; call attach(environments) first.")
-        return self._look(self._envs[slot], observation).tolist() if self._code is None else None
+        return self._look(self.env_of(slot), observation).tolist() if self._code is None else None
 
     def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float:
         begun = self.episode_memory(slot)
-        row = self._look(self._envs[slot], observation)
+        row = self._look(self.env_of(slot), observation)
         row = row if begun is None else row - np.array(begun)
         return (stage_reward(self.detectors, row) - self._low) / (self._high - self._low)
 
@@ -148,13 +134,8 @@ class StageBonus(StateBonus):
         self._low, self._high = float(state["low"]), float(state["high"])
 
 
-def _column(code: int) -> int:
-    thing = THINGS[code]
-    name = f"{thing.state} {thing.kind}" if thing.kind == "door" else thing.kind
-    return COUNTED.index(name) if name in COUNTED else len(COUNTED)
-
-
-_COLUMNS = np.array([_column(code) for code in range(len(THINGS))])
+_NAMES = [f"{thing.state} {thing.kind}" if thing.kind == "door" else thing.kind for thing in THINGS]
+_COLUMNS = np.array([COUNTED.index(name) if name in COUNTED else len(COUNTED) for name in _NAMES])
 
 
 def count_things(world: World) -> np.ndarray:
@@ -168,20 +149,3 @@ def _count(cells: bytes, carried: int, arrived: bool) -> np.ndarray:
     counts = np.bincount(_COLUMNS[np.frombuffer(cells, np.uint8)], minlength=len(COUNTED) + 1)[: len(COUNTED)]
     held = [THINGS[carried].kind == kind for kind in ("key", "ball", "box")]
     return np.array([*counts, *held, arrived], dtype=np.float64)
-
-
-@BONUSES.register("stages")
-def stages(
-    discount: float,
-    weight: float = 0.3,
-    form: str = POTENTIAL,
-    stages: int = 2,
-    demonstrations: int = 16,
-    most: int = 32,
-    contrast: float = 1.0,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Likeness to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
-    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it unshaped, as the paper does."""
-    reward = StageBonus(weight, discount, form, stages, demonstrations, most, contrast, seed)
-    return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that end late"

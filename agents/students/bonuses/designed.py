@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_choice, check_count, check_share
+from ....checks import declared, option
 from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.grid_model import LevelModel, identify, model_level
 from ....errors import InputError
@@ -84,6 +84,7 @@ class DesignedLevel:
         self.designed, self.fresh = int(state["designed"]), bool(state["fresh"])
 
 
+@declared
 class DesignedBonus(SlotBonus):
     """``weight * (designed(s, a) - reward)``: with weight 1 the student sees the designed reward of its level alone.
 
@@ -92,42 +93,27 @@ class DesignedBonus(SlotBonus):
     another count as one. A designer that follows the learner designs the reward anew every ``every`` iterations, when
     its level is played next.
 
-    Args:
-        designer: a name in `palaestra.rewards.tabular.DESIGNERS`.
-        discount: discount of the design, the same as the student's.
-        weight: in [0, 1].
-        auxiliary: one of `AUXILIARIES`.
-        every: iterations of the student between two designs, for designers that follow the learner.
-        options: options of the designer.
-
     Raises:
-        InputError: unknown designer or option, or an argument out of range.
+        InputError: unknown designer or option, an option out of range, or a discount of 1.
     """
 
     name = "designed"
     paper = "ExpRD, Devidze et al., NeurIPS 2021, and others"
+    designer: str = option(says="a name in `palaestra.rewards.tabular.DESIGNERS`.")
+    discount: float = option(low=0, high=1, says="of the design, the same as the student's; below 1.")
+    weight: float = option(default=1.0, low=0, high=1, says="of the designed reward.")
+    auxiliary: str = option(default="progress", choices=AUXILIARIES, says="one of `AUXILIARIES`.")
+    every: int = option(
+        default=1, low=1, unit="iterations", says="between two designs, for designers that follow the learner."
+    )
+    options: Mapping[str, Any] = option(default_factory=dict, says="of the designer.")
 
-    def __init__(
-        self,
-        designer: str,
-        discount: float,
-        weight: float = 1.0,
-        auxiliary: str = "progress",
-        every: int = 1,
-        options: Mapping[str, Any] | None = None,
-    ):
-        super().__init__()
-        self.options = dict(options or {})
-        one = make_designer(designer, **self.options)
-        self.designer, self.adaptive = designer, one.adaptive
-        if not 0.0 <= discount < 1.0:
-            raise InputError(f"a reward is designed for a discount below 1, not {discount!r}; set --discount.")
-        self.discount = discount
-        self.weight = check_share("weight", weight)
-        self.auxiliary = check_choice("auxiliary", auxiliary, AUXILIARIES)
-        self.every = check_count("every", every, 1, "iterations")
+    def setup(self) -> None:
+        super().setup()
+        self.adaptive = make_designer(self.designer, **self.options).adaptive
+        if self.discount == 1.0:
+            raise InputError(f"a reward is designed for a discount below 1, not {self.discount!r}; set --discount.")
         self.levels: dict[str, DesignedLevel] = {}
-        self._envs: Sequence[gym.Env[Any, Any]] = ()
         self._saved: dict[str, Any] = {}
         self._of_world: dict[Any, str] = {}
         self._iterations = 0
@@ -135,11 +121,10 @@ class DesignedBonus(SlotBonus):
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
         if not isinstance(envs[0], GridEnv):
             raise InputError(f"rewards are designed for gridworlds only, not for {envs[0]}.")
-        self._envs = envs
+        super().attach(envs)
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
-        if not self._envs:
-            raise InputError(f"the bonus {self.name!r} has no environments yet; call attach(envs) first.")
+        env = self.env_of(slot)
         before = self.memory.get(slot)
         # After a restart a level may not have been met yet; memory of replayed episodes is dropped anyway.
         level = self.levels.get(before["level"]) if before and self.adaptive and before["states"] else None
@@ -147,19 +132,15 @@ class DesignedBonus(SlotBonus):
             level.walks.append((before["states"], before["actions"], before["rewards"]))
             del level.walks[:-_KEPT_WALKS]
         name = self._find_level(slot)
-        state = self.levels[name].index[identify(self._world(slot))]
+        state = self.levels[name].index[identify(env.here())]
         self.memory[slot] = {"level": name, "state": state, "states": [], "actions": [], "rewards": []}
-
-    def _world(self, slot: int) -> Any:
-        env: Any = self._envs[slot]
-        return env.here()
 
     def _find_level(self, slot: int) -> str:
         """Return the name of the level that a slot is in, which is designed if it is new."""
-        key = identify(self._world(slot))
+        env = self.env_of(slot)
+        key = identify(env.here())
         if key not in self._of_world:
-            env: Any = self._envs[slot]
-            model = model_level(env.rules, self._world(slot), self.discount)
+            model = model_level(env.rules, env.here(), self.discount)
             name = hashlib.blake2b(repr(sorted(model.index, key=repr)).encode(), digest_size=12).hexdigest()
             saved = self._saved.pop(name, None)
             if name not in self.levels:
@@ -176,7 +157,7 @@ class DesignedBonus(SlotBonus):
             level.redesign(self._iterations)
         if not 0 <= action < level.table.shape[1]:
             return 0.0
-        after = len(level.index) if terminated else level.index[identify(self._world(slot))]
+        after = len(level.index) if terminated else level.index[identify(self.env_of(slot).here())]
         primary = float(level.problem.primary[state, action])
         # Replaces the step's reward, which may depend on the number of steps and then is not a function of the state.
         bonus = self.weight * (float(level.table[state, action]) + level.designer.visit(after) - step.reward)

@@ -7,21 +7,21 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_number
-from ....rewards import Step, StepReward
-from .bonus import BONUSES
+from ....checks import option
+from ....rewards import Step
+from .bonus import register
 from .learned_bonus import LearnedBonus, layers
 
 
+@register("rnd")
 class NetworkDistillation(LearnedBonus):
-    """Mean squared error of a network that learns the output of a fixed random network at the next observation.
+    """Error of a network that learns the output of a fixed random one (RND, arXiv 1810.12894).
 
-    Args:
-        weight, options: see `LearnedBonus`.
+    It is the mean squared error at the next observation.
     """
 
-    name = "rnd"
     paper = "RND, arXiv 1810.12894"
+    optimum = "changes the optimal policies until its network has learned what is visited"
 
     def build(self, actions: gym.Space[Any]) -> None:
         self.target = layers((self.size, self.hidden, self.size), self.generator).requires_grad_(False)
@@ -48,59 +48,20 @@ class NetworkDistillation(LearnedBonus):
         return {"predictor": self.predictor, "optimiser": self.optimiser}
 
 
+@register("rdd")
 class DistributionDistillation(NetworkDistillation):
-    """Mean squared distance between a network's prediction and the mean of a random distribution, from which each visit
-    gives a new sample.
+    """Error of a network that learns the mean of a random distribution from its draws (RDD, arXiv 2505.11044).
 
+    It is the mean squared distance between prediction and mean; each visit gives a new sample.
     A table that averages n samples has the error ``deviation**2 / n`` (see the reward "rdd"). A network adds an
     optimisation error: it cannot average over more samples than about 1 / rate gradient steps contain.
-
-    Args:
-        deviation: deviation of the samples around the mean, which a fixed random network computes.
-        weight, options: see `LearnedBonus`.
     """
 
-    name = "rdd"
     paper = "RDD, arXiv 2505.11044"
-
-    def __init__(self, weight: float, deviation: float = 1.0, **options: Any):
-        super().__init__(weight, **options)
-        self.deviation = check_number("deviation", deviation, low=0.0)
+    deviation: float = option(
+        default=1.0, low=0, says="of the samples around the mean, which a fixed random network computes."
+    )
 
     def draw(self, rows: Any) -> Any:
         mean = self.target(rows)
         return mean + self.deviation * self.torch.randn(mean.shape, generator=self.generator)
-
-
-@BONUSES.register("rnd")
-def rnd(
-    discount: float,
-    weight: float = 0.01,
-    rate: float = 1e-3,
-    settle: int = 500,
-    batch: int = 32,
-    normalise: bool = True,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Error of a network that learns the output of a fixed random one (RND, arXiv 1810.12894)."""
-    del discount
-    reward = NetworkDistillation(weight, rate=rate, settle=settle, batch=batch, normalise=normalise, seed=seed)
-    return reward, "changes the optimal policies until its network has learned what is visited"
-
-
-@BONUSES.register("rdd")
-def rdd(
-    discount: float,
-    weight: float = 0.01,
-    deviation: float = 1.0,
-    rate: float = 1e-3,
-    settle: int = 500,
-    batch: int = 32,
-    normalise: bool = True,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Error of a network that learns the mean of a random distribution from its draws (RDD, arXiv 2505.11044)."""
-    del discount
-    options = {"rate": rate, "settle": settle, "batch": batch, "normalise": normalise, "seed": seed}
-    reward = DistributionDistillation(weight, deviation, **options)
-    return reward, "changes the optimal policies until its network has learned what is visited"

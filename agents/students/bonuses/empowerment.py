@@ -8,35 +8,33 @@ from typing import Any
 
 import gymnasium as gym
 
-from ....checks import check_count
+from ....checks import option
 from ....errors import InputError
-from ....rewards import Step, StepReward
+from ....rewards import Step
 from .action_channel import empowerment
-from .bonus import BONUSES
-from .slot_bonus import LEAVES, PLAIN, StateBonus
+from .bonus import register
+from .slot_bonus import PLAIN, StateBonus
 
 MOST_SEQUENCES = 5_000
 
 
+@register("empowerment")
 class EmpowermentBonus(StateBonus):
-    """The empowerment of each state as a share of its maximum, the logarithm of the number of action sequences.
+    """Empowerment of the next state: the capacity of the channel from actions to what follows them, exactly, by taking
+    each from a snapshot (InfoPower, arXiv 2204.08585). form="potential" adds differences instead.
 
-    It is exact: every sequence of actions is taken from a snapshot of the environment. A state that ends the task has
-    none.
-
-    Args:
-        weight, discount, form: of `StateBonus`.
-        horizon: actions that are looked ahead.
-        draws: times that each sequence is taken in an environment that is random; gridworlds are not.
+    It is a share of its maximum, the logarithm of the number of action sequences. A state that ends the task has none.
     """
 
-    name = "empowerment"
     paper = "InfoPower, arXiv 2204.08585"
+    plain_optimum = "changes the optimal policies for good, to those that stay where actions make a difference"
+    weight: float = 0.01
+    form: str = PLAIN
+    horizon: int = option(default=1, low=1, says="actions that are looked ahead.")
+    draws: int = option(default=1, low=1, says="times that each sequence is taken; 1 where nothing is random.")
 
-    def __init__(self, weight: float, discount: float, form: str = PLAIN, horizon: int = 1, draws: int = 1):
-        super().__init__(weight, discount, form)
-        self.horizon, self.draws = check_count("horizon", horizon, 1), check_count("draws", draws, 1)
-        self._envs: Sequence[Any] = ()
+    def setup(self) -> None:
+        super().setup()
         self._scale = 1.0
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
@@ -52,27 +50,14 @@ class EmpowermentBonus(StateBonus):
                 f"{int(space.n)} actions have {int(space.n) ** self.horizon:,} sequences of {self.horizon}; at most "
                 f"{MOST_SEQUENCES:,} are taken at each step: lower the horizon."
             )
-        self._envs = envs
+        super().attach(envs)
         self._scale = max(self.horizon * math.log(int(space.n)), 1e-9)
 
     def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float:
-        if not self._envs:
-            raise InputError(f"the bonus {self.name!r} has no environments yet; call attach(environments) first.")
-        return empowerment(self._envs[slot], self.horizon, self.draws) / self._scale
+        return empowerment(self.env_of(slot), self.horizon, self.draws) / self._scale
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float | None:
         if not terminated:
             return super().reward_step(slot, step, observation, terminated)
         # No action follows.
         return 0.0 if self.form == PLAIN else -self.weight * self.memory[slot]["value"]
-
-
-@BONUSES.register("empowerment")
-def empowerment_bonus(
-    discount: float, weight: float = 0.01, form: str = PLAIN, horizon: int = 1, draws: int = 1
-) -> tuple[StepReward, str]:
-    """Empowerment of the next state: the capacity of the channel from actions to what follows them, exactly, by taking
-    each from a snapshot (InfoPower, arXiv 2204.08585). form="potential" adds differences instead."""
-    reward = EmpowermentBonus(weight, discount, form, horizon, draws)
-    kept = "changes the optimal policies for good, to those that stay where actions make a difference"
-    return reward, kept if form == PLAIN else LEAVES

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ....checks import check_count, check_number
+from ....checks import option
 from ....errors import needs_extra
-from ....rewards import StepReward
 from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
-from .bonus import BONUSES
+from .bonus import register
 from .learned_bonus import layers
-from .slot_bonus import LEAVES, PLAIN, POTENTIAL, StateBonus
+from .slot_bonus import PLAIN, StateBonus
 
 Vector = tuple[float, ...]
 
@@ -33,8 +32,7 @@ class StateGraph:
     """
 
     def __init__(self, threshold: float, share: float):
-        self.threshold = check_number("threshold", threshold, low=0.0)
-        self.share = check_number("share", share, low=0.0)
+        self.threshold, self.share = threshold, share
         self.nodes: list[Vector] = []
         self.weights = np.zeros((0, 0))
         self.changes = 0
@@ -98,13 +96,12 @@ class GraphEncoder:
     def __init__(
         self, width: int = 2, size: int = 16, hidden: int = 64, rate: float = 3e-3, steps: int = 40, seed: int = 0
     ):
-        self.steps = check_count("steps", steps, 1)
+        self.steps = steps
         with needs_extra("the bonus graph-subgoals", "train"):
             import torch
         self.torch = torch
-        generator = torch.Generator().manual_seed(check_count("seed", seed))
-        self.net = layers((width, check_count("hidden", hidden, 1), hidden, check_count("size", size, 1)), generator)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=check_number("rate", rate, above=0.0))
+        self.net = layers((width, hidden, hidden, size), torch.Generator().manual_seed(seed))
+        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=rate)
 
     def fit(self, nodes: Sequence[Vector], targets: np.ndarray) -> float:
         """Learn targets [N, N] of all pairs of N nodes; the mean squared error of the last step."""
@@ -133,48 +130,37 @@ class GraphEncoder:
         self.optimiser.load_state_dict(saved["optimiser"])
 
 
+@register("graph-subgoals")
 class GraphSubgoalBonus(StateBonus):
-    """For each state s and the next subgoal g, ``-|f(s) - f(g)|^2 + similarity * g(f(s)) . g(f(g))``: the reward of
-    G4RL's low level, with the places of the agent in units of ``unit`` cells as features f.
+    """Nearness to the planner's next waypoint: distance, and similarity in a graph of the places passed, which an
+    encoder learns (G4RL, arXiv 2511.10872). form="plain" adds it unshaped; the subgoals and the potential are ours.
 
+    For each state s and the next subgoal g, V is ``-|f(s) - f(g)|^2 + similarity * g(f(s)) . g(f(g))``: the reward of
+    G4RL's low level, with the places of the agent in units of ``unit`` cells as features f.
     The graph grows with all steps of all environments, and its encoder learns whenever the graph has changed much. The
     paper's subgoals come from a high-level policy, which a student does not have; here they are the planner's
     waypoints, in order.
 
     With form "plain" this reward is added unshaped; a student may then linger before a subgoal, as the next one is
     farther. With form "potential" its value in [-1, 1], plus 2 for each subgoal reached, is a potential.
-
-    Args:
-        weight, discount, form: see `StateBonus`.
-        similarity: weight of the similarity; 0 or more.
-        threshold: distance in cells from all nodes beyond which a place becomes a node.
-        share: see `StateGraph`.
-        radius: distance in cells at which a subgoal counts as reached.
-        unit: cells that count as a distance of 1.
-        **options: see `GraphEncoder`.
     """
 
-    name = "graph-subgoals"
     paper = "G4RL, arXiv 2511.10872"
     needs = frozenset({"positions", "waypoints"})
+    weight: float = 0.05
+    similarity: float = option(default=0.5, low=0, says="weight of the similarity.")
+    threshold: float = option(default=1.0, low=0, says="cells from all nodes beyond which a place becomes a node.")
+    share: float = option(default=1.0, low=0, says="see `StateGraph`.")
+    radius: float = option(default=1.0, low=0, says="cells at which a subgoal counts as reached.")
+    unit: float = option(default=8.0, above=0, says="cells that count as a distance of 1.")
+    rate: float = option(default=3e-3, above=0, says="learning rate of the encoder.")
+    steps: int = option(default=40, low=1, says="gradient steps each time that the encoder learns.")
+    seed: int = option(default=0, says="of the encoder's weights.")
 
-    def __init__(
-        self,
-        weight: float,
-        discount: float,
-        form: str = POTENTIAL,
-        similarity: float = 0.5,
-        threshold: float = 1.0,
-        share: float = 1.0,
-        radius: float = 1.0,
-        unit: float = 8.0,
-        **options: Any,
-    ):
-        super().__init__(weight, discount, form)
-        self.similarity = check_number("similarity", similarity, low=0.0)
-        self.radius, self.unit = check_number("radius", radius, low=0.0), check_number("unit", unit, above=0.0)
-        self.graph = StateGraph(threshold, share)
-        self.encoder = GraphEncoder(**options)
+    def setup(self) -> None:
+        super().setup()
+        self.graph = StateGraph(self.threshold, self.share)
+        self.encoder = GraphEncoder(rate=self.rate, steps=self.steps, seed=self.seed)
         self._codes: dict[Vector, np.ndarray] = {}
 
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
@@ -213,24 +199,3 @@ class GraphSubgoalBonus(StateBonus):
         self.graph.load_json(state["graph"])
         self.encoder.load(state["encoder"])
         self._codes = {}
-
-
-@BONUSES.register("graph-subgoals")
-def graph_subgoals(
-    discount: float,
-    weight: float = 0.05,
-    form: str = POTENTIAL,
-    similarity: float = 0.5,
-    threshold: float = 1.0,
-    share: float = 1.0,
-    radius: float = 1.0,
-    unit: float = 8.0,
-    rate: float = 3e-3,
-    steps: int = 40,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Nearness to the planner's next waypoint: distance, and similarity in a graph of the places passed, which an
-    encoder learns (G4RL, arXiv 2511.10872). form="plain" adds it unshaped; the subgoals and the potential are ours."""
-    parts = {"similarity": similarity, "threshold": threshold, "share": share, "radius": radius, "unit": unit}
-    reward = GraphSubgoalBonus(weight, discount, form, **parts, rate=rate, steps=steps, seed=seed)
-    return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"

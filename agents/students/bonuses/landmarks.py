@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ....checks import check_number
-from ....rewards import Step, StepReward
-from .bonus import BONUSES
+from ....checks import option
+from ....rewards import Step
+from .bonus import register
 from .slot_bonus import SlotBonus
 
 Place = tuple[float, float]
@@ -27,7 +27,7 @@ class LandmarkMap:
     """
 
     def __init__(self, spacing: float):
-        self.spacing = check_number("spacing", spacing, above=0.0)
+        self.spacing = spacing
         self.places: list[Place] = []
         self.visits: list[int] = []
         self.edges: list[set[int]] = []
@@ -74,28 +74,28 @@ class LandmarkMap:
         self._nearest = {}
 
 
+@register("landmarks")
 class LandmarkBonus(SlotBonus):
-    """``new`` for a step that puts a landmark on the map, and ``reach / sqrt(visits)`` for one that reaches the
-    landmark assigned to the episode; the present visit counts.
+    """A map of landmarks drawn on the way: a bonus for each new one, and for reaching the least visited one, over the
+    root of its visits (TopoNav, arXiv 2402.04061, whose formula is not public; this one is ours).
 
     All environments and episodes draw one map, over the places of the agent. An episode is assigned the least visited
-    landmark that edges lead to, at its beginning and whenever it has reached the one before. The student is not shown
-    which one. Where levels differ, so do their walls, and an edge may be barred in some.
-
-    Args:
-        spacing: a place at least so many cells away from all landmarks becomes one.
-        new: bonus for a new landmark; 0 or more.
-        reach: bonus for the landmark assigned, at its first visit; 0 or more.
+    landmark that edges lead to, at its beginning and whenever it has reached the one before; the present visit counts.
+    The student is not shown which one. Where levels differ, so do their walls, and an edge may be barred in some.
     """
 
-    name = "landmarks"
     paper = "TopoNav, arXiv 2402.04061"
+    optimum = "changes the optimal policies until the map is drawn and its landmarks have been visited often"
     needs = frozenset({"positions"})
+    spacing: float = option(
+        default=2.0, above=0, says="a place at least so many cells away from all landmarks becomes one."
+    )
+    new: float = option(default=0.05, low=0, says="bonus for a new landmark.")
+    reach: float = option(default=0.05, low=0, says="bonus for the landmark assigned, at its first visit.")
 
-    def __init__(self, spacing: float = 2.0, new: float = 0.05, reach: float = 0.05):
-        super().__init__()
-        self.map = LandmarkMap(spacing)
-        self.new, self.reach = check_number("new", new, low=0.0), check_number("reach", reach, low=0.0)
+    def setup(self) -> None:
+        super().setup()
+        self.map = LandmarkMap(self.spacing)
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
         here, _ = self.map.locate(_place(extras))
@@ -128,12 +128,3 @@ class LandmarkBonus(SlotBonus):
 def _place(extras: Mapping[str, Any]) -> Place:
     x, y = extras["positions"][-1]
     return x, y
-
-
-@BONUSES.register("landmarks")
-def landmarks(discount: float, spacing: float = 2.0, new: float = 0.05, reach: float = 0.05) -> tuple[StepReward, str]:
-    """A map of landmarks drawn on the way: a bonus for each new one, and for reaching the least visited one, over the
-    root of its visits (TopoNav, arXiv 2402.04061, whose formula is not public; this one is ours)."""
-    del discount
-    reward = LandmarkBonus(spacing, new, reach)
-    return reward, "changes the optimal policies until the map is drawn and its landmarks have been visited often"

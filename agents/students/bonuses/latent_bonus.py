@@ -8,32 +8,31 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_share
+from ....checks import declared, option
 from ....rewards import Step, StepReward
 from ....rewards.models.latent_rewards import LatentRewards
 from .bonus import BONUSES
 from .slot_bonus import SlotBonus
 
 
+@declared
 class LatentBonus(SlotBonus):
     """``weight * (f(factors) - reward)`` for each step: with weight 1 the student sees f in place of the reward.
 
     ``reward`` is the sum of the environment's reward and of the bonuses named before this one. f learns from each
     finished episode; before ``settle`` episodes the bonus is 0. With ``exact`` a step that ends the task also gets the
     rest of the return, so that the episode's rewards add up to the return; a truncated episode does not get it.
-
-    Args:
-        latent: factors and function.
-        weight: in [0, 1].
-        exact: keep the returns of episodes that end.
     """
 
     name = "lare"
     paper = "LaRe, arXiv 2412.11120"
 
-    def __init__(self, latent: LatentRewards, weight: float = 1.0, exact: bool = True):
-        super().__init__()
-        self.latent, self.weight, self.exact = latent, check_share("weight", weight), bool(exact)
+    latent: LatentRewards = option(says="factors and function.")
+    weight: float = option(default=1.0, low=0, high=1, says="share of f in the reward that the student sees.")
+    exact: bool = option(default=True, says="keep the returns of episodes that end.")
+
+    def setup(self) -> None:
+        super().setup()
         self._actions: list[int] = []
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:

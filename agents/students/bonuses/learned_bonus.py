@@ -13,63 +13,45 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_count, check_number
+from ....checks import declared, option
 from ....errors import InputError, needs_extra
 from ....rewards import Episode, Step, StepReward
 from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
 from .random_features import RandomFeatures
 
 
+@declared
 class LearnedBonus(StepReward):
     """``weight`` times an error of networks, by default over its own root mean square so far.
 
     A subclass has `build`, `error` and `learn`. Call `bind` before the first step; `Practice` does. The first
     ``settle`` steps get 0, while the scale of the features is found.
 
-    Args:
-        weight: of the bonus; 0 or more.
-        rate: learning rate of Adam.
-        hidden: units of a layer.
-        size: of the features of an observation.
-        settle: steps that determine the scale of the features.
-        batch: steps of a gradient step.
-        normalise: divide the error by its root mean square so far. RND's code divides by the deviation of the
-            discounted sums of bonuses instead, which needs the steps of each environment apart.
-        seed: of weights and draws.
-
     Raises:
-        InputError: an argument out of range.
+        InputError: an option out of range.
         MissingExtra: torch is absent.
     """
 
-    def __init__(
-        self,
-        weight: float,
-        rate: float = 1e-3,
-        hidden: int = 64,
-        size: int = 64,
-        settle: int = 500,
-        batch: int = 32,
-        normalise: bool = True,
-        seed: int = 0,
-    ):
-        self.weight = check_number("weight", weight, low=0.0)
-        self.rate = check_number("rate", rate, above=0.0)
-        counts = {"hidden": (hidden, 1), "size": (size, 1), "settle": (settle, 1), "batch": (batch, 2)}
-        for name, (value, low) in counts.items():
-            setattr(self, name, check_count(name, value, low))
-        self.normalise, self.seed = bool(normalise), check_count("seed", seed)
+    weight: float = option(default=0.01, low=0, says="of the bonus.")
+    rate: float = option(default=1e-3, above=0, says="learning rate of Adam.")
+    hidden: int = option(default=64, low=1, says="units of a layer.")
+    size: int = option(default=64, low=1, says="of the features of an observation.")
+    settle: int = option(default=500, low=1, says="steps that determine the scale of the features.")
+    batch: int = option(default=32, low=2, says="steps of a gradient step.")
+    normalise: bool = option(
+        default=True,
+        says="divide the error by its root mean square so far. RND's code divides by the deviation of the discounted "
+        "sums of bonuses instead, which needs the steps of each environment apart.",
+    )
+    seed: int = option(default=0, says="of weights and draws.")
+
+    def setup(self) -> None:
         with needs_extra(f"the bonus {self.name}", "train"):
             import torch
         self.torch = torch
         self.features: RandomFeatures | None = None
         self._waiting: list[np.ndarray] = []
         self._errors, self._squares = 0, 0.0
-
-    hidden: int
-    size: int
-    settle: int
-    batch: int
 
     def bind(self, observations: gym.Space[Any], actions: gym.Space[Any]) -> None:
         """Make the networks for an environment's spaces; raises InputError where they cannot be seen or acted in."""

@@ -8,57 +8,41 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ....checks import check_count, check_number
+from ....checks import option
 from ....errors import InputError, needs_extra
-from ....rewards import StepReward
 from ....rewards.models.saved_tensors import pack_tensors, unpack_tensors
-from .bonus import BONUSES
+from .bonus import register
 from .learned_bonus import layers
 from .random_features import RandomFeatures
-from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+from .slot_bonus import StateBonus
 
 
+@register("progress-head")
 class ProgressHeadBonus(StateBonus):
-    """The progress that a small network predicts of each observation, as V of `StateBonus`.
+    """Progress that a network predicts from observations and learns from the environment's progress (after SC-VLA).
+    form="plain" adds the prediction unshaped.
 
     The network learns the environment's completion by its squared error, a gradient step for every ``batch`` steps of
     all environments together. Until the scale of the features has settled, V is 0. The method that it is after, SC-VLA,
     gives no formula; its second head, of displacements of a robot's arm, has no counterpart in a gridworld.
 
-    Args:
-        weight, discount, form: of `StateBonus`.
-        rate: learning rate of Adam.
-        hidden: units of a layer.
-        size: of the features of an observation.
-        settle: observations that determine the scale of the features.
-        batch: observations of a gradient step.
-        seed: of features and weights.
-
     Raises:
+        InputError: an option out of range.
         MissingExtra: torch is absent.
     """
 
-    name = "progress-head"
     paper = "after SC-VLA's progress head (no formula is published)"
     needs = frozenset({"completion"})
+    weight: float = 0.5
+    rate: float = option(default=1e-3, above=0, says="learning rate of Adam.")
+    hidden: int = option(default=64, low=1, says="units of a layer.")
+    size: int = option(default=64, low=1, says="of the features of an observation.")
+    settle: int = option(default=500, low=1, says="observations that determine the scale of the features.")
+    batch: int = option(default=32, low=1, says="observations of a gradient step.")
+    seed: int = option(default=0, says="of features and weights.")
 
-    def __init__(
-        self,
-        weight: float,
-        discount: float,
-        form: str = POTENTIAL,
-        rate: float = 1e-3,
-        hidden: int = 64,
-        size: int = 64,
-        settle: int = 500,
-        batch: int = 32,
-        seed: int = 0,
-    ):
-        super().__init__(weight, discount, form)
-        self.rate = check_number("rate", rate, above=0.0)
-        self.hidden, self.size = check_count("hidden", hidden, 1), check_count("size", size, 1)
-        self.settle, self._batch = check_count("settle", settle, 1), check_count("batch", batch, 1)
-        self.seed = check_count("seed", seed)
+    def setup(self) -> None:
+        super().setup()
         with needs_extra(f"the bonus {self.name}", "train"):
             import torch
         self.torch = torch
@@ -81,7 +65,7 @@ class ProgressHeadBonus(StateBonus):
         row = self.features(observation)
         completion = extras["completion"]
         self._waiting.append((row, float(completion[-1]) if len(completion) else 0.0))
-        if len(self._waiting) == self._batch:
+        if len(self._waiting) == self.batch:
             rows, progress = zip(*self._waiting, strict=True)
             self._waiting = []
             predicted = self.head(self.torch.from_numpy(np.stack(rows)))[:, 0]
@@ -109,19 +93,3 @@ class ProgressHeadBonus(StateBonus):
         self.optimiser.load_state_dict(saved["adam"])
         rows = [row.numpy() for row in saved["rows"]]
         self._waiting = list(zip(rows, map(float, state["progress"]), strict=True))
-
-
-@BONUSES.register("progress-head")
-def progress_head(
-    discount: float,
-    weight: float = 0.5,
-    form: str = POTENTIAL,
-    rate: float = 1e-3,
-    settle: int = 500,
-    batch: int = 32,
-    seed: int = 0,
-) -> tuple[StepReward, str]:
-    """Progress that a network predicts from observations and learns from the environment's progress (after SC-VLA).
-    form="plain" adds the prediction unshaped."""
-    reward = ProgressHeadBonus(weight, discount, form, rate=rate, settle=settle, batch=batch, seed=seed)
-    return reward, LEAVES if form == POTENTIAL else "changes the optimal policies for good, to those that stay near"

@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from ....checks import check_choice, check_number, check_share
+from ....checks import declared, option
 from ....errors import InputError
 from ....rewards import Step, StepReward
 
@@ -24,11 +24,19 @@ class SlotBonus(StepReward):
     JSON data.
     """
 
-    def __init__(self) -> None:
+    def setup(self) -> None:
         self.memory: dict[int, Any] = {}
+        self._envs: Sequence[Any] = ()
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
         """Receive the environments of slots 0, 1, ... before the first episode; `Practice` calls it."""
+        self._envs = envs
+
+    def env_of(self, slot: int) -> Any:
+        """Return the environment of a slot. Raises InputError before `attach`."""
+        if not self._envs:
+            raise InputError(f"the bonus {self.name!r} has no environments yet; call attach(envs) first.")
+        return self._envs[slot]
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
         """Begin an episode."""
@@ -86,8 +94,10 @@ class SlotReward(StepReward):
 
 
 PLAIN, POTENTIAL = "plain", "potential"
+LEAVES = "leaves the optimal policies as they are"
 
 
+@declared
 class StateBonus(SlotBonus):
     """A bonus made of a number for each state, V.
 
@@ -95,17 +105,21 @@ class StateBonus(SlotBonus):
     (Ng, Harada and Russell, ICML 1999). V may change while it is learned: each state keeps the number that it had when
     it was reached (Devlin and Kudenko, AAMAS 2012). As "plain" each step gets ``weight * V(next)``.
 
-    Args:
-        weight: of the bonus; 0 or more.
-        discount: the student's.
-        form: "potential" or "plain".
+    Attributes:
+        plain_optimum: effect of the plain form on the optimal policies.
     """
 
-    def __init__(self, weight: float, discount: float, form: str):
-        super().__init__()
-        self.weight = check_number("weight", weight, low=0.0)
-        self.discount = check_share("discount", discount)
-        self.form = check_choice("form", form, (POTENTIAL, PLAIN))
+    plain_optimum = "changes the optimal policies for good, to those that stay near"
+    weight: float = option(default=1.0, low=0, says="of the bonus.")
+    discount: float = option(default=0.99, low=0, high=1, says="the student's, by --discount.")
+    form: str = option(
+        default=POTENTIAL, choices=(POTENTIAL, PLAIN), says='"potential": differences of V; "plain": V itself.'
+    )
+
+    @property
+    def optimum(self) -> str:
+        """Effect on the optimal policies."""
+        return LEAVES if self.form == POTENTIAL else self.plain_optimum
 
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
         """Begin the memory of an episode and return it, as plain JSON data."""
@@ -131,6 +145,3 @@ class StateBonus(SlotBonus):
         if self.form == PLAIN:
             return self.weight * after
         return self.weight * ((0.0 if terminated else self.discount * after) - before)
-
-
-LEAVES = "leaves the optimal policies as they are"

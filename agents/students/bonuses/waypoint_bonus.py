@@ -9,52 +9,52 @@ from typing import Any
 
 import gymnasium as gym
 
-from ....checks import check_count, check_number
+from ....checks import option
 from ....envs.grids.descriptions import describe_map, legend_of
 from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.vocabulary import make_vocabulary
 from ....errors import InputError
-from ....rewards import StepReward
 from ...waypoint_words import ask_for_waypoints
-from .bonus import BONUSES
-from .slot_bonus import LEAVES, POTENTIAL, StateBonus
+from .bonus import register
+from .slot_bonus import POTENTIAL, StateBonus
 
 PLANNER = "planner"
 
 
+@register("waypoints")
 class WaypointBonus(StateBonus):
-    """A potential: minus the length of the path through the waypoints not yet reached, as a share of its length at the
-    start. Without waypoints the bonus is 0.
+    """Progress along waypoints of the planner, or of an agent with author="openai:MODEL" (KAGI, arXiv 2407.10341, as a
+    potential).
 
-    Args:
-        weight, discount: of `StateBonus`. Whoever goes the whole way gets ``weight`` in all, if the discount is 1.
-        radius: cells from a waypoint at which it counts as reached.
-        author: "planner", the environment's own waypoints; or an agent as the command line names one, which is asked
-            once for each level, in text.
-        most: most waypoints that an agent may name.
+    The potential is minus the length of the path through the waypoints not yet reached, as a share of its length at the
+    start: whoever goes the whole way gets ``weight`` in all, if the discount is 1. Without waypoints the bonus is 0.
     """
 
-    name = "waypoints"
     paper = "KAGI, arXiv 2407.10341 (its constants are not published)"
+    weight: float = 0.5
+    form: str = option(default=POTENTIAL, init=False)
+    radius: float = option(default=1.0, low=0, says="cells from a waypoint at which it counts as reached.")
+    author: Any = option(
+        default=PLANNER,
+        says='"planner", the environment\'s own waypoints; or an agent, as for --agent, asked once for each level.',
+    )
+    most: int = option(default=8, low=1, unit="waypoints", says="waypoints that an agent may name.")
 
-    def __init__(self, weight: float, discount: float, radius: float = 1.0, author: Any = PLANNER, most: int = 8):
-        super().__init__(weight, discount, POTENTIAL)
-        self.radius, self.author = check_number("radius", radius, low=0.0), author
-        self.most = check_count("most", most, 1, "waypoints")
-        self.needs = frozenset({"positions", "waypoints"} if author == PLANNER else {"positions"})
-        self._envs: Sequence[gym.Env[Any, Any]] = ()
+    def setup(self) -> None:
+        super().setup()
+        self.needs = frozenset({"positions", "waypoints"} if self.author == PLANNER else {"positions"})
         self._named: dict[str, list[list[int]] | None] = {}
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
         if self.author != PLANNER and not isinstance(envs[0], GridEnv):
             raise InputError(f"an agent names waypoints of gridworlds only, not of {envs[0]}; take author='planner'.")
-        self._envs = envs
+        super().attach(envs)
 
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
         if self.author == PLANNER:
             waypoints = extras["waypoints"]
         else:
-            task = describe_level(self._envs[slot])
+            task = describe_level(self.env_of(slot))
             if task not in self._named:
                 (self._named[task],) = ask_for_waypoints(self.author, [task], self.most)
             waypoints = self._named[task]
@@ -88,12 +88,3 @@ def describe_level(env: Any) -> str:
     return f"{env.rules.mission(world)}. On the map {legend_of(world.cells, words)}; the agent is > v < or ^.\n" + (
         describe_map(world, env.viewer, words)
     )
-
-
-@BONUSES.register("waypoints")
-def waypoints(
-    discount: float, weight: float = 0.5, radius: float = 1.0, author: str = PLANNER, most: int = 8
-) -> tuple[StepReward, str]:
-    """Progress along waypoints of the planner, or of an agent with author="openai:MODEL" (KAGI, arXiv 2407.10341, as a
-    potential)."""
-    return WaypointBonus(weight, discount, radius, author, most), LEAVES

@@ -12,7 +12,6 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import Batch, collate
-from palaestra.agents.grpo.batch.scored import scored_of
 from palaestra.agents.grpo.batch.tally import Tally
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.objective.objective import Objective
@@ -20,6 +19,7 @@ from palaestra.agents.grpo.recipes import RECIPES, Credit, Recipe, c
 from palaestra.agents.grpo.recipes.stages import SURROGATES
 from torch import Tensor
 
+from .components.tokens import scored_of  # isort: skip
 from .conftest import trajectory  # isort: skip
 
 Reward = Callable[[tuple[int, ...]], float]

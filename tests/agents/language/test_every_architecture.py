@@ -149,11 +149,11 @@ def plain_scores(model: Any, batch: Any) -> torch.Tensor:
     """The same, one row at a time through transformers."""
     got = torch.zeros(len(batch.ids), dtype=torch.float64)
     for row in range(batch.rows):
-        place = batch.row_slice(row)
+        place = (batch.row_of == row).nonzero()[:, 0]
         ids = batch.ids[place]
         logps = model(ids[None]).logits[0, :-1].double().log_softmax(-1).gather(-1, ids[1:, None])[:, 0]
         acted = batch.action[place].nonzero()[:, 0]
-        got = got.index_add(0, place.start + acted, logps[acted - 1])
+        got = got.index_add(0, place[acted], logps[acted - 1])
     return got
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from palaestra.agents.grpo.batch.scored import Scored, scored_of
+from palaestra.agents.grpo.batch.scored import Scored
 from torch import Tensor
 
 
@@ -39,6 +39,22 @@ def tokens(
     at = torch.tensor(list(logp), dtype=torch.float64, requires_grad=True)
     before = at.detach().clone() if old is None else vector(old, size)
     return scored_of(at, before, vector(advantage, size), **fields)
+
+
+def scored_of(logp: Tensor, logp_old: Tensor, advantage: Tensor, **others: Tensor) -> Scored:
+    """Scored tokens of one episode (or of several, given ``episode``); fields not given are neutral."""
+    episode = others.pop("episode", torch.zeros(len(logp), dtype=torch.int64))
+    episodes = int(episode.max()) + 1 if len(episode) else 0
+    neutral = {
+        "logp_mu": logp_old,
+        "entropy": torch.zeros_like(logp_old),
+        "weight": torch.ones_like(logp_old),
+        "origin": torch.zeros_like(episode),
+        "turn": torch.zeros_like(episode),
+        "group": torch.zeros(episodes, dtype=torch.int64),
+        "outcome": torch.zeros(episodes, dtype=torch.float64),
+    }
+    return Scored(logp, logp_old, advantage, episode, episodes, **{**neutral, **others})  # type: ignore[arg-type]
 
 
 def slope(component: Any, scored: Scored, **params: Any) -> list[float]:

@@ -55,9 +55,9 @@ def test_the_gradient_is_that_of_the_policys_objective(measured):
     weighted = update.weigh(alone)
     batch, total = weighted.batch, 0.0
     for row in range(batch.rows):
-        ids = batch.ids[batch.row_slice(row)]
+        ids = batch.ids[batch.row_of == row]
         logps = model(ids[None]).logits[0].log_softmax(-1)[:-1].gather(-1, ids[1:, None])[:, 0]
-        coefficient = (weighted.advantage * weighted.weight)[batch.row_slice(row)][1:]
+        coefficient = (weighted.advantage * weighted.weight)[batch.row_of == row][1:]
         total = total - (coefficient * logps).sum()
     gradient = torch.autograd.grad(total, list(last_layer(model).parameters()))
     assert product[0, 0] == pytest.approx(sum(float(part.double().square().sum()) for part in gradient), rel=1e-3)

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch.scored import scored_of
 from palaestra.agents.grpo.objective.dry_run import dry_run
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES, c, schedule
 from palaestra.errors import InputError
+
+from ..components.tokens import scored_of  # isort: skip
 
 
 @pytest.mark.parametrize(

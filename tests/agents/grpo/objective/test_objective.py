@@ -9,7 +9,7 @@ import palaestra
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.scored import Scored, scored_of
+from palaestra.agents.grpo.batch.scored import Scored
 from palaestra.agents.grpo.batch.trajectory import Origin, Turn
 from palaestra.agents.grpo.components.credit.units import reward_by_token
 from palaestra.agents.grpo.components.filters import mixed_outcomes
@@ -27,6 +27,8 @@ from palaestra.agents.grpo.recipes.stages import (
     SURROGATES,
 )
 from palaestra.errors import InputError
+
+from ..components.tokens import scored_of  # isort: skip
 
 from ..conftest import group, trajectory  # isort: skip
 

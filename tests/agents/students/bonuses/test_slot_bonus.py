@@ -116,6 +116,7 @@ def test_a_bonus_without_its_environments_says_so(name):
         ("landmarks(spacing=0)", "spacing must be"),
         ("graph-subgoals(form='round')", "form"),
         ("stages(stages=1)", "stages must be"),
+        ("stages(discount=0.5)", "discount of the student; set --discount"),
         ("empowerment(horizon=0)", "horizon must be"),
         ("goal-text(alpha=2)", "alpha must be"),
         ("goal-text(goal='')", "goal must be text that is not blank"),

@@ -87,7 +87,7 @@ def test_an_agent_names_the_waypoints_of_each_level_once(author):
     # A run that goes on does not ask again.
     other, _ = doors("waypoints(author='writer:answer')")
     other.load_state_dict(json.loads(json.dumps(bonus.state_dict())))
-    other._envs = [env]
+    other.attach([env])
     other.begin(observation, info["extras"])
     assert len(author.questions) == 2
 
