@@ -186,7 +186,7 @@ class RecordedLearner(Learner):
     def proposes_alike(self, change: Callable[[Outcome], Outcome]) -> bool:
         """Whether a copy of the teacher that receives changed outcomes proposes what the teacher of the run did, and
         would next."""
-        other = type(self)(self.config).teacher
+        other = type(self)(self.config).parts.teacher
         for kind, given in list(self._lessons):
             if kind == "observe":
                 other.observe([change(outcome) for outcome in given])

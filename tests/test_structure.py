@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+import inspect
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
 from pathlib import Path
 
 import pytest
+from palaestra.checks import makes_by_options
+from palaestra.rewards import REWARDS
+from palaestra.teachers import TEACHERS
 
 from .import_graph import PACKAGES, ROOT, concerned, import_graph, module_of, source_files, tree
 
@@ -23,7 +28,9 @@ LEARNER = (
     {"learner"},
 )
 """Files and folders of the learner: each may import those of its own line and of the lines above it."""
-MOST_ROOMS, MOST_LINES = 18, 420
+MOST_ROOMS, MOST_LINES, MOST_ONCE = 18, 420, 300
+UNDECLARED = {"action-match", "geometric-mean", "lare", "normalize", "shaped", "sum", "veto"}
+"""Rewards whose constructors take parts by any name, or an option by the name of an attribute of every reward."""
 SIBLINGS = {
     # A benchmark and its student; parts of benchmarks.
     "teachers": {"categories", "hypercube"},
@@ -154,6 +161,31 @@ def test_the_test_of_a_module_lies_at_its_path():
 def test_no_source_file_is_long():
     lengths = {module_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in source_files()}
     assert {module: length for module, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_few_short_private_functions_are_named_once():
+    sources = list(source_files())
+    words = Counter(word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8")))
+    once = []
+    for path in sources:
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or words[node.name] != 2:
+                continue
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            if lines <= 5 and node.name.startswith("_") and not node.name.startswith("__"):
+                once.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert len(once) < MOST_ONCE, once
+
+
+def test_options_of_teachers_and_rewards_are_declared():
+    classes = {**dict(REWARDS.items()), **{name: getattr(made, "teacher", made) for name, made in TEACHERS.items()}}
+    by_hand = {
+        name
+        for name, cls in classes.items()
+        if isinstance(cls, type) and not makes_by_options(cls) and inspect.signature(cls).parameters
+    }
+    assert by_hand == UNDECLARED
 
 
 def test_docstrings_open_with_a_verb_or_the_name_of_a_thing():
