@@ -16,7 +16,7 @@ import numpy as np
 
 from ...checks import check_count, option
 from ...errors import InputError
-from ..protocol import Evidence, Outcome, restore_array
+from ..protocol import Evidence, Outcome
 from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -39,6 +39,7 @@ class PuzzleCraft(PromptTeacher):
     paper = "2512.14944"
     uses = frozenset({"answer_dispersion"})
     asks = frozenset({"weight"})
+    kept = ("weights", "_groups", "_dispersions")
     mode: Literal["sample", "weight"] = option(
         default="sample",
         says='"sample" draws prompts in proportion to their weights; "weight" draws them uniformly and passes the '
@@ -117,17 +118,11 @@ class PuzzleCraft(PromptTeacher):
         }
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "weights": self.weights.tolist(),
-            "groups": self._groups.save(),
-            "dispersions": self._dispersions.save(),
-            **({"consistencies": list(self._consistencies)} if self._consistencies else {}),
-        }
+        seen = {"consistencies": list(self._consistencies)} if self._consistencies else {}
+        return {**super()._save(), **seen}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.weights = restore_array(own["weights"], self.weights)
-        self._groups.restore(own["groups"])
-        self._dispersions.restore(own["dispersions"])
+        super()._restore(own)
         self._consistencies = deque(map(float, own.get("consistencies", ())), self._consistencies.maxlen)
 
 
