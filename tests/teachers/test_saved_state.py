@@ -14,7 +14,8 @@ class Base(SavedState):
     kept = ("values", Kept("_size", float))
 
     def __init__(self):
-        self.values, self._size = np.zeros(2, dtype=np.int64), 0
+        self.values = np.zeros(2, dtype=np.int64)
+        self._size: float = 0
 
 
 class Whole(Base):
