@@ -133,9 +133,10 @@ class CombinedTeacher(Teacher):
         }
 
     def _save(self) -> dict[str, Any]:
-        return {"parts": [part.state_dict() for part in self.parts], **self._ids.save()}
+        return {**super()._save(), "parts": [part.state_dict() for part in self.parts], **self._ids.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
         for part, saved in zip(self.parts, own["parts"], strict=True):
             part.load_state_dict(saved)
         self._ids.restore(own)
@@ -191,6 +192,8 @@ class Warmup(CombinedTeacher):
         seed: of the uniform teacher.
     """
 
+    kept = ("_left",)
+
     def __init__(self, teacher: Teacher, proposals: int, *, uniform: Teacher | None = None, seed: int = 0):
         check_count("proposals", proposals, low=1)
         self.proposals = int(proposals)
@@ -216,13 +219,6 @@ class Warmup(CombinedTeacher):
     def distribution(self) -> np.ndarray | None:
         return self.parts[1 if self._left else 0].distribution()
 
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "left": self._left}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        super()._restore(own)
-        self._left = int(own["left"])
-
 
 class Sequential(CombinedTeacher):
     """Teachers one after another, each until its condition holds.
@@ -235,6 +231,8 @@ class Sequential(CombinedTeacher):
     Raises:
         InputError: a condition is missing, or the last phase has one.
     """
+
+    kept = ("_phase",)
 
     def __init__(self, phases: Sequence[tuple[Teacher, Callable[[dict[str, float]], bool] | None]], *, seed: int = 0):
         self._until = [until for _, until in phases]
@@ -258,13 +256,6 @@ class Sequential(CombinedTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {**super()._metrics(), "phase": float(self._phase)}
-
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "phase": self._phase}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        super()._restore(own)
-        self._phase = int(own["phase"])
 
 
 class Every(CombinedTeacher):

@@ -13,8 +13,6 @@ from ..checks import check_numbers
 from ..errors import InputError
 from .requests import check_requests
 
-ORIGINS = ("warmup", "explore", "exploit", "replay", "edit", "review")
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class Proposal:
@@ -26,7 +24,7 @@ class Proposal:
         n: number of rollouts; None leaves it to the learner.
         prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN for a
             point without a density, such as one that clipping moved onto the border.
-        origin: reason of the proposal, one of `ORIGINS`.
+        origin: reason of the proposal: "warmup", "explore", "exploit", "replay", "edit" or "review".
         train: False asks for evaluation only: the learner must not train on the episodes.
         meta: further requests to the learner by name, JSON-able: keys of `requests.REQUESTS`.
 

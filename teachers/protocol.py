@@ -3,8 +3,8 @@
 A teacher proposes tasks in batches (`Proposal`) and receives their results (`Outcome`) in any order and for any subset.
 It never waits: more proposals may be requested while earlier ones are still being played, and an outcome that never
 arrives costs one slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new
-teacher writes `_draw`, `_record`, `_learn` and, where it has state, `_save` and `_restore`. Each kind of task space has
-a base with less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
+teacher writes `_draw`, `_record`, `_learn` and, where it has state, names it in `kept`. Each kind of task space has a
+base with less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 
 from ..checks import Declared, check_count, declared_options, keyword_declared, option
 from ..errors import InputError
 from .messages import Draw, Evidence, Outcome, Proposal
+from .saved_state import Kept, restore_kept, save_kept
 
 OUTCOMES = 20_000  # of a run, for a teacher that was not given their number
 # Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
@@ -100,6 +101,9 @@ class Teacher(CommonOptions, ABC):
     """Names of the optional `Outcome.extras` that it learns from."""
     asks: frozenset[str] = frozenset()
     """Keys of `Proposal.meta` that its proposals may have (see `requests.REQUESTS`)."""
+    kept: ClassVar[tuple[str | Kept, ...]] = ()
+    """Attributes of the saved state, besides those of the bases; state of another form goes through `_save` and
+    `_restore`, which call the base's."""
 
     def __init__(self, signature: Any, *, settings: Mapping[str, Any] | None = None, **common: Unpack[Common]):
         self.take_options({"settings": settings, **common}, Teacher)
@@ -300,10 +304,10 @@ class Teacher(CommonOptions, ABC):
         return {}
 
     def _save(self) -> dict[str, Any]:
-        return {}
+        return save_kept(self)
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        pass
+        restore_kept(self, own)
 
     def _plain_record(self, task: Any) -> Any:
         """Return the record of a task in its saved form, so that `_learn` receives the same after a restart."""
@@ -326,12 +330,3 @@ class Teacher(CommonOptions, ABC):
         if least < 0 or most > 1:
             scaled = [0.0 if value < 0 else min(value, 1.0) for value in scaled]
         return np.array(scaled, dtype=np.float64)
-
-
-def restore_array(saved: Any, like: np.ndarray) -> np.ndarray:
-    """Saved numbers as an array of the shape and type of ``like``. Raises ValueError for another shape, or a number
-    that is not finite."""
-    array = np.array(saved, dtype=like.dtype)
-    if array.shape != like.shape or not np.isfinite(array).all():
-        raise ValueError(f"saved numbers of shape {array.shape}, not {like.shape}, or not finite")
-    return array

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..checks import check_numbers
 from ..errors import InputError
-from .protocol import Evidence, restore_array
+from .protocol import Evidence
+from .saved_state import SavedState
 
 EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps rounding in equal returns at 0
 
@@ -84,7 +85,7 @@ def check_band(name: str, value: Any) -> list[float]:
     raise InputError(f"{name}={value!r} must be two numbers, the lower one first.")
 
 
-class PassRates:
+class PassRates(SavedState):
     """A Beta posterior of the success rate of each of n tasks.
 
     An observation of s successes in m episodes does alpha <- decay alpha + (1 - decay) alpha_0 + s, beta alike with
@@ -99,6 +100,8 @@ class PassRates:
         alpha, beta: float64[n].
         episodes, visits: int64[n], episodes and groups seen of each task.
     """
+
+    kept = ("alpha", "beta", "episodes", "visits")
 
     def __init__(self, n: int, prior: Sequence[float] = (1.0, 1.0), decay: float = 1.0):
         self.prior, self.decay = (float(prior[0]), float(prior[1])), float(decay)
@@ -129,10 +132,3 @@ class PassRates:
     def reset(self) -> None:
         """Set every posterior back to the prior; ``episodes`` and ``visits`` stay."""
         self.alpha[:], self.beta[:] = self.prior
-
-    def save(self) -> dict[str, Any]:
-        return {name: getattr(self, name).tolist() for name in ("alpha", "beta", "episodes", "visits")}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        for name in ("alpha", "beta", "episodes", "visits"):
-            setattr(self, name, restore_array(saved[name], getattr(self, name)))

@@ -17,6 +17,7 @@ from ...errors import InputError
 from ..protocol import Draw, Evidence
 from ..registration import register
 from ..sampling import in_turn
+from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
 
 SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely as the hardest
@@ -51,6 +52,7 @@ class CyclicalSubsets(ArmTeacher):
 
     paper = "2202.05531"
     state_name = "Cyclical"
+    kept = (Kept("size", float), "_rising", Kept("_queue", deque[int]))
     floor: float = option(default=0.0, init=False)
     start: float = option(default=0.25, above=0, high=1, says="smallest share of the arms.")
     end: float = option(default=1.0, above=0, high=1, says="largest share, at least `start`.")
@@ -101,11 +103,7 @@ class CyclicalSubsets(ArmTeacher):
     def _metrics(self) -> dict[str, float]:
         return {"size": self.size}
 
-    def _save(self) -> dict[str, Any]:
-        return {"size": self.size, "rising": self._rising, "queue": list(self._queue)}
-
     def _restore(self, own: Mapping[str, Any]) -> None:
-        queue = deque(int(arm) for arm in own["queue"])
-        if any(not 0 <= arm < self.arms.n for arm in queue):
+        super()._restore(own)
+        if any(not 0 <= arm < self.arms.n for arm in self._queue):
             raise ValueError("an arm out of range")
-        self.size, self._rising, self._queue = float(own["size"]), bool(own["rising"]), queue

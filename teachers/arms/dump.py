@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ...checks import option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import softmax
+from ..saved_state import Kept
 from ..signals import EPSILON, Groups
 from .arm_teacher import ArmTeacher
 
@@ -31,6 +32,7 @@ class DUMP(ArmTeacher):
     """
 
     paper = "2504.09710"
+    kept = (Kept("visits", key="counts"), Kept("_groups", key="waiting"))
     window: int = option(default=300, low=1, says="values of |advantage| remembered per arm.")
     tau: float = option(default=0.1, above=0, says="temperature, the released code's.")
     counts: Literal["rollouts", "groups"] = option(
@@ -69,16 +71,11 @@ class DUMP(ArmTeacher):
                 self.levels[arm] = np.mean(window)
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "counts": self.visits.tolist(),
-            "windows": [[arm, list(window)] for arm, window in self._windows.items()],
-            "waiting": self._groups.save(),
-        }
+        return {**super()._save(), "windows": [[arm, list(window)] for arm, window in self._windows.items()]}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.visits = restore_array(own["counts"], self.visits)
+        super()._restore(own)
         self._windows = {int(arm): deque(map(float, values), maxlen=self.window) for arm, values in own["windows"]}
         self.levels = np.zeros(self.arms.n)
         for arm, window in self._windows.items():
             self.levels[arm] = np.mean(window)
-        self._groups.restore(own["waiting"])

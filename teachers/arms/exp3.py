@@ -9,26 +9,28 @@ environment's.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ...checks import check_share, option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import Preset, register
 from ..sampling import softmax
+from ..saved_state import Kept, SavedState
 from .payoff import ImportanceWeightedArms, PayoffKind
 
 LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (section 3.2)
 
 
-class RewardRescaler:
+class RewardRescaler(SavedState):
     """Maps rewards to [-1, 1] by percentiles of a uniform sample (a reservoir) of all rewards so far.
 
     Args:
         size: rewards in the reservoir.
     """
+
+    kept = ("seen", Kept("_sorted", list[float]))
 
     def __init__(self, size: int):
         self.size = size
@@ -52,12 +54,6 @@ class RewardRescaler:
         above = min(below + 1, len(self._sorted) - 1)
         return self._sorted[below] + (position - below) * (self._sorted[above] - self._sorted[below])
 
-    def save(self) -> dict[str, Any]:
-        return {"seen": self.seen, "sorted": list(self._sorted)}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        self.seen, self._sorted = int(saved["seen"]), sorted(map(float, saved["sorted"]))
-
 
 @register("exp3.s")
 class Exp3S(ImportanceWeightedArms):
@@ -72,6 +68,7 @@ class Exp3S(ImportanceWeightedArms):
     """
 
     paper = "1704.03003"
+    kept = ("w", "t", "_rescaling")
     payoff: PayoffKind = "change"
     floor: float = 0.05  # the paper's epsilon
     eta: float = option(
@@ -125,19 +122,6 @@ class Exp3S(ImportanceWeightedArms):
             others = (weights.sum() - weights) / (len(v) - 1)
             v = np.log(np.maximum((1 - alpha) * weights + alpha * others, np.finfo(float).tiny))
         self.w = v
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            "w": self.w.tolist(),
-            "t": self.t,
-            "payoff": self._payoff.save(),
-            "rescaling": self._rescaling.save(),
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.w, self.t = restore_array(own["w"], self.w), int(own["t"])
-        self._payoff.restore(own["payoff"])
-        self._rescaling.restore(own["rescaling"])
 
 
 Preset(

@@ -20,6 +20,7 @@ from ...errors import InputError
 from ..pools import MAX_RUNGS, Arms, Grid, as_arms, chances_of, default_bins
 from ..protocol import Draw, Evidence
 from ..registration import register
+from ..saved_state import Kept
 from ..signals import Groups
 from ..spaces import FamilySpaceLike, as_cube
 from .arm_teacher import ArmTeacher
@@ -136,6 +137,7 @@ class FormatLadder(FormatTeacher):
     """
 
     paper = "2604.04767"
+    kept = ("position", Kept("_groups", key="waiting"))
     threshold: float | None = option(
         default=None,
         low=0,
@@ -212,17 +214,15 @@ class FormatLadder(FormatTeacher):
     def _save(self) -> dict[str, Any]:
         means = [[question, list(values)] for question, values in self._means.items()]
         seen = [[question, [list(pair) for pair in pairs]] for question, pairs in self._seen.items()]
-        return {"position": self.position.tolist(), "means": means, "seen": seen, "waiting": self._groups.save()}
+        return {**super()._save(), "means": means, "seen": seen}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        position = np.array(own["position"], dtype=np.int64)
-        if position.shape != self._top.shape or (position < 0).any() or (position > self._top).any():
-            raise ValueError(f"positions {position}")
-        self.position = position
+        super()._restore(own)
+        if (self.position < 0).any() or (self.position > self._top).any():
+            raise ValueError(f"positions {self.position}")
         self._means = {int(q): deque(map(float, values), maxlen=self.window) for q, values in own["means"]}
         pairs = {int(q): [(int(n), float(total)) for n, total in values] for q, values in own.get("seen", ())}
         self._seen = {question: deque(values, maxlen=GROUPS) for question, values in pairs.items()}
-        self._groups.restore(own["waiting"])
 
 
 @register("format-stages")
@@ -237,6 +237,7 @@ class FormatStages(FormatTeacher):
     """
 
     paper = "2503.07065"
+    kept = ("position",)
     tasks: int = option(
         default=1000, low=1, says="proposals in a stage. The paper has 1,000 to 4,000 questions in each."
     )
@@ -268,9 +269,3 @@ class FormatStages(FormatTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {**super()._metrics(), "stage": float(self.stage)}
-
-    def _save(self) -> dict[str, Any]:
-        return {"position": self.position}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.position = int(own["position"])

@@ -6,14 +6,13 @@ upwards or downwards. Arms are drawn in proportion to a sigmoid of how much thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...checks import check_share, option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import proportional
 from ..signals import success_counts
@@ -60,6 +59,7 @@ class BidirectionalLP(ArmTeacher):
     """
 
     paper = "2106.14876"
+    kept = ("fast", "slow", "tried")
     alpha: float = option(default=0.1, above=0, high=1, says="step size of both averages.")
     theta: float = option(default=0.1, above=0, high=1, says="success rate that the reweighting maps to 1/2, below 1.")
     quantile: float | None = option(
@@ -117,10 +117,3 @@ class BidirectionalLP(ArmTeacher):
         self.fast[arms] += self.alpha * (above - self.fast[arms])
         self.slow[arms] += self.alpha * (self.fast[arms] - self.slow[arms])
         self.tried[arms] = True
-
-    def _save(self) -> dict[str, Any]:
-        return {"fast": self.fast.tolist(), "slow": self.slow.tolist(), "tried": self.tried.tolist()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        fast, slow = restore_array(own["fast"], self.fast), restore_array(own["slow"], self.slow)
-        self.fast, self.slow, self.tried = fast, slow, restore_array(own["tried"], self.tried)

@@ -13,8 +13,9 @@ import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
+from ..saved_state import restore_array
 from .payoff import PayoffArms
 from .thompson import Thompson
 
@@ -109,6 +110,7 @@ class NeuralBandit(PayoffArms, Thompson):
     """
 
     paper = "2310.02905"
+    kept = ("_start", "_u", "_left", "t")
     rule: Literal["ucb", "ts"] = option(
         default="ucb", says='"ucb" takes the largest m + sigma, "ts" the largest draw from N(m, sigma^2).'
     )
@@ -213,29 +215,15 @@ class NeuralBandit(PayoffArms, Thompson):
 
     def _save(self) -> dict[str, Any]:
         known = min(self.t, self.memory)
-        return {
-            "theta": self.network.theta.tolist(),
-            "start": self._start.tolist(),
-            "u": self._u.tolist(),
-            "left": self._left,
-            "t": self.t,
-            "seen": self._arms_seen[:known].tolist(),
-            "paid": self._rewards[:known].tolist(),
-            "payoff": self._payoff.save(),
-        }
+        seen, paid = self._arms_seen[:known].tolist(), self._rewards[:known].tolist()
+        return {**super()._save(), "theta": self.network.theta.tolist(), "seen": seen, "paid": paid}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        theta, start = (restore_array(own[name], self._start) for name in ("theta", "start"))
-        u = restore_array(own["u"], self._u)
-        t = int(own["t"])
-        known = min(t, self.memory)
-        seen, rewards = (
-            restore_array(own["seen"], self._arms_seen[:known]),
-            restore_array(own["paid"], self._rewards[:known]),
-        )
+        super()._restore(own)
+        self.network.theta = restore_array(own["theta"], self._start)
+        known = min(self.t, self.memory)
+        seen = restore_array(own["seen"], self._arms_seen[:known])
         if known and not 0 <= seen.min() <= seen.max() < self.arms.n:
             raise ValueError("an arm out of range")
-        self.network.theta, self._start, self._u = theta, start, u
-        self._arms_seen[:known], self._rewards[:known] = seen, rewards
-        self._left, self.t, self._known = int(own["left"]), t, None
-        self._payoff.restore(own["payoff"])
+        self._arms_seen[:known], self._rewards[:known] = seen, restore_array(own["paid"], self._rewards[:known])
+        self._known = None

@@ -7,13 +7,11 @@ The paper's reward is the training loss of a domain. Here it is a `Payoff` compu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ...checks import option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import softmax
 from .payoff import ImportanceWeightedArms
@@ -30,6 +28,7 @@ class ODM(ImportanceWeightedArms):
     """
 
     paper = "2312.02406"
+    kept = ("estimates", "t")
     alpha: float = option(default=0.9, low=0, high=1, says="share of R that is kept, the released code's.")
 
     def setup(self) -> None:
@@ -58,10 +57,3 @@ class ODM(ImportanceWeightedArms):
         for arm, values in rewards.items():
             self.estimates[arm] = self.alpha * self.estimates[arm] + (1 - self.alpha) * sum(values) / len(values)
         self.t += bool(rewards)
-
-    def _save(self) -> dict[str, Any]:
-        return {"estimates": self.estimates.tolist(), "t": self.t, "payoff": self._payoff.save()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.estimates, self.t = restore_array(own["estimates"], self.estimates), int(own["t"])
-        self._payoff.restore(own["payoff"])

@@ -7,14 +7,13 @@ is multiplied by 0.001.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from .learning_progress import BidirectionalLP
 
@@ -37,6 +36,7 @@ class OMNI(BidirectionalLP):
     """
 
     paper = "2306.01711"
+    kept = ("_mastered", "boring", "_covers")
     quantile: float | None = None
     interesting: Interesting | None = option(
         default=None,
@@ -95,13 +95,3 @@ class OMNI(BidirectionalLP):
 
     def _metrics(self) -> dict[str, float]:
         return {**super()._metrics(), "boring": float(self.boring.sum())}
-
-    def _save(self) -> dict[str, Any]:
-        masks = {"mastered": self._mastered.tolist(), "boring": self.boring.tolist()}
-        return {**super()._save(), **masks, "covers": self._covers.tolist()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        super()._restore(own)
-        mastered, boring = (restore_array(own[name], self.boring) for name in ("mastered", "boring"))
-        self._mastered, self.boring = mastered, boring
-        self._covers = restore_array(own["covers"], self._covers)

@@ -8,7 +8,6 @@ divide the reward by the probability with which the arm was drawn.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ...checks import check_choice, check_count, keyword_declared, option
 from ..protocol import Draw, Evidence
 from ..sampling import pick
+from ..saved_state import Kept, SavedState
 from ..signals import Groups, mean_absolute_advantage
 from .arm_teacher import ArmTeacher
 
@@ -24,7 +24,7 @@ PAYOFFS = ("advantage", "change", "gain", "return")
 LEAST_PROBABILITY = 1e-9  # in importance weights, so that they stay finite
 
 
-class Payoff:
+class Payoff(SavedState):
     """Turns each outcome of an arm into the bandit's reward.
 
     Args:
@@ -33,6 +33,8 @@ class Payoff:
             itself, in [0, 1].
         group: single returns that make a group, for "advantage" (see `Groups`).
     """
+
+    kept = (Kept("_groups", key="waiting"), Kept("_last", dict[int, float]))
 
     def __init__(self, kind: PayoffKind, group: int):
         check_count("group", group, low=2)
@@ -57,17 +59,12 @@ class Payoff:
             return None
         return abs(mean - last) if self.kind == "change" else mean - last
 
-    def save(self) -> dict[str, Any]:
-        return {"waiting": self._groups.save(), "last": [[arm, mean] for arm, mean in self._last.items()]}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        self._groups.restore(saved["waiting"])
-        self._last = {int(arm): float(mean) for arm, mean in saved["last"]}
-
 
 @keyword_declared
 class PayoffArms(ArmTeacher):
     """A bandit that is rewarded by a `Payoff`."""
+
+    kept = ("_payoff",)
 
     payoff: PayoffKind = option(default="advantage", says="reward of the bandit (see `Payoff`).")
     group: int = option(default=8, low=2, says='single returns that make a group, for `payoff` "advantage".')

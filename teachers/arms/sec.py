@@ -9,15 +9,15 @@ matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from ...checks import check_choice, check_number, option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import softmax
+from ..saved_state import Kept
 from ..signals import Groups, mean_absolute_advantage, mean_absolute_deviation
 from .arm_teacher import ArmTeacher
 
@@ -38,6 +38,7 @@ class SEC(ArmTeacher):
     """
 
     paper = "2505.14970"
+    kept = ("q", Kept("_groups", key="waiting"), Kept("_last_mean", dict[int, float]))
     alpha: float = option(
         default=0.5,
         above=0,
@@ -99,15 +100,3 @@ class SEC(ArmTeacher):
             return mean - previous
         signal = mean_absolute_advantage if self.objective == "advantage" else mean_absolute_deviation
         return float(np.average([signal(returns) for returns in groups], weights=[len(returns) for returns in groups]))
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            "q": self.q.tolist(),
-            "waiting": self._groups.save(),
-            "last_mean": [[arm, mean] for arm, mean in self._last_mean.items()],
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.q = restore_array(own["q"], self.q)
-        self._groups.restore(own["waiting"])
-        self._last_mean = {int(arm): float(mean) for arm, mean in own["last_mean"]}

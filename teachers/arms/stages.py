@@ -18,6 +18,7 @@ from ...checks import check_count, keyword_declared, option
 from ...errors import InputError
 from ..protocol import Draw, Evidence
 from ..registration import Preset, register
+from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
 
 DECIMALS = 9  # difficulties that agree to so many are the same
@@ -45,6 +46,8 @@ class StagedTeacher(ArmTeacher):
         stages: number of stages.
         position: proposals made so far.
     """
+
+    kept = ("position",)
 
     stages: int = option(default=4, low=1, says="number of stages (see `stages_of`).")
 
@@ -78,12 +81,6 @@ class StagedTeacher(ArmTeacher):
     def _learn(self, evidence: list[Evidence]) -> None:
         pass
 
-    def _save(self) -> dict[str, Any]:
-        return {"position": self.position}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.position = int(own["position"])
-
 
 @register("sequential")
 class SequentialStages(StagedTeacher):
@@ -99,6 +96,7 @@ class SequentialStages(StagedTeacher):
 
     paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
     state_name = "Sequential"
+    kept = ("_stage", Kept("_recent", deque[float]))
     stages: int = 10
     threshold: float = option(default=0.8, low=0, high=1, says="mean return that ends a stage.")
     window: int = option(default=20, low=1, says="outcomes that the mean is taken over.")
@@ -140,15 +138,10 @@ class SequentialStages(StagedTeacher):
     def _metrics(self) -> dict[str, float]:
         return {**super()._metrics(), "stage": float(self.stage)}
 
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "stage": self._stage, "recent": list(self._recent)}
-
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self._stage = int(own["stage"])
         if not 0 <= self._stage < self.stages:
             raise ValueError(f"stage {self._stage} of {self.stages}")
-        self._recent = deque(map(float, own["recent"]), maxlen=self.window)
 
 
 SYLLABUSES = "Collier, Beel, AICS 2018, arXiv 1809.10789"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...checks import option
-from ..protocol import Draw, Evidence, restore_array
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..signals import PassRates, check_prior
 from .arm_teacher import ArmTeacher
@@ -111,6 +111,7 @@ class GaussianThompson(PayoffArms, Thompson):
     """
 
     paper = "2305.10718"
+    kept = ("counts", "sums")
     payoff: PayoffKind = "change"
     gamma: float = option(
         default=0.99,
@@ -145,11 +146,3 @@ class GaussianThompson(PayoffArms, Thompson):
                 self.sums *= self.gamma
                 self.counts[arm] += 1
                 self.sums[arm] += reward
-
-    def _save(self) -> dict[str, Any]:
-        return {"counts": self.counts.tolist(), "sums": self.sums.tolist(), "payoff": self._payoff.save()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        counts, sums = restore_array(own["counts"], self.counts), restore_array(own["sums"], self.sums)
-        self.counts, self.sums = counts, sums
-        self._payoff.restore(own["payoff"])

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ...checks import keyword_declared, option
-from ..protocol import Draw, Evidence, restore_array
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..sampling import epsilon_greedy, pick, softmax
+from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
 
 OPTIMISM = 1.0  # value of an untried arm: the largest possible slope or change, as scores lie in [0, 1]
@@ -44,6 +45,7 @@ class TSCL(ArmTeacher):
     """
 
     paper = "1707.00183"
+    kept = ("q",)
     policy: Literal["epsilon-greedy", "boltzmann"] = option(
         default="epsilon-greedy", says='"epsilon-greedy" (ties shared evenly) or "boltzmann".'
     )
@@ -71,12 +73,6 @@ class TSCL(ArmTeacher):
     def _values(self) -> np.ndarray:
         return self.q
 
-    def _save(self) -> dict[str, Any]:
-        return {"q": self.q.tolist()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.q = restore_array(own["q"], self.q)
-
 
 @register("tscl-online")
 class Online(TSCL):
@@ -85,6 +81,8 @@ class Online(TSCL):
     An outcome of arm a with score r does q(a) <- q(a) + alpha (r - last(a) - q(a)), where last(a) is the arm's score
     before, at first 0, the lowest return (algorithm 1).
     """
+
+    kept = ("last",)
 
     alpha: float = option(default=0.1, above=0, high=1, says="step size.")
 
@@ -98,13 +96,6 @@ class Online(TSCL):
             self.q[arm] += self.alpha * (score - self.last[arm] - self.q[arm])
             self.last[arm] = score
 
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "last": self.last.tolist()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        super()._restore(own)
-        self.last = restore_array(own["last"], self.last)
-
 
 @register("tscl-naive")
 class Naive(TSCL):
@@ -114,6 +105,8 @@ class Naive(TSCL):
     q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). ``distribution()`` is certain of the arm
     while a run lasts.
     """
+
+    kept = (Kept(("_arm", "_left"), key="run"), Kept("_scores", dict[int, list[float]]))
 
     window: int = option(default=10, low=2, says="tasks in a run.")
     alpha: float = option(default=0.1, above=0, high=1, says="step size.")
@@ -149,16 +142,10 @@ class Naive(TSCL):
             if len(scores) == self.window:
                 self.q[arm] += self.alpha * (slope(range(self.window), self._scores.pop(arm)) - self.q[arm])
 
-    def _save(self) -> dict[str, Any]:
-        scores = [[arm, list(scores)] for arm, scores in self._scores.items()]
-        return {**super()._save(), "run": [self._arm, self._left], "scores": scores}
-
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self._arm, self._left = (int(number) for number in own["run"])
         if not (0 <= self._arm < self.arms.n and 0 <= self._left <= self.window):
             raise ValueError(f"run {own['run']}")
-        self._scores = {int(arm): [float(score) for score in scores] for arm, scores in own["scores"]}
 
 
 @register("tscl-window")
@@ -168,6 +155,8 @@ class Window(TSCL):
     Time counts the outcomes of all arms. An arm with fewer than two scores has no slope yet and counts as 1, the
     steepest there can be, so that each is tried twice before any is preferred (algorithm 3).
     """
+
+    kept = ("t",)
 
     window: int = option(default=10, low=2, says="scores remembered of each arm.")
 
@@ -188,11 +177,10 @@ class Window(TSCL):
 
     def _save(self) -> dict[str, Any]:
         latest = [[arm, [list(point) for point in points]] for arm, points in self._latest.items()]
-        return {**super()._save(), "t": self.t, "latest": latest}
+        return {**super()._save(), "latest": latest}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.t = int(own["t"])
         self._latest = {
             int(arm): deque(((int(t), float(score)) for t, score in points), maxlen=self.window)
             for arm, points in own["latest"]

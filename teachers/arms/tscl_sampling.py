@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...checks import option
-from ..protocol import Draw, Evidence, restore_array
+from ..protocol import Draw, Evidence
 from ..registration import register
+from ..saved_state import restore_array
 from .arm_teacher import ArmTeacher
 from .tscl import OPTIMISM
 
@@ -24,6 +25,7 @@ class Sampling(ArmTeacher):
     """
 
     paper = "1707.00183"
+    kept = ("last", "counts")
     window: int = option(default=10, low=1, says="changes remembered of each arm.")
     absolute: bool = option(default=True, says="take the largest |change|, as the paper does; False: the largest.")
 
@@ -65,12 +67,10 @@ class Sampling(ArmTeacher):
 
     def _save(self) -> dict[str, Any]:
         tried = np.flatnonzero(self.counts)
-        changes = [[int(arm), self._changes[arm].tolist()] for arm in tried]
-        return {"last": self.last.tolist(), "counts": self.counts.tolist(), "changes": changes}
+        return {**super()._save(), "changes": [[int(arm), self._changes[arm].tolist()] for arm in tried]}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        last, counts = restore_array(own["last"], self.last), restore_array(own["counts"], self.counts)
+        super()._restore(own)
         self._changes = np.full((self.arms.n, self.window), OPTIMISM)
         for arm, changes in own["changes"]:
             self._changes[int(arm)] = restore_array(changes, self._changes[0])
-        self.last, self.counts = last, counts

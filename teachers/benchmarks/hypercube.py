@@ -115,14 +115,6 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
     return Lesson(student, tuple(mastered), seen, proposing, observing, settings_of(built))
 
 
-def teach_setting(
-    setting: str, teacher: str, seed: int, episodes: int | None = None, checkpoints: int = CHECKPOINTS
-) -> Lesson:
-    """Teach the student of a named setting."""
-    options = SETTINGS[setting]
-    return teach(options, teacher, seed, options["length"] if episodes is None else episodes, checkpoints)
-
-
 def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) -> TableResult:
     lesson = teach(options, teacher, seed, episodes)
     count = len(lesson.mastered)

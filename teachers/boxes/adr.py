@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import check_numbers, option
 from ...errors import InputError
 from ..pools import task_key
-from ..protocol import Draw, Evidence, Teacher, restore_array
+from ..protocol import Draw, Evidence, Teacher
 from ..registration import register
 from ..signals import success_counts
 from ..spaces import as_cube
@@ -35,6 +35,7 @@ class ADR(Teacher):
 
     kind = "box"
     paper = "1910.07113"
+    kept = ("walls", "_tested", "_moves")
     space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box or Discrete.")
     start: Sequence[float] | None = option(
         default=None,
@@ -151,14 +152,8 @@ class ADR(Teacher):
         return {"entropy": float(np.log(np.maximum(width, NARROWEST)).mean()), "volume": float(width.prod())}
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "walls": self.walls.tolist(),
-            "tested": self._tested.tolist(),
-            "moves": self._moves.tolist(),
-            "sampled": self._sampled,
-        }
+        return {**super()._save(), "sampled": self._sampled}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        walls, tested = restore_array(own["walls"], self.walls), restore_array(own["tested"], self._tested)
-        moves = restore_array(own["moves"], self._moves)
-        self.walls, self._tested, self._moves, self._sampled = walls, tested, moves, own["sampled"]
+        super()._restore(own)
+        self._sampled = own["sampled"]

@@ -8,14 +8,13 @@ forgotten for hard ones on which nobody does well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import pick, softmax
 from .ladder import LadderTeacher
@@ -31,6 +30,7 @@ class ComplexityMinimax(LadderTeacher):
     """
 
     paper = "2010.15382"
+    kept = ("losses", "_seen")
     start: int = option(default=0, init=False)
     reference: Sequence[float] | None = option(
         default=None,
@@ -77,11 +77,3 @@ class ComplexityMinimax(LadderTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {"gap": float(self.gaps().max()), "loss": float(self.losses.mean())}
-
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "losses": self.losses.tolist(), "seen": self._seen.tolist()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        losses, seen = restore_array(own["losses"], self.losses), restore_array(own["seen"], self._seen)
-        super()._restore(own)
-        self.losses, self._seen = losses, seen

@@ -14,9 +14,10 @@ import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import proportional
+from ..saved_state import Kept
 from .assignment import assign
 from .box_teacher import BoxTeacher
 from .recent import Recent
@@ -35,6 +36,12 @@ class CurrOT(BoxTeacher):
     """
 
     paper = "2309.14091"
+    kept = (
+        Kept("cloud", key="particles"),
+        "_failures",
+        Kept("_batch", list[list[float]]),
+        Kept(("_reached", "_updated", "_worst"), key="flags"),
+    )
     performance: float = option(
         default=0.5,
         low=0,
@@ -199,25 +206,14 @@ class CurrOT(BoxTeacher):
         return {"successes": float(successes.sum()), "spread": float(self.cloud.std(0).mean())}
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "particles": self.cloud.tolist(),
-            "buffer": self._buffer.tolist(),
-            "failures": self._failures.save(),
-            "batch": [list(row) for row in self._batch],
-            "flags": [self._reached, self._updated, self._worst],
-        }
+        return {**super()._save(), "buffer": self._buffer.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        d = self.cube.dimension
-        particles = restore_array(own["particles"], self.cloud)
-        buffer = np.array(own["buffer"], dtype=np.float64).reshape(-1, d + 1)
+        super()._restore(own)
+        buffer = np.array(own["buffer"], dtype=np.float64).reshape(-1, self.cube.dimension + 1)
         if len(buffer) > self.particles:
             raise ValueError(f"{len(buffer)} successes where at most {self.particles} are kept")
-        failures, batch = Recent(self.particles, d + 1), [[float(v) for v in row] for row in own["batch"]]
-        failures.restore(own["failures"])
-        reached, updated, worst = own["flags"]
-        self.cloud, self._buffer, self._failures, self._batch = particles, buffer, failures, batch
-        self._reached, self._updated, self._worst = bool(reached), bool(updated), float(worst)
+        self._buffer = buffer
 
 
 def kernel_mean(points: np.ndarray, tasks: np.ndarray, returns: np.ndarray, width: float) -> np.ndarray:

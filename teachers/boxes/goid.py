@@ -7,8 +7,7 @@ mean success of the nearest tasks tried lately lies in that band: the same idea 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,6 +30,7 @@ class GOID(BoxTeacher):
     """
 
     paper = "1705.06366"
+    kept = ("_tried", "_goals")
     low: float = option(default=0.25, low=0, high=1, says="lower end of the band, included (0.1 in the paper).")
     high: float = option(default=0.75, low=0, high=1, says="upper end of the band, included (0.9 in the paper).")
     replay_share: float = option(default=0.2, low=0, high=1, says="share of old goals (0.2 in TeachMyAgent).")
@@ -102,12 +102,3 @@ class GOID(BoxTeacher):
         rates = self._tried.rows[:, -1]
         inside = (rates >= self.low) & (rates <= self.high)
         return {"goals": float(len(self._goals)), "in_band": float(inside.mean()) if len(rates) else 0.0}
-
-    def _save(self) -> dict[str, Any]:
-        return {"tried": self._tried.save(), "goals": self._goals.save()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        tried, goals = (Recent(self.memory, self.cube.dimension + 1) for _ in range(2))
-        tried.restore(own["tried"])
-        goals.restore(own["goals"])
-        self._tried, self._goals = tried, goals

@@ -6,14 +6,15 @@ nothing. Here a stage is a level of one axis, such as the length of a `ChainedEn
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from ...checks import option
 from ..protocol import Evidence
 from ..registration import register
+from ..saved_state import Kept
 from ..signals import success_rate
 from .ladder import LadderTeacher
 
@@ -27,6 +28,7 @@ class Horizon(LadderTeacher):
     """
 
     paper = "2510.07312"
+    kept = (Kept("_rates", list[float]),)
     promote: Literal["steps", "accuracy"] = option(
         default="steps",
         says='"steps" passes on after `tasks` outcomes of the stage; "accuracy" once the mean success rate of its last '
@@ -52,11 +54,3 @@ class Horizon(LadderTeacher):
             if len(self._rates) == self.tasks and mastered:
                 self.level += 1
                 self._rates = []
-
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "rates": list(self._rates)}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        rates = [float(rate) for rate in own["rates"]]
-        super()._restore(own)
-        self._rates = rates

@@ -98,6 +98,7 @@ class LadderTeacher(Teacher):
     """
 
     kind = "box"
+    kept = ("level",)
     space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box or Discrete.")
     axis: str | None = option(default=None, says="the axis that is cut into levels; None cuts all axes at once.")
     levels: int | None = option(
@@ -135,11 +136,7 @@ class LadderTeacher(Teacher):
     def _metrics(self) -> dict[str, float]:
         return {"level": float(self.level)}
 
-    def _save(self) -> dict[str, Any]:
-        return {"level": self.level}
-
     def _restore(self, own: Mapping[str, Any]) -> None:
-        level = int(own["level"])
-        if not 0 <= level < self.ladder.n:
-            raise ValueError(f"level {level} of {self.ladder.n}")
-        self.level = level
+        super()._restore(own)
+        if not 0 <= self.level < self.ladder.n:
+            raise ValueError(f"level {self.level} of {self.ladder.n}")

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, directions, per_axis, take_per_axis
@@ -22,6 +21,7 @@ class OracleWindow(BoxTeacher):
     """Uniform in a window that starts at the easiest corner and moves on after every good batch of tasks."""
 
     paper = "1910.07224"
+    kept = ("low", "_total", "_seen")
     width: float | Sequence[float] = option(
         default=1 / 6,
         check=take_per_axis,
@@ -68,10 +68,3 @@ class OracleWindow(BoxTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {f"low/{name}": float(low) for name, low in zip(self.cube.names, self.low)}
-
-    def _save(self) -> dict[str, Any]:
-        return {"low": self.low.tolist(), "total": self._total, "seen": self._seen}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        low, total, seen = restore_array(own["low"], self.low), float(own["total"]), int(own["seen"])
-        self.low, self._total, self._seen = low, total, seen

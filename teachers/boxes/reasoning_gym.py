@@ -13,6 +13,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
+from ..saved_state import Kept
 from ..signals import success_counts
 from .ladder import LadderTeacher
 
@@ -28,6 +29,7 @@ class Coach(LadderTeacher):
     """
 
     paper = "2505.24760"
+    kept = (Kept("_scores", deque[tuple[float, int]]), "_total")
     mode: Literal["upper_bound", "inclusive", "last_k"] = option(
         default="upper_bound",
         says='where tasks come from: "upper_bound", the present level; "inclusive", all levels up to it; "last_k", '
@@ -82,12 +84,6 @@ class Coach(LadderTeacher):
     def _metrics(self) -> dict[str, float]:
         return {**super()._metrics(), "score": self._total / max(self._episodes, 1)}
 
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "scores": [list(s) for s in self._scores], "total": self._total}
-
     def _restore(self, own: Mapping[str, Any]) -> None:
-        scores = deque((float(total), int(episodes)) for total, episodes in own["scores"])
-        total = float(own["total"])
         super()._restore(own)
-        self._scores, self._total = scores, total
-        self._episodes = sum(episodes for _, episodes in scores)
+        self._episodes = sum(episodes for _, episodes in self._scores)

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import Preset, register
+from ..saved_state import Kept, restore_array
 from .box_teacher import BoxTeacher
 from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
@@ -42,6 +43,7 @@ class SPDL(BoxTeacher):
     """
 
     paper = "2004.11812"
+    kept = ("_outcomes", Kept("_waiting", list[float]), "_updates")
     mode: Literal["alpha", "delta"] = option(
         default="alpha", says='pace by a weight, "alpha", or by a threshold, "delta".'
     )
@@ -163,22 +165,12 @@ class SPDL(BoxTeacher):
         }
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "mean": self.current.mean.tolist(),
-            "log_std": self.current.log_std.tolist(),
-            "outcomes": self._outcomes.save(),
-            "waiting": list(self._waiting),
-            "updates": self._updates,
-        }
+        return {**super()._save(), "mean": self.current.mean.tolist(), "log_std": self.current.log_std.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        d = self.cube.dimension
+        super()._restore(own)
         mean, log_std = (restore_array(own[name], self.current.mean) for name in ("mean", "log_std"))
-        outcomes = Recent(self.memory, d + 1)
-        outcomes.restore(own["outcomes"])
-        waiting, updates = [float(r) for r in own["waiting"]], int(own["updates"])
         self._set_gaussian(Gaussian(mean, log_std))
-        self._outcomes, self._waiting, self._updates = outcomes, waiting, updates
 
 
 def _mass(mean: float, std: float) -> float:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..protocol import restore_array
 from ..sampling import pick
+from ..saved_state import restore_array
 from .gains import add_return, fit_gains
 
 MOST = 32  # points kept; the one with the least value makes way

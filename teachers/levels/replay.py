@@ -16,6 +16,7 @@ from ...checks import check_count, declared_options, keyword_declared, option
 from ...errors import InputError
 from ..protocol import Draw, Evidence, Teacher
 from ..sampling import effective_number
+from ..saved_state import Kept
 from ..signals import success_counts
 from .buffer import BufferOptions, Entry, History, LevelBuffer
 from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit
@@ -47,6 +48,7 @@ class LevelTeacher(BufferOptions, Teacher):
 
     kind = "levels"
     paper = "2110.02439"
+    kept = ("buffer", "_updates", Kept("_trained_last", list[str]), "_dropped")
     space: Any = option(
         kw_only=False,
         saved=False,
@@ -265,21 +267,16 @@ class LevelTeacher(BufferOptions, Teacher):
 
     def _save(self) -> dict[str, Any]:
         return {
-            "buffer": self.buffer.save(),
-            "updates": self._updates,
+            **super()._save(),
             "seen": list(self._seen),
             "parents": list(self._parents),
             "replayed": [list(pair) for pair in self._replayed],
-            "trained_last": list(self._trained_last),
             "round": list(self._round),
-            "dropped": self._dropped,
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.buffer.restore(own["buffer"])
-        self._updates, self._dropped = int(own["updates"]), int(own["dropped"])
+        super()._restore(own)
         self._seen = [int(own["seen"][0]), float(own["seen"][1])]
         self._parents = list(own["parents"])
         self._replayed = [[float(ease), level] for ease, level in own["replayed"]]
-        self._trained_last = [str(key) for key in own["trained_last"]]
         self._round = [int(own["round"][0]), int(own["round"][1])]

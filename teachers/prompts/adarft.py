@@ -7,8 +7,6 @@ reward for format as success. Here prompts near the target take turns, and only 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from ...checks import option
 from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
+from ..saved_state import Kept
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
 from .screening import Turns
@@ -30,6 +29,7 @@ class AdaRFT(PromptTeacher):
     """
 
     paper = "2504.05520"
+    kept = (Kept("target", float), Kept(("_successes", "_episodes"), key="waiting"), "_turns")
     eta: float = option(default=50.0, above=0, says="largest step of T.")
     alpha: float = option(default=2.0, above=0, says="sensitivity to the success rate.")
     beta: float = option(default=0.5, low=0, high=1, says="success rate at which T rests.")
@@ -76,12 +76,3 @@ class AdaRFT(PromptTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {"target": self.target}
-
-    def _save(self) -> dict[str, Any]:
-        waiting = [self._successes, self._episodes]
-        return {"target": self.target, "waiting": waiting, "turns": self._turns.save()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.target = float(own["target"])
-        self._successes, self._episodes = float(own["waiting"][0]), int(own["waiting"][1])
-        self._turns.restore(own["turns"])

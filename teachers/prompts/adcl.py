@@ -15,9 +15,10 @@ import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
+from ..saved_state import Kept, restore_array
 from ..signals import success_rate
 from .screening import ScreeningTeacher
 
@@ -63,6 +64,13 @@ class ADCL(ScreeningTeacher):
     """
 
     paper = "2505.08364"
+    kept = (
+        "difficulty",
+        Kept(("_chunk", "_passes"), key="at"),
+        Kept("_to_screen", list[int]),
+        "_moved",
+        Kept("_done", list[int]),
+    )
     chunks: int = option(
         default=8,
         low=1,
@@ -121,25 +129,13 @@ class ADCL(ScreeningTeacher):
         return {**super()._metrics(), **own}
 
     def _save(self) -> dict[str, Any]:
-        return {
-            **super()._save(),
-            "difficulty": self.difficulty.tolist(),
-            "order": np.concatenate(self.pieces).tolist(),
-            "at": [self._chunk, self._passes],
-            "to_screen": list(self._to_screen),
-            "to_train": self._to_train.tolist(),
-            "moved": self._moved,
-            "done": list(self._done),
-        }
+        order = np.concatenate(self.pieces).tolist()
+        return {**super()._save(), "order": order, "to_train": self._to_train.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.difficulty = restore_array(own["difficulty"], self.difficulty)
         order = restore_array(own["order"], np.concatenate(self.pieces))
         if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
             raise ValueError("the order is none of all prompts")
         self.pieces = np.array_split(order, len(self.pieces))
-        self._chunk, self._passes = (int(number) for number in own["at"])
-        self._to_screen = [int(task) for task in own["to_screen"]]
         self._to_train = np.array(own["to_train"], dtype=np.int64)
-        self._moved, self._done = float(own["moved"]), [int(task) for task in own["done"]]

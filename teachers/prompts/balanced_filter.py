@@ -6,15 +6,15 @@ p (1 - p) / (2 beta^2). This is no bound but the leading term, for a large beta,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import Preset, register
+from ..saved_state import Kept
 from .prompt_teacher import PromptTeacher
 from .screening import Tallies, Turns
 
@@ -49,6 +49,7 @@ class BalancedFilter(PromptTeacher):
 
     paper = "2504.03380"
     asks = frozenset({"band"})
+    kept = ("rates", "_outside", "_turns", "_tallies", Kept(("_groups", "_kept"), key="groups"))
     low: float = option(
         default=0.2,
         low=0,
@@ -121,24 +122,6 @@ class BalancedFilter(PromptTeacher):
             "retired": float(self.retired.sum()),
             "kept_share": self._kept / self._groups if self._groups else 0.0,
         }
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            "rates": self.rates.tolist(),
-            "outside": self._outside.tolist(),
-            "turns": self._turns.save(),
-            "tallies": self._tallies.save(),
-            "groups": [self._groups, self._kept],
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.rates, self._outside = (
-            restore_array(own["rates"], self.rates),
-            restore_array(own["outside"], self._outside),
-        )
-        self._turns.restore(own["turns"])
-        self._tallies.restore(own["tallies"])
-        self._groups, self._kept = (int(count) for count in own["groups"])
 
 
 Preset(

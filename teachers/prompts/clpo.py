@@ -7,7 +7,6 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Draw, Evidence
 from ..registration import register
+from ..saved_state import Kept
 from ..signals import success_rate
 from .latest import LatestGroups
 from .prompt_teacher import PromptTeacher
@@ -41,6 +41,12 @@ class CLPO(PromptTeacher):
 
     paper = "2509.25004"
     asks = frozenset({"rewrite", "kl_scale"})
+    kept = (
+        "latest",
+        Kept("_waiting", dict[int, str]),
+        "_turns",
+        Kept(("_rewritten", "_rescued", "_odd"), key="counts"),
+    )
     mode: Literal["hard_only", "medium_only", "both"] = option(default="both", says="grades that are rewritten.")
     hard: float = option(default=0.3, low=0, high=1, says="the highest accuracy of a hard prompt.")
     medium: float = option(default=0.7, low=0, high=1, says="the highest accuracy of a medium prompt.")
@@ -111,17 +117,3 @@ class CLPO(PromptTeacher):
             "rewritten": self._rewritten,
             "rescued": self._rescued,
         }
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            "latest": self.latest.save(),
-            "waiting": [[index, how] for index, how in self._waiting.items()],
-            "turns": self._turns.save(),
-            "counts": [self._rewritten, self._rescued, self._odd],
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.latest.restore(own["latest"])
-        self._waiting = {int(index): str(how) for index, how in own["waiting"]}
-        self._turns.restore(own["turns"])
-        self._rewritten, self._rescued, self._odd = map(int, own["counts"])

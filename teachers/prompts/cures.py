@@ -16,9 +16,10 @@ import numpy as np
 from ...checks import option
 from ...errors import InputError
 from ..budgets.allocators import allocate_by_deviation as neyman
-from ..protocol import Draw, Evidence, restore_array
+from ..protocol import Draw, Evidence
 from ..registration import register
 from ..sampling import effective_number, in_turn, softmax
+from ..saved_state import restore_array
 from ..signals import PassRates, check_prior
 from .prompt_teacher import PromptTeacher
 
@@ -34,6 +35,7 @@ class CurES(PromptTeacher):
     """
 
     paper = "2510.01037"
+    kept = ("rates", "current", "_seen")
     tau: float = option(
         default=0.1,
         above=0,
@@ -102,15 +104,9 @@ class CurES(PromptTeacher):
         return {"effective_prompts": effective_number(self.distribution()), "subset": self.current}
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "rates": self.rates.save(),
-            "subset": self.subset.tolist() if self.subsets > 1 else None,
-            "current": self.current,
-            "seen": self._seen,
-        }
+        return {**super()._save(), "subset": self.subset.tolist() if self.subsets > 1 else None}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
         if own["subset"] is not None:
             self.subset = restore_array(own["subset"], self.subset)
-        self.rates.restore(own["rates"])
-        self.current, self._seen = int(own["current"]), int(own["seen"])

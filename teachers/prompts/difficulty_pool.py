@@ -12,7 +12,7 @@ import numpy as np
 
 from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -48,6 +48,7 @@ class DifficultyPool(PromptTeacher):
     """
 
     paper = "prime-rl, orchestrator/curriculum/samplers/pool.py"
+    kept = ("rates", "_member", "_groups")
     pools: Mapping[str, tuple[float, float]] | Sequence[Sequence[Any]] | None = option(
         default=None,
         check=_sort_pools,
@@ -89,11 +90,3 @@ class DifficultyPool(PromptTeacher):
     def _metrics(self) -> dict[str, float]:
         counts = np.bincount(self._member, minlength=len(self.names) + 1)
         return {f"pool/{name}": float(count) for name, count in zip([*self.names, "unseen"], counts)}
-
-    def _save(self) -> dict[str, Any]:
-        return {"rates": self.rates.tolist(), "member": self._member.tolist(), "groups": self._groups.save()}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.rates = restore_array(own["rates"], self.rates)
-        self._member = restore_array(own["member"], self._member)
-        self._groups.restore(own["groups"])

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...checks import option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import in_turn
+from ..saved_state import Kept
 from ..signals import success_rate
 from .screening import ScreeningTeacher
 
@@ -74,6 +75,7 @@ class DOTS(ScreeningTeacher):
     """
 
     paper = "2506.05316"
+    kept = ("predicted", Kept("_ask", list[int]), Kept(("_trained", "_fitted"), key="counts"), "_error")
     target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
     tau: float = option(
         default=1e-3,
@@ -151,19 +153,8 @@ class DOTS(ScreeningTeacher):
         return {**super()._metrics(), **own, "predicted_mean": float(self.predicted.mean())}
 
     def _save(self) -> dict[str, Any]:
-        return {
-            **super()._save(),
-            "predicted": self.predicted.tolist(),
-            "rates": [[task, rate] for task, rate in self._rates.items()],
-            "ask": list(self._ask),
-            "counts": [self._trained, self._fitted],
-            "error": self._error,
-        }
+        return {**super()._save(), "rates": [[task, rate] for task, rate in self._rates.items()]}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.predicted = restore_array(own["predicted"], self.predicted)
         self._rates = {int(task): None if rate is None else float(rate) for task, rate in own["rates"]}
-        self._ask = [int(task) for task in own["ask"]]
-        self._trained, self._fitted = (int(count) for count in own["counts"])
-        self._error = float(own["error"])

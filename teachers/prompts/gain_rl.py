@@ -14,7 +14,7 @@ import numpy as np
 
 from ...checks import check_numbers, option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import in_turn, lowest
 from ..signals import success_counts
@@ -40,6 +40,7 @@ class GainRL(PromptTeacher):
 
     paper = "2506.02281"
     uses = frozenset({"angle_concentration"})
+    kept = ("order", "mu", "_sums", "_groups")
     signal: Sequence[float] | None = option(
         default=None,
         check=check_numbers,
@@ -125,19 +126,11 @@ class GainRL(PromptTeacher):
         return {"mu": self.mu, "mu_share": self.mu / max(self.pool.n - 1, 1)}
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "order": self.order.tolist(),
-            "mu": self.mu,
-            "used": np.flatnonzero(self._used).tolist(),
-            "sums": self._sums.tolist(),
-            "groups": self._groups,
-        }
+        return {**super()._save(), "used": np.flatnonzero(self._used).tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        order = restore_array(own["order"], self.order)
-        if not np.array_equal(np.sort(order), np.arange(self.pool.n)):
+        super()._restore(own)
+        if not np.array_equal(np.sort(self.order), np.arange(self.pool.n)):
             raise ValueError("the order is none of all prompts")
-        self.order, self.mu = order, float(own["mu"])
         self._used = np.zeros(self.pool.n, dtype=bool)
         self._used[np.array(own["used"], dtype=np.int64)] = True
-        self._sums, self._groups = restore_array(own["sums"], self._sums), int(own["groups"])

@@ -6,13 +6,12 @@ have a p each, which a controller moves so that a given share of groups without 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ...checks import check_share, option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
@@ -34,6 +33,7 @@ class GRESO(PromptTeacher):
     """
 
     paper = "2506.02177"
+    kept = ("p", "flat", "_easy", "_due", "_groups", "_flat_groups", "_all_groups", "_shares")
     p_easy: float = option(default=0.5, low=0, high=1, saved=False, says="initial probability of the easy side.")
     p_hard: float = option(default=0.5, low=0, high=1, saved=False, says="initial probability of the hard side.")
     target: float = option(
@@ -123,22 +123,3 @@ class GRESO(PromptTeacher):
             "easy_share": self._shares[1],
             "try_probability": float(self.try_probability().mean()),
         }
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            "p": self.p.tolist(),
-            "flat": self.flat.tolist(),
-            "easy": self._easy.tolist(),
-            "due": self._due.tolist(),
-            "groups": self._groups.save(),
-            "flat_groups": self._flat_groups.tolist(),
-            "all_groups": self._all_groups,
-            "shares": self._shares.tolist(),
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.p, self.flat = restore_array(own["p"], self.p), restore_array(own["flat"], self.flat)
-        self._easy, self._due = restore_array(own["easy"], self._easy), restore_array(own["due"], self._due)
-        self._groups.restore(own["groups"])
-        self._flat_groups = restore_array(own["flat_groups"], self._flat_groups)
-        self._all_groups, self._shares = int(own["all_groups"]), restore_array(own["shares"], self._shares)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...checks import option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
 from ..signals import Groups, is_flat
@@ -31,6 +31,7 @@ class Hardest(ScreeningTeacher):
     """
 
     paper = "2508.14094"
+    kept = ("rates", "_pilot", "_turns", "_tallies", "_groups")
     part: Literal["hardest", "medium", "easiest"] = option(
         default="hardest",
         says='"hardest", or for comparison "easiest" or "medium" (nearest to the median rate, our reading).',
@@ -84,24 +85,14 @@ class Hardest(ScreeningTeacher):
     def _save(self) -> dict[str, Any]:
         return {
             **super()._save(),
-            "rates": self.rates.tolist(),
             "chosen": None if self.chosen is None else np.flatnonzero(self.chosen).tolist(),
-            "pilot": self._pilot.save(),
-            "turns": self._turns.save(),
-            "tallies": self._tallies.save(),
-            "groups": self._groups.save(),
             "spread": [int(spread) for spread in self._spread],
         }
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
-        self.rates = restore_array(own["rates"], self.rates)
         self.chosen = None
         if own["chosen"] is not None:
             self.chosen = np.zeros(self.pool.n, dtype=bool)
             self.chosen[np.array(own["chosen"], dtype=np.int64)] = True
-        self._pilot.restore(own["pilot"])
-        self._turns.restore(own["turns"])
-        self._tallies.restore(own["tallies"])
-        self._groups.restore(own["groups"])
         self._spread = deque((bool(spread) for spread in own["spread"]), maxlen=WINDOW)

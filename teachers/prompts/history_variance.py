@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...checks import option
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
 from ..signals import success_rate
@@ -28,6 +28,7 @@ class HistoryVariance(PromptTeacher):
     """
 
     paper = "2504.20571"
+    kept = ("_pilot", "_mean", "_squares", "_next")
     top: int = option(
         default=16,
         low=1,
@@ -79,19 +80,11 @@ class HistoryVariance(PromptTeacher):
         }
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "pilot": self._pilot.save(),
-            "mean": self._mean.tolist(),
-            "squares": self._squares.tolist(),
-            "chosen": None if self.chosen is None else self.chosen.tolist(),
-            "next": self._next,
-        }
+        return {**super()._save(), "chosen": None if self.chosen is None else self.chosen.tolist()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self._pilot.restore(own["pilot"])
-        self._mean, self._squares = restore_array(own["mean"], self._mean), restore_array(own["squares"], self._squares)
+        super()._restore(own)
         chosen = own["chosen"]
         self.chosen = None if chosen is None else np.array(chosen, dtype=np.int64)
         if self.chosen is not None and not ((self.chosen >= 0) & (self.chosen < self.pool.n)).all():
             raise ValueError(f"chosen prompts {chosen}")
-        self._next = int(own["next"])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -21,6 +20,7 @@ from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
+from ..saved_state import Kept
 from ..signals import check_band, success_counts
 from .prompt_teacher import PromptTeacher
 
@@ -36,6 +36,7 @@ class PUDF(PromptTeacher):
     """
 
     paper = "2408.05326"
+    kept = (Kept("_answers", deque[tuple[int, float, int]]), "ability")
     crowd: Any | None = option(
         default=None,
         saved=False,
@@ -109,14 +110,6 @@ class PUDF(PromptTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {"ability": self.ability, "admitted": float(self._admissible().mean())}
-
-    def _save(self) -> dict[str, Any]:
-        return {"answers": [list(answer) for answer in self._answers], "ability": self.ability}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        answers = [(int(task), float(s), int(m)) for task, s, m in own["answers"]]
-        self._answers = deque(answers, maxlen=self.window)
-        self.ability = float(own["ability"])
 
 
 def fit_ability(

@@ -14,6 +14,7 @@ import numpy as np
 from ...checks import option
 from ..registration import register
 from ..sampling import lowest
+from ..saved_state import Kept
 from .screening import StreamTeacher
 
 ROUNDS = 3  # through the list, after which the pool no longer waits for prompts that never answered
@@ -37,6 +38,7 @@ class LILO(StreamTeacher):
     """
 
     paper = "2502.12272"
+    kept = (Kept("_learnability", list[float]),)
     batch: int = option(
         default=64,
         low=1,
@@ -73,8 +75,7 @@ class LILO(StreamTeacher):
         return {**super()._metrics(), "learnability_pool": pool, "learnability_chosen": chosen}
 
     def _save(self) -> dict[str, Any]:
-        candidates = [[task, *entry] for task, entry in self._candidates.items()]
-        return {**super()._save(), "candidates": candidates, "learnability": list(self._learnability)}
+        return {**super()._save(), "candidates": [[task, *entry] for task, entry in self._candidates.items()]}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
         super()._restore(own)
@@ -82,4 +83,3 @@ class LILO(StreamTeacher):
             int(task): (float(score), [int(id) for id in ids], int(times))
             for task, score, ids, times in own["candidates"]
         }
-        self._learnability = [float(value) for value in own["learnability"]]

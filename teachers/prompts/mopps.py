@@ -13,14 +13,15 @@ import numpy as np
 
 from ...checks import check_share, option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
+from ..saved_state import SavedState
 from ..signals import PassRates, success_counts
 from .prompt_teacher import PromptTeacher
 
 
-class KalmanRates:
+class KalmanRates(SavedState):
     """A Gaussian posterior of the success rate of each of n tasks, which drifts between observations.
 
     Every batch adds ``drift`` to all variances, up to 1/12, the variance of a uniform rate. A rate r of m episodes is
@@ -30,6 +31,8 @@ class KalmanRates:
     Attributes:
         mean, variance: float64[n]; initially 0.5 and 1/12.
     """
+
+    kept = ("mean", "variance")
 
     def __init__(self, n: int, drift: float):
         self.drift = drift
@@ -46,15 +49,6 @@ class KalmanRates:
 
     def sample(self, rng: np.random.Generator) -> np.ndarray:
         return np.clip(rng.normal(self.mean, np.sqrt(self.variance)), 0.0, 1.0)
-
-    def save(self) -> dict[str, Any]:
-        return {"mean": self.mean.tolist(), "variance": self.variance.tolist()}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        self.mean, self.variance = (
-            restore_array(saved["mean"], self.mean),
-            restore_array(saved["variance"], self.variance),
-        )
 
 
 def _check_band(name: str, value: Any) -> list[float]:

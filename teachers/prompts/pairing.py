@@ -8,7 +8,6 @@ first, then proposed in such pairs, with the weights of the two outcomes in ``me
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Draw, Evidence
 from ..registration import register
+from ..saved_state import Kept
 from .latest import LatestGroups
 from .prompt_teacher import PromptTeacher
 from .screening import Turns
@@ -38,6 +38,7 @@ class Pairing(PromptTeacher):
 
     paper = "2602.03452"
     asks = frozenset({"pair", "role", "partner", "success_weight", "failure_weight"})
+    kept = ("latest", "_turns", Kept("_halves", deque[tuple[int, int, str, int]]), "_pairs")
     group: int = option(
         default=8, low=3, says="n of every proposal, and single returns that make a group; the paper has 8."
     )
@@ -102,17 +103,3 @@ class Pairing(PromptTeacher):
     def _metrics(self) -> dict[str, float]:
         hard, easy = self.sides()
         return {"hard": len(hard), "easy": len(easy), "pairs": self._pairs}
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            "latest": self.latest.save(),
-            "turns": self._turns.save(),
-            "halves": [list(half) for half in self._halves],
-            "pairs": self._pairs,
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.latest.restore(own["latest"])
-        self._turns.restore(own["turns"])
-        self._halves = deque((int(i), int(pair), str(role), int(j)) for i, pair, role, j in own["halves"])
-        self._pairs = int(own["pairs"])

@@ -13,9 +13,10 @@ import numpy as np
 
 from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, restore_array
+from ..protocol import Evidence
 from ..registration import register
 from ..sampling import lowest
+from ..saved_state import restore_array
 from ..signals import is_flat, success_rate
 from .prompt_teacher import PromptTeacher
 
@@ -73,6 +74,7 @@ class PCL(PromptTeacher):
     """
 
     paper = "2510.01135"
+    kept = ("_error", "_effective")
     tau: float = option(default=0.5, low=0, high=1, says="pass rate aimed at.")
     factor: int = option(default=4, low=1, says="candidates for every prompt chosen (k in the paper, which uses 4).")
     value: Callable[[np.ndarray], Sequence[float] | np.ndarray] | None = option(
@@ -116,10 +118,9 @@ class PCL(PromptTeacher):
         return {"value_error": self._error, "effective_ratio": self._effective}
 
     def _save(self) -> dict[str, Any]:
-        model = None if self._model is None else self._model.save()
-        return {"model": model, "error": self._error, "effective": self._effective}
+        return {**super()._save(), "model": None if self._model is None else self._model.save()}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
         if self._model is not None:
             self._model.restore(own["model"])
-        self._error, self._effective = float(own["error"]), float(own["effective"])

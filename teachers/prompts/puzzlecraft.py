@@ -8,15 +8,15 @@ it passes the weight on. `group_weight` and the measures of dispersion serve lea
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_count, option
+from ...checks import option
 from ...errors import InputError
-from ..protocol import Evidence, Outcome, restore_array
+from ..protocol import Evidence, Outcome
 from ..registration import Preset, register
 from ..sampling import in_turn
 from ..signals import Groups
@@ -27,9 +27,10 @@ from .prompt_teacher import PromptTeacher
 class PuzzleCraft(PromptTeacher):
     """Weighs prompts by difficulty times dispersion of the answers in their latest group.
 
-    The dispersion is the extra "answer_dispersion", in [0, 1], averaged over the group (see `normalised_answer_entropy`
-    and `permutation_dispersion`). Without the extra it counts as 1, and the weight depends on difficulty alone, as in
-    the paper's first version. An unseen prompt has weight 1, the highest weight at the paper's `scale`.
+    The dispersion is the extra "answer_dispersion", in [0, 1], averaged over the group: the entropy of the answers over
+    the logarithm of their possible number, or the share of different permutations. Without the extra it counts as 1,
+    and the weight depends on difficulty alone, as in the paper's first version. An unseen prompt has weight 1, the
+    highest weight at the paper's `scale`.
 
     With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
     average of the extra "consistency", a judge's probability that the rationale supports the answer. The metric has no
@@ -39,6 +40,7 @@ class PuzzleCraft(PromptTeacher):
     paper = "2512.14944"
     uses = frozenset({"answer_dispersion"})
     asks = frozenset({"weight"})
+    kept = ("weights", "_groups", "_dispersions")
     mode: Literal["sample", "weight"] = option(
         default="sample",
         says='"sample" draws prompts in proportion to their weights; "weight" draws them uniformly and passes the '
@@ -117,17 +119,11 @@ class PuzzleCraft(PromptTeacher):
         }
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "weights": self.weights.tolist(),
-            "groups": self._groups.save(),
-            "dispersions": self._dispersions.save(),
-            **({"consistencies": list(self._consistencies)} if self._consistencies else {}),
-        }
+        seen = {"consistencies": list(self._consistencies)} if self._consistencies else {}
+        return {**super()._save(), **seen}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
-        self.weights = restore_array(own["weights"], self.weights)
-        self._groups.restore(own["groups"])
-        self._dispersions.restore(own["dispersions"])
+        super()._restore(own)
         self._consistencies = deque(map(float, own.get("consistencies", ())), self._consistencies.maxlen)
 
 
@@ -140,27 +136,6 @@ def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float =
     """scale d(1-d) dispersion^gamma, with d the mean of the returns in [0, 1] (arXiv 2512.14944, section 3.3)."""
     d = float(np.mean(returns))
     return scale * d * (1 - d) * dispersion**gamma
-
-
-def normalised_answer_entropy(answers: Sequence[Hashable], options: int) -> float:
-    """Entropy of the answers of one group over ln(options), in [0, 1]: 0 where all are the same.
-
-    Args:
-        answers: the answer of each episode.
-        options: K, how many answers the question allows, at least 2 and no fewer than were given.
-    """
-    counts = np.array(list(Counter(answers).values()), dtype=np.float64)
-    check_count("options", options, low=2)
-    if not len(counts) or len(counts) > options:
-        raise InputError(f"{len(counts)} different answers to a question of {options} options; give 1 to {options}.")
-    shares = counts / counts.sum()
-    return max(0.0, -float((shares * np.log(shares)).sum()) / math.log(options))
-
-
-def permutation_dispersion(answers: Sequence[Sequence[Hashable]]) -> float:
-    """(different ones - 1) / (answers - 1) of a group of permutations, in [0, 1]; 0 for a single answer."""
-    different = len({tuple(answer) for answer in answers})
-    return (different - 1) / (len(answers) - 1) if len(answers) > 1 else 0.0
 
 
 Preset(

@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 
 from ...checks import keyword_declared, option
-from ..protocol import Draw, Evidence, restore_array
+from ..protocol import Draw, Evidence
 from ..sampling import lowest
+from ..saved_state import Kept, SavedState
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
 
 
-class Turns:
+class Turns(SavedState):
     """Time of the last turn of each of n tasks, counted in proposals; the task whose turn is longest ago comes first.
 
     Repeated use goes through all tasks in random order before any comes again.
     """
+
+    kept = ("last", "now")
 
     def __init__(self, n: int):
         self.last = np.full(n, -1, dtype=np.int64)
@@ -46,12 +49,6 @@ class Turns:
         self.last[tasks] = self.now
         self.now += len(tasks)
         return tasks
-
-    def save(self) -> dict[str, Any]:
-        return {"last": self.last.tolist(), "now": self.now}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        self.last, self.now = restore_array(saved["last"], self.last), int(saved["now"])
 
 
 class Tallies:
@@ -82,12 +79,14 @@ class Tallies:
         self.open = {int(task): [float(successes), int(episodes)] for task, successes, episodes in saved}
 
 
-class Pilot:
+class Pilot(SavedState):
     """A first tour that sees each of n tasks ``passes`` times.
 
     Outcomes may be lost and a task may never give a valid episode: the tour is also over when something has been seen
     and ``patience`` times as many proposals as it needs are unanswered.
     """
+
+    kept = ("asked", "seen", "answered")
 
     def __init__(self, n: int, passes: int, patience: float = 2.0):
         self.asked, self.seen = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -105,13 +104,6 @@ class Pilot:
         tasks = lowest(self.asked + np.where(self.seen >= self.passes, np.int64(2**40), 0), k, rng)
         self.asked[tasks] += 1
         return tasks
-
-    def save(self) -> dict[str, Any]:
-        return {"asked": self.asked.tolist(), "seen": self.seen.tolist(), "answered": self.answered}
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        self.asked, self.seen = restore_array(saved["asked"], self.asked), restore_array(saved["seen"], self.seen)
-        self.answered = int(saved["answered"])
 
 
 @keyword_declared
@@ -165,9 +157,10 @@ class ScreeningTeacher(PromptTeacher):
         return {"screening_share": self._proposed["screened"] / total if total else 0.0}
 
     def _save(self) -> dict[str, Any]:
-        return {"proposed": dict(self._proposed)}
+        return {**super()._save(), "proposed": dict(self._proposed)}
 
     def _restore(self, own: Mapping[str, Any]) -> None:
+        super()._restore(own)
         self._proposed = {name: int(own["proposed"][name]) for name in self._proposed}
 
 
@@ -179,6 +172,7 @@ class StreamTeacher(ScreeningTeacher):
     """
 
     asks = frozenset({"joins"})
+    kept = (Kept("queue", dict[int, list[int]]), "_turns", "_tallies", Kept("_ids", dict[int, list[int]]))
 
     def setup(self) -> None:
         super().setup()
@@ -219,19 +213,3 @@ class StreamTeacher(ScreeningTeacher):
             self._ids[item.record] = ids
         else:
             self._take_rate(item.record, done[0], ids)
-
-    def _save(self) -> dict[str, Any]:
-        return {
-            **super()._save(),
-            "queue": [[task, ids] for task, ids in self.queue.items()],
-            "turns": self._turns.save(),
-            "tallies": self._tallies.save(),
-            "ids": [[task, ids] for task, ids in self._ids.items()],
-        }
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        super()._restore(own)
-        self.queue = {int(task): [int(id) for id in ids] for task, ids in own["queue"]}
-        self._turns.restore(own["turns"])
-        self._tallies.restore(own["tallies"])
-        self._ids = {int(task): [int(id) for id in ids] for task, ids in own["ids"]}

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ...checks import option
 from ...errors import InputError
 from ..registration import register
+from ..saved_state import Kept
 from .screening import StreamTeacher
 
 
@@ -22,6 +20,7 @@ class SPEED(StreamTeacher):
     """
 
     paper = "2506.09016"
+    kept = (Kept(("_passed", "_screened"), key="passed"),)
     screen: int = 4  # with n our choice: 24 in all
     n: int = 20
     low: float = option(
@@ -49,10 +48,3 @@ class SPEED(StreamTeacher):
     def _metrics(self) -> dict[str, float]:
         share_passed = self._passed / self._screened if self._screened else 0.0
         return {**super()._metrics(), "passed_share": share_passed, "waiting": float(len(self.queue))}
-
-    def _save(self) -> dict[str, Any]:
-        return {**super()._save(), "passed": [self._passed, self._screened]}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        super()._restore(own)
-        self._passed, self._screened = (int(count) for count in own["passed"])

@@ -7,7 +7,6 @@ step comes with every proposal, in ``meta["max_tokens"]``; the learner puts it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +23,7 @@ class TokenBudget(PromptTeacher):
 
     paper = "2508.08940"
     asks = frozenset({"max_tokens"})
+    kept = ("step",)
     start: int = option(default=256, low=1, says="B_0, tokens at the beginning; the paper has 256.")
     factor: float = option(
         default=0.7,
@@ -60,12 +60,6 @@ class TokenBudget(PromptTeacher):
 
     def _metrics(self) -> dict[str, float]:
         return {"max_tokens": int(self.budget)}
-
-    def _save(self) -> dict[str, Any]:
-        return {"step": self.step}
-
-    def _restore(self, own: Mapping[str, Any]) -> None:
-        self.step = int(own["step"])
 
 
 def token_budget(

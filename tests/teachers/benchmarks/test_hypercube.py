@@ -4,17 +4,17 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from palaestra.teachers.benchmarks import hypercube
-from palaestra.teachers.benchmarks.hypercube import SETTINGS, TABLE, teach_setting
+from palaestra.teachers.benchmarks.hypercube import SETTINGS, TABLE, teach
 
 
 def test_runs_are_repeatable_and_differ_by_seed():
-    first, again, other = (teach_setting("2d", "random", seed, episodes=200) for seed in (0, 0, 1))
+    first, again, other = (teach(SETTINGS["2d"], "random", seed, episodes=200) for seed in (0, 0, 1))
     assert first.tasks.tolist() == again.tasks.tolist() != other.tasks.tolist()
 
 
 @pytest.mark.parametrize("checkpoints", [1, 4, 50])
 def test_mastery_is_recorded_at_equal_distances_and_at_the_end(checkpoints):
-    lesson = teach_setting("2d", "random", 0, episodes=41, checkpoints=checkpoints)
+    lesson = teach(SETTINGS["2d"], "random", 0, episodes=41, checkpoints=checkpoints)
     assert len(lesson.mastered) == checkpoints
     assert len(lesson.tasks) == lesson.student.practised == 41
 
@@ -30,11 +30,11 @@ def test_every_setting_gives_a_whole_result(setting):
 
 def test_the_frontier_oracle_needs_76_visits_a_cube():
     # 100 cubes of 76 visits; ten episodes may pass before it sees that a cube is mastered.
-    assert teach_setting("2d", "oracle", 0, episodes=8400).mastered[-1] == 1.0
+    assert teach(SETTINGS["2d"], "oracle", 0, episodes=8400).mastered[-1] == 1.0
 
 
 def test_the_oracle_practises_nothing_but_the_frontier():
-    lesson = teach_setting("2d-unlearnable", "oracle", 0, episodes=500)
+    lesson = teach(SETTINGS["2d-unlearnable"], "oracle", 0, episodes=500)
     locked, learnable, mastered, unlearnable = lesson.student.visits
     assert (locked, unlearnable) == (0, 0)
     assert learnable > 0.97 * 500
@@ -42,7 +42,7 @@ def test_the_oracle_practises_nothing_but_the_frontier():
 
 
 def test_forgetting_comes_at_half_time_whatever_the_length():
-    assert teach_setting("2d-forgetting", "random", 0, episodes=60).student.forget_at == 30
+    assert teach(SETTINGS["2d-forgetting"], "random", 0, episodes=60).student.forget_at == 30
 
 
 def test_maps_count_each_task_in_its_cell():
@@ -53,6 +53,6 @@ def test_maps_count_each_task_in_its_cell():
 
 
 def test_one_axis_is_enough():
-    lesson = hypercube.teach({"dimensions": 1, "cubes": 3}, "random", 0, 30)
+    lesson = teach({"dimensions": 1, "cubes": 3}, "random", 0, 30)
     assert lesson.tasks.shape == (30, 2)
     assert isinstance(lesson.student.space, gym.spaces.Box)
