@@ -18,17 +18,16 @@ def encode_job(job: Job) -> dict[str, bytes]:
     Raises:
         TypeError: an argument of a call is no plain data.
     """
+    calls = []
+    for call in job.calls:
+        data = json.dumps([call.function, [to_plain(item) for item in call.arguments]]).encode()
+        calls.append(CALL.pack(len(data), call.seconds) + data)
     return {
         "program": job.program.encode("utf-8", "surrogatepass"),
         "files": json.dumps(dict(job.files)).encode() if job.files else b"",
         "stdin": as_bytes(job.stdin),
-        "calls": b"".join(map(_encode_call, job.calls)),
+        "calls": b"".join(calls),
     }
-
-
-def _encode_call(call: Call) -> bytes:
-    data = json.dumps([call.function, [to_plain(item) for item in call.arguments]]).encode()
-    return CALL.pack(len(data), call.seconds) + data
 
 
 def decode_result(
