@@ -80,9 +80,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(page([row["id"] for row in _select({"envs": envs()}, words)["envs"]] if words else ids()))
         return 0
     tables = {kind: (TABLES | ON_REQUEST)[kind]() for kind in kinds}
-    if words and len(kinds) == 1 and set(words) <= _whole_names(kinds[0], tables[kinds[0]]):
-        rows = _IN_FULL[kinds[0]](words)
-        return _print_or_dump({kinds[0]: rows}, _in_full(kinds[0], rows), options)
+    if words and len(kinds) == 1 and (kind := kinds[0]) in _IN_FULL:
+        # The names that show a row, or all rows of a stage, in full.
+        whole = {row[column] for row in tables[kind] for column in ("name", "stage") if column in row}
+        if whole.issuperset(words):
+            rows = _IN_FULL[kind](words)
+            return _print_or_dump({kind: rows}, _in_full(kind, rows), options)
     tables = _select(tables, words)
     return _print_or_dump(tables, tables, options)
 
@@ -130,11 +133,6 @@ _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
     **{kind: partial(_rows_with_options, kind) for kind in _WITH_OPTIONS},
 }
 """Tables whose rows can be shown in full, by their names."""
-
-
-def _whole_names(kind: str, rows: Sequence[Row]) -> set[str]:
-    """The names that show a row, or all rows of a stage, in full."""
-    return {row[column] for row in rows for column in ("name", "stage") if column in row} if kind in _IN_FULL else set()
 
 
 def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, list[Row]]:
