@@ -71,7 +71,14 @@ class ListOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Return the exit code."""
     options = tyro.cli(ListOptions, args=argv, prog="palaestra list", description=__doc__)
-    kinds, words = _parse_request(options)
+    known = [*TABLES, *ON_REQUEST]
+    kinds = [word for word in options.what if word in known]
+    words = [*(word for word in options.what if word not in known), *options.show]
+    if words and not kinds and options.show:
+        kinds = ["recipes"]
+    if words and not kinds:
+        raise unknown_name("table", words[0], known)
+    kinds = kinds or list(TABLES)
     if options.html:
         if kinds != ["envs"]:
             raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
@@ -88,18 +95,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _print_or_dump({kind: rows}, _in_full(kind, rows), options)
     tables = _select(tables, words)
     return _print_or_dump(tables, tables, options)
-
-
-def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
-    """Return the tables asked for, and the words or names that narrow them."""
-    known = [*TABLES, *ON_REQUEST]
-    kinds = [word for word in options.what if word in known]
-    words = [*(word for word in options.what if word not in known), *options.show]
-    if words and not kinds and options.show:
-        kinds = ["recipes"]
-    if words and not kinds:
-        raise unknown_name("table", words[0], known)
-    return kinds or list(TABLES), words
 
 
 def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
