@@ -47,7 +47,13 @@ class FamilySpace(ParamSpace):
         if not families:
             raise InputError("a space of families needs at least one of them.")
         self.families: dict[str, ParamSpace] = dict(families)
-        self.weights = {name: _check_weight(name, (weights or {}).get(name, 1.0)) for name in self.families}
+        self.weights: dict[str, Schedule] = {}
+        for name in self.families:
+            weight = (weights or {}).get(name, 1.0)
+            self.weights[name] = schedule(weight)
+            low, high = self.weights[name].bounds
+            if low < 0 or high <= 0:
+                raise InputError(f"the weight of {name} must be 0 or more, and above 0 at some time, not {weight!r}.")
         self._step = self._steps = 0
         own = [axis for space in self.families.values() for axis in space.axes if axis.name != FAMILY]
         super().__init__([ChoiceAxis(FAMILY, tuple(self.families), harder=None), *own])
@@ -202,11 +208,3 @@ class FamilySpace(ParamSpace):
 
 def _part(ranges: Mapping[str, Any], space: ParamSpace) -> dict[str, Any]:
     return {name: value for name, value in ranges.items() if name in space.names}
-
-
-def _check_weight(name: str, weight: Any) -> Schedule:
-    made = schedule(weight)
-    low, high = made.bounds
-    if low < 0 or high <= 0:
-        raise InputError(f"the weight of {name} must be 0 or more, and above 0 at some time, not {weight!r}.")
-    return made

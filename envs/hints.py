@@ -54,7 +54,11 @@ def cut_steps(steps: Sequence[str], share: float, question: str = "") -> tuple[S
     free = count_free_steps(working, answer, question)
     if free:
         return working[: min(free, math.ceil(share * len(working) - 1e-9))], ""
-    pieces = _before_result(working[0], answer)
+    # The words and signs of the step before its first result; all but the last of a step without any.
+    step = working[0]
+    ends = [mark.start() for mark in _MARK.finditer(step)]
+    ends += [match.start() for form in _forms(answer) for match in _find(form, step)]
+    pieces = _PIECE.findall(step[: min(ends)]) if ends else _PIECE.findall(step)[:-1]
     return [], "".join(pieces[: math.ceil(share * len(pieces) - 1e-9)]).rstrip()
 
 
@@ -80,13 +84,6 @@ def count_free_steps(working: Sequence[str], answer: str, question: str = "") ->
 def stands_in(answer: str, text: str) -> bool:
     """Return True if the answer stands in a text, not as a part of a longer word or number."""
     return any(_find(form, text) for form in _forms(answer))
-
-
-def _before_result(step: str, answer: str) -> list[str]:
-    """The words and signs of a step before its first result; all but the last of a step without any."""
-    ends = [mark.start() for mark in _MARK.finditer(step)]
-    ends += [match.start() for form in _forms(answer) for match in _find(form, step)]
-    return _PIECE.findall(step[: min(ends)]) if ends else _PIECE.findall(step)[:-1]
 
 
 def _forms(answer: str) -> list[str]:

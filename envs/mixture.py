@@ -209,10 +209,11 @@ class Mixture(TaskEnv):
         part = self.parts[params[FAMILY]]
         space: Any = self.param_space
         own = {"params": space.own_params(params)}
+        most = self.blend[params[FAMILY]].longest_answer or self.longest_answer
         for _ in range(MAX_TRIES):
             # A number drawn here rather than the seed itself, whose first numbers have chosen the environment.
             observation, info = part.reset(seed=int(self.np_random.integers(2**31)), options=own)
-            if self._is_short(part, self.blend[params[FAMILY]].longest_answer or self.longest_answer):
+            if most is None or not isinstance(part, Question) or len(str(part.oracle(part.here()))) <= most:
                 break
         else:
             raise InputError(
@@ -229,11 +230,6 @@ class Mixture(TaskEnv):
         observation, reward, terminated, truncated, info = self.part.step(action)
         self._ended = terminated or truncated
         return observation, float(reward), terminated, truncated, self._mix_info(info)
-
-    @staticmethod
-    def _is_short(part: TaskEnv, most: int | None) -> bool:
-        """Return True unless the task is a `Question` with an answer longer than ``most`` characters."""
-        return most is None or not isinstance(part, Question) or len(str(part.oracle(part.here()))) <= most
 
     def _mix_info(self, info: Mapping[str, Any]) -> dict[str, Any]:
         """Return the info of the environment in play, with the names of the mixture."""

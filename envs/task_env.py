@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -113,7 +113,12 @@ class TaskEnv(gym.Env[Any, Any]):
             cls.metadata = {**cls.metadata, "render_modes": [*cls.metadata["render_modes"], "rgb_array"]}
         solver = cls.__dict__.get("oracle")
         if solver is not None and solver.__code__.co_argcount == 2:
-            cls.oracle = _bind_current_episode(solver)
+
+            @functools.wraps(solver)
+            def oracle(self: TaskEnv, task: Any = None) -> Any:
+                return self.write_action(solver(self, self.here())) if task is None else solver(self, task)
+
+            cls.oracle = oracle
 
     def __init__(
         self,
@@ -148,7 +153,11 @@ class TaskEnv(gym.Env[Any, Any]):
             raise InputError(f"max_action must be a whole number of characters, at least 1, not {max_action!r}.")
         self.max_action = max_action
         self.thoughts = check_thoughts(thoughts)
-        self.prompt = _check_prompt(prompt, self.prompts)
+        if prompt == "full" and "compact" in self.prompts:
+            prompt = "sentences"  # which was called "full" before
+        if prompt not in self.prompts:
+            raise unknown_name("form of a prompt", str(prompt), self.prompts)
+        self.prompt = prompt
         self._is_move = self.answer_form in ("move", "moves")
         self.render_mode = render_mode
         self._params: dict[str, Any] = {}
@@ -367,23 +376,3 @@ class TaskEnv(gym.Env[Any, Any]):
         if self._ended:
             why = "reset() has not been called yet" if not self._task_id else "the episode is over"
             raise gym.error.ResetNeeded(f"cannot step {type(self).__name__}: {why}; call reset() first.")
-
-
-def _check_prompt(prompt: str, prompts: Sequence[str]) -> str:
-    """Return the form of observations if it is one of ``prompts``; "full", the former name of "sentences" where there
-    is a compact form, works as well."""
-    if prompt == "full" and "compact" in prompts:
-        return "sentences"
-    if prompt not in prompts:
-        raise unknown_name("form of a prompt", str(prompt), prompts)
-    return prompt
-
-
-def _bind_current_episode(solver: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Let a solver that takes a task be called without one, for the action that solves the current episode."""
-
-    @functools.wraps(solver)
-    def oracle(self: TaskEnv, task: Any = None) -> Any:
-        return self.write_action(solver(self, self.here())) if task is None else solver(self, task)
-
-    return oracle

@@ -82,14 +82,14 @@ class Reward(Declared):
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         """Judge several episodes of one task, in order; the default judges each alone. Where that raises an exception,
         the episode's verdict is invalid."""
-        return [self._attempt_verdict(episode) for episode in episodes]
-
-    def _attempt_verdict(self, episode: Episode) -> Verdict:
-        """Judge one episode; what fails gives an invalid verdict."""
-        verdict = attempt(self, episode)
-        if isinstance(verdict, Verdict):
-            return verdict
-        return self.verdict(episode, verdict if isinstance(verdict, str) else f"it gave {verdict!r}, no Verdict")
+        verdicts = []
+        for episode in episodes:
+            verdict = attempt(self, episode)
+            if not isinstance(verdict, Verdict):
+                reason = verdict if isinstance(verdict, str) else f"it gave {verdict!r}, no Verdict"
+                verdict = self.verdict(episode, reason)
+            verdicts.append(verdict)
+        return verdicts
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         """Judge the groups of one training step, in order; the default judges each alone."""
@@ -106,18 +106,13 @@ class Reward(Declared):
         if value is None or isinstance(value, str) or not episode.valid:
             reason = value if isinstance(value, str) else ""
             if value is None and episode.valid:
-                reason = self._failure_of_scores(episode)
+                parts = (part.values() if isinstance(part, dict) else (part,) for part in vars(self).values())
+                sources = [source for several in parts for source in several if hasattr(source, "failure_of")]
+                reason = next((said for source in sources if (said := source.failure_of(episode))), "")
             return Verdict(0.0, False, valid=False, terms={self.name: 0.0}, feedback=reason)
         low, high = self.bounds
         score = (value - low) / (high - low) if math.isfinite(high - low) and high > low else value
         return Verdict(score=min(max(score, 0.0), 1.0), success=episode.success, valid=True, terms={self.name: value})
-
-    def _failure_of_scores(self, episode: Episode) -> str:
-        """Return the error message of the first `scores.Score` of this reward that could not score the episode; "" if
-        none failed."""
-        values = (value.values() if isinstance(value, dict) else (value,) for value in vars(self).values())
-        sources = [source for several in values for source in several if hasattr(source, "failure_of")]
-        return next((said for source in sources if (said := source.failure_of(episode))), "")
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
         """Return the entries of a verdict, by measure name, that a learner adds to the episode's extras."""

@@ -17,7 +17,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -166,23 +166,18 @@ def _check_chromium() -> str:
 
 
 def _check_memory() -> str:
-    free, total = _read_memory()
-    _check_size("memory", free, 1.0)
-    return f"{free:.1f} of {total:.1f} GiB free"
-
-
-def _read_memory() -> tuple[float, float]:
-    """Free and total memory, GiB; a control group may allow less than the machine has."""
     page = os.sysconf("SC_PAGE_SIZE") / 2**30
     total, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
     with contextlib.suppress(OSError):
         found = dict(re.findall(r"^(\w+): +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE))
         free = int(found["MemAvailable"]) / 2**20
+    # A control group may allow less than the machine has.
     with contextlib.suppress(OSError, ValueError):
         bound = int(Path("/sys/fs/cgroup/memory.max").read_text()) / 2**30
         used = int(Path("/sys/fs/cgroup/memory.current").read_text()) / 2**30
         total, free = min(total, bound), min(free, max(0.0, bound - used))
-    return free, total
+    _check_size("memory", free, 1.0)
+    return f"{free:.1f} of {total:.1f} GiB free"
 
 
 def _check_disk() -> str:
@@ -323,14 +318,8 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
 
-@contextlib.contextmanager
-def _print_apart() -> Iterator[Any]:
-    """Standard output for the outcome alone: what libraries print goes to standard error."""
+if __name__ == "__main__":
+    # Standard output is for the outcome alone: what libraries print goes to standard error.
     with os.fdopen(os.dup(1), "w") as output:
         os.dup2(2, 1)
-        yield output
-
-
-if __name__ == "__main__":
-    with _print_apart() as printed:
-        print(json.dumps(run_check(sys.argv[1])), file=printed)
+        print(json.dumps(run_check(sys.argv[1])), file=output)

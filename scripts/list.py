@@ -71,7 +71,14 @@ class ListOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Return the exit code."""
     options = tyro.cli(ListOptions, args=argv, prog="palaestra list", description=__doc__)
-    kinds, words = _parse_request(options)
+    known = [*TABLES, *ON_REQUEST]
+    kinds = [word for word in options.what if word in known]
+    words = [*(word for word in options.what if word not in known), *options.show]
+    if words and not kinds and options.show:
+        kinds = ["recipes"]
+    if words and not kinds:
+        raise unknown_name("table", words[0], known)
+    kinds = kinds or list(TABLES)
     if options.html:
         if kinds != ["envs"]:
             raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
@@ -80,23 +87,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(page([row["id"] for row in _select({"envs": envs()}, words)["envs"]] if words else ids()))
         return 0
     tables = {kind: (TABLES | ON_REQUEST)[kind]() for kind in kinds}
-    if words and len(kinds) == 1 and set(words) <= _whole_names(kinds[0], tables[kinds[0]]):
-        rows = _IN_FULL[kinds[0]](words)
-        return _print_or_dump({kinds[0]: rows}, _in_full(kinds[0], rows), options)
+    if words and len(kinds) == 1 and (kind := kinds[0]) in _IN_FULL:
+        # The names that show a row, or all rows of a stage, in full.
+        whole = {row[column] for row in tables[kind] for column in ("name", "stage") if column in row}
+        if whole.issuperset(words):
+            rows = _IN_FULL[kind](words)
+            return _print_or_dump({kind: rows}, _in_full(kind, rows), options)
     tables = _select(tables, words)
     return _print_or_dump(tables, tables, options)
-
-
-def _parse_request(options: ListOptions) -> tuple[list[str], list[str]]:
-    """Return the tables asked for, and the words or names that narrow them."""
-    known = [*TABLES, *ON_REQUEST]
-    kinds = [word for word in options.what if word in known]
-    words = [*(word for word in options.what if word not in known), *options.show]
-    if words and not kinds and options.show:
-        kinds = ["recipes"]
-    if words and not kinds:
-        raise unknown_name("table", words[0], known)
-    return kinds or list(TABLES), words
 
 
 def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
@@ -139,11 +137,6 @@ _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
     **{kind: partial(_rows_with_options, kind) for kind in _WITH_OPTIONS},
 }
 """Tables whose rows can be shown in full, by their names."""
-
-
-def _whole_names(kind: str, rows: Sequence[Row]) -> set[str]:
-    """The names that show a row, or all rows of a stage, in full."""
-    return {row[column] for row in rows for column in ("name", "stage") if column in row} if kind in _IN_FULL else set()
 
 
 def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, list[Row]]:

@@ -94,6 +94,10 @@ class StdioProblem(ProgramQuestion):
             StdioTest("".join(map(_write_line, case.arguments)), _write_line(case.value), place < public)
             for place, case in enumerate(cases)
         )
+        readers = [_READERS[program.takes][1], "int(input())"]
+        lines = [f"{one.name} = {reader}" for one, reader in zip(program.parameters, readers)]
+        star = "*" if program.gives in (LIST, WORDS) else ""
+        script = "\n".join([program.source, "", *lines, f"print({star}{program.signature})"])
         shown = "\n".join(f"Input:\n{test.stdin}Output:\n{test.expected}".rstrip("\n") for test in tests[:public])
         again = "" if params["steps"] == 1 else ", in this order, each to what the step before left"
         return Task(
@@ -101,7 +105,7 @@ class StdioProblem(ProgramQuestion):
             f"{number_sentences(program)}\nPrint the result{_PRINT_FORMS[program.gives]}. Examples:\n{shown}\n"
             f"Answer with the program in a block of Python code, such as\n{_EXAMPLE}",
             None,
-            solution=fenced(_write_script(program)),
+            solution=fenced(script),
             content="\n".join(program.specification),
             data=StdioSynthesis(program, tests),
         )
@@ -126,15 +130,6 @@ class StdioProblem(ProgramQuestion):
 
 def _write_line(value: Any) -> str:
     return (" ".join(map(str, value)) if isinstance(value, list) else str(value)) + "\n"
-
-
-def _write_script(program: Program) -> str:
-    """Write the function, and the lines that read its arguments and print its value."""
-    names = [parameter.name for parameter in program.parameters]
-    readers = [_READERS[program.takes][1], "int(input())"]
-    lines = [f"{name} = {reader}" for name, reader in zip(names, readers)]
-    star = "*" if program.gives in (LIST, WORDS) else ""
-    return "\n".join([program.source, "", *lines, f"print({star}{program.signature})"])
 
 
 register("palaestra/StdioProblem-v0", f"{__name__}:StdioProblem")

@@ -159,7 +159,12 @@ def _read_items(source: Source) -> list[Item]:
     for index, (place, record) in enumerate(read_source(source.name, source.part, source.config, layout.columns)):
         try:
             fields = Fields(record, place, layout.asks)
-            items.append(replace(_check_item(source, layout.read(fields, index)), row=fields.row))
+            item = layout.read(fields, index)
+            if len(item.question) + sum(map(len, item.options)) > MAX_QUESTION:
+                raise UnusableRecord(f"the question has more than {MAX_QUESTION} characters")
+            if layout is MATH and unreadable("math", item.answer, policy=source.policy) is not None:
+                raise UnusableRecord(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
+            items.append(replace(item, row=fields.row))
         except UnusableRecord as reason:
             out.append(f"{place}: {reason}")
         except InputError as error:
@@ -202,11 +207,3 @@ def _warn_of_contradictions(source: Source, items: list[Item]) -> None:
             "the first is asked.",
             stacklevel=2,
         )
-
-
-def _check_item(source: Source, item: Item) -> Item:
-    if len(item.question) + sum(map(len, item.options)) > MAX_QUESTION:
-        raise UnusableRecord(f"the question has more than {MAX_QUESTION} characters")
-    if source.layout is MATH and unreadable("math", item.answer, policy=source.policy) is not None:
-        raise UnusableRecord(f"the answer {item.answer[:60]!r} cannot be read as mathematics")
-    return item

@@ -104,11 +104,16 @@ class MATH(DatasetQuestion):
             return "line"
 
     def verify(self, task: Task, answer: str) -> Verdict:
+        from ...rewards.verifiers.mathematics import policies
+        from ...rewards.verifiers.mathematics.tree import Quantity
+
         question, reference = task.data.question, task.reference
         ordered = bool(_ORDERED.search(question))
         # The reference's unit may be left out; a unit that the reference lacks is wrong unless the question asks for
         # it.
-        units = "optional" if _has_unit(reference, self.policy) else "required"
+        value = policies.read_under(reference, policies.make_policy(self.policy, {}), is_reference=True)
+        # A multiple of a variable such as ``3s^2`` is doubtful.
+        units = "optional" if isinstance(value, Quantity) and not value.doubtful else "required"
         verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)
         if verdict.success:
             return verdict
@@ -118,15 +123,6 @@ class MATH(DatasetQuestion):
             return verdict
         given, gold = (text if amount is None else str(amount) for text, amount in zip((answer, reference), amounts))
         return CORRECT if verify("math", given, gold, policy=self.policy).success else verdict
-
-
-def _has_unit(reference: str, policy: str) -> bool:
-    """Return True if a reference is an amount with a unit, rather than a multiple of a variable such as ``3s^2``."""
-    from ...rewards.verifiers.mathematics import policies
-    from ...rewards.verifiers.mathematics.tree import Quantity
-
-    value = policies.read_under(reference, policies.make_policy(policy, {}), is_reference=True)
-    return isinstance(value, Quantity) and not value.doubtful
 
 
 register("palaestra/MATH-v0", f"{__name__}:MATH")

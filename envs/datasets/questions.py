@@ -70,7 +70,15 @@ class DatasetQuestion(Question):
                 raise InputError(f"{name} must be text such as 'train', not {value!r}.")
         if source is None and (part is not None or config is not None):
             raise InputError("part and config belong to a source; say which, such as source='openai/gsm8k'.")
-        self.source = None if source is None else _check_source(source)
+        self.source: str | None = None
+        if source is not None:
+            if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
+                raise InputError(
+                    f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}."
+                )
+            name = os.fspath(source)
+            # Use the full path, so that a copy in a process with another working directory finds the same file.
+            self.source = name if is_hub_name(name) else str(Path(name).expanduser().absolute())
         self.part, self.config = part, config
         # The row requested by the reset in progress.
         self._row: Item | None = None
@@ -196,11 +204,3 @@ def _small_source_warning(
         f"{source or 'the small set that comes with the package'}; what is measured or learned on so few may not hold "
         "for others: give a larger data set with source=, or a wider range of parameters."
     )
-
-
-def _check_source(source: Any) -> str:
-    if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
-        raise InputError(f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}.")
-    name = os.fspath(source)
-    # Use the full path, so that a copy in a process with another working directory finds the same file.
-    return name if is_hub_name(name) else str(Path(name).expanduser().absolute())

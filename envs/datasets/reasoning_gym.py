@@ -132,16 +132,14 @@ class ReasoningGym(Question):
         try:
             score = _run_job({**item["made"], "do": "score", "answer": answer}, SCORING)
         except WorkerFailure as failure:
-            return self._judge_failure(failure)
+            beyond = self.dataset in _FORMULAS and failure.reason in ("deadline", "memory")
+            if beyond or failure.reason == "failed":
+                return Verdict(0.0, False, feedback="The answer cannot be read, or is far too large.", malformed=True)
+            return Verdict(0.0, False, valid=False, feedback="The answer could not be judged.")
         return _CORRECT if score >= 1.0 else _WRONG
 
     def oracle(self, task: Task) -> str:
         return task.reference.strip()
-
-    def _judge_failure(self, failure: WorkerFailure) -> Verdict:
-        if failure.reason == "failed" or (self.dataset in _FORMULAS and failure.reason in ("deadline", "memory")):
-            return Verdict(0.0, False, feedback="The answer cannot be read, or is far too large.", malformed=True)
-        return Verdict(0.0, False, valid=False, feedback="The answer could not be judged.")
 
 
 def _run_job(job: dict[str, Any], seconds: float) -> Any:

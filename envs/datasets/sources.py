@@ -126,7 +126,8 @@ def _list_files(folder: Path, part: str | None) -> list[Path]:
     every = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     found = [file for file in every if file.name == _RECORD]
     found = found or [file for file in every if file.name.endswith(SUFFIXES)]
-    found = [file for file in found if _may_hold_data(file.relative_to(folder))]
+    found = [file for file in found if file.name not in _NOT_DATA]
+    found = [file for file in found if not any(name.startswith(".") for name in file.relative_to(folder).parts)]
     if not found:
         raise InputError(f"the folder {folder} holds no {' or '.join(SUFFIXES)} file.")
     parts = {file: _part_of(file.relative_to(folder)) for file in found}
@@ -138,10 +139,6 @@ def _list_files(folder: Path, part: str | None) -> list[Path]:
         known = ", ".join(sorted({name for name in parts.values() if name})) or "none"
         raise InputError(f"the folder {folder} has no part {part!r}; its parts by name of file or folder: {known}.")
     return chosen
-
-
-def _may_hold_data(file: Path) -> bool:
-    return file.name not in _NOT_DATA and not any(name.startswith(".") for name in file.parts)
 
 
 def _part_of(file: Path) -> str | None:

@@ -129,12 +129,13 @@ class Minesweeper(Game):
         )
 
     def act(self, state: MinesweeperState, action: str) -> Transition:
-        cells = _read_cells(action, state.size)
-        if cells is None:
+        numbers = _WORDS.sub(" ", action).split()
+        if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, state.size + 1))):
             error = f"Answer with cells as row and column, each from 1 to {state.size}, such as 3 5, 4 1."
             return Transition(state, progress=_progress(state), action_error=error)
         opened = state.opened
-        for cell in cells:
+        for y, x in zip(numbers[::2], numbers[1::2]):
+            cell = (int(y) - 1) * state.size + int(x) - 1
             if state.mines >> cell & 1:
                 after = replace(state, opened=opened, exploded=cell)
                 return Transition(after, done=True, progress=_progress(after))
@@ -291,14 +292,6 @@ def _list_cells(cells: int) -> list[int]:
 
 def _cell_name(cell: int, size: int) -> str:
     return f"{cell // size + 1} {cell % size + 1}"
-
-
-def _read_cells(action: str, size: int) -> list[int] | None:
-    """Return the cells named in an action; None if it is not a list of cells of the board."""
-    numbers = _WORDS.sub(" ", action).split()
-    if not numbers or len(numbers) % 2 or not set(numbers) <= set(map(str, range(1, size + 1))):
-        return None
-    return [(int(y) - 1) * size + int(x) - 1 for y, x in zip(numbers[::2], numbers[1::2])]
 
 
 def _count_closed(state: MinesweeperState, opened: int) -> int:

@@ -39,15 +39,13 @@ def say(instruction: Instruction, cells: bytes) -> str:
     name, *parts = instruction
     if name in JOINED:
         return JOINED[name].join(say(part, cells) for part in parts)
-    things = [_say_thing(what, cells) for what in parts]
+    things = []
+    for what in parts:
+        kind, colour = what
+        matches = sum(code in codes_of(what) for code in cells)
+        things.append(" ".join(["the" if matches < 2 else "a", *([colour] if colour else []), kind or "object"]))
     verb = {"goto": "go to", "pickup": "pick up", "open": "open", "putnext": "put"}[name]
     return f"{verb} {' next to '.join(things)}"
-
-
-def _say_thing(what: tuple[str, str], cells: bytes) -> str:
-    kind, colour = what
-    matches = sum(code in codes_of(what) for code in cells)
-    return " ".join(["the" if matches < 2 else "a", *([colour] if colour else []), kind or "object"])
 
 
 def count_clauses(instruction: Instruction) -> int:

@@ -11,7 +11,6 @@ from ..param_space import IntAxis, ParamSpace
 from .cells import EMPTY, ENTERABLE, GOAL, WALL, code_of
 from .grid_families import define_family
 from .grid_rules import GridRules, Option
-from .grid_text import GridTurn
 from .grid_world import FORWARD, LEFT, PICK_UP, RIGHT, TOGGLE, Canvas, Cell, World
 from .vocabulary import ACTION_NAMES
 
@@ -144,17 +143,13 @@ def choose_greedy_action(world: World) -> int:
     return LEFT if (facing - 1) % 4 == best else RIGHT
 
 
-def _act_greedily(env: Any, episode: GridTurn) -> str:
-    return ACTION_NAMES[choose_greedy_action(episode.world)]
-
-
 DoorKey, DoorKeyText = define_family(
     DoorKeyRules,
     grid={
         "note": "The limit is so long that random actions get there in a part of the smaller rooms.",
     },
     text={
-        "heuristic_action": _act_greedily,
+        "heuristic_action": lambda env, episode: ACTION_NAMES[choose_greedy_action(episode.world)],
         "coloured": False,
         "legend": "Take the key K, open the door L, reach the goal G. # is wall, . is free, D a closed and O an open "
         "door; you are > v < or ^.",

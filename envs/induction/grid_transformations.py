@@ -167,15 +167,24 @@ def _draw_row(grid: Grid, y: int, width: int) -> list[Cell]:
 
 
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
-    """Draw a random problem on random grids; return None where an output is too uniform or too large."""
+    """Draw a random problem on random grids; return None where the draws name too few operations, or an output is too
+    uniform or too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
     objects = 2 + size // 3
     draws = rng.random(9 + 6 * listed + (pairs + 1) * (2 + _DRAWS * objects)).tolist()
     palette = sorted("123456789", key=dict(zip("123456789", draws)).__getitem__)[: params["colours"]]
-    names = _draw_operations(draws[9 : 9 + 6 * listed], palette, listed)
-    if len(names) < listed:
+    names: dict[str, None] = {}
+    taken = draws[9 : 9 + 6 * listed]
+    for u, v, w in zip(taken[::3], taken[1::3], taken[2::3]):
+        words, colours = KINDS[int(u * len(KINDS))]
+        first = int(v * len(palette))
+        second = (first + 1 + int(w * (len(palette) - 1))) % len(palette)
+        names[words.format(palette[first], palette[second]) if colours else words] = None
+        if len(names) == listed:
+            break
+    else:
         return None
-    chain = names[:count]
+    chain = tuple(names)[:count]
     functions = [OPERATIONS[name] for name in chain]
     inputs = []
     for start in range(9 + 6 * listed, len(draws), 2 + _DRAWS * objects):
@@ -192,20 +201,6 @@ def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainPr
     if answer in outputs or answer in (query, _EXAMPLE):
         return None
     return ChainProblem(tuple(sorted(names)), chain, tuple(zip(inputs, outputs)), query)
-
-
-def _draw_operations(draws: list[float], palette: list[str], count: int) -> tuple[str, ...]:
-    """Return the words of different operations with colours of the palette; fewer than ``count`` where the draws do not
-    suffice."""
-    names: dict[str, None] = {}
-    for u, v, w in zip(draws[::3], draws[1::3], draws[2::3]):
-        words, colours = KINDS[int(u * len(KINDS))]
-        first = int(v * len(palette))
-        second = (first + 1 + int(w * (len(palette) - 1))) % len(palette)
-        names[words.format(palette[first], palette[second]) if colours else words] = None
-        if len(names) == count:
-            break
-    return tuple(names)
 
 
 def _draw_grid(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:

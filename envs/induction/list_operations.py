@@ -25,10 +25,6 @@ def _keep_numbers(holds: Callable[[int], bool]) -> Operation:
     return lambda x: tuple([v for v in x if holds(v)])
 
 
-def _replace_number(old: int, new: int) -> Operation:
-    return lambda x: tuple([new if v == old else v for v in x])
-
-
 def _rotate(places: int) -> Operation:
     return lambda x: x[places:] + x[:places]
 
@@ -53,7 +49,7 @@ _KINDS: list[tuple[str, list[Iterable[int]], Callable[..., Operation]]] = [
     ("keep only the numbers above {}", [range(2, 6)], lambda c: _keep_numbers(lambda v: v > c)),
     ("keep only the numbers below {}", [range(4, 9)], lambda c: _keep_numbers(lambda v: v < c)),
     ("remove every {}", [range(10)], lambda c: _keep_numbers(lambda v: v != c)),
-    ("remove the largest number wherever it occurs", [], lambda: _without_largest),
+    ("remove the largest number wherever it occurs", [], lambda: lambda x: tuple([v for v in x if v != max(x)])),
     ("add {} to each number", [range(1, 8)], lambda c: _map_numbers(lambda v: v + c)),
     ("subtract {} from each number", [range(1, 4)], lambda c: _map_numbers(lambda v: v - c)),
     ("multiply each number by {}", [(2, 3)], lambda c: _map_numbers(lambda v: v * c)),
@@ -65,7 +61,7 @@ _KINDS: list[tuple[str, list[Iterable[int]], Callable[..., Operation]]] = [
         lambda c: _map_numbers(lambda v: v % c),
     ),
     ("replace each number above {0} by {0}", [range(4, 8)], lambda c: _map_numbers(lambda v: min(v, c))),
-    ("replace every {} by {}", [range(10), range(0, 10, 3)], _replace_number),
+    ("replace every {} by {}", [range(10), range(0, 10, 3)], lambda a, b: _map_numbers(lambda v: b if v == a else v)),
     (
         "add to each number its position, counted from 1",
         [],
@@ -93,17 +89,10 @@ _KINDS: list[tuple[str, list[Iterable[int]], Callable[..., Operation]]] = [
 ]
 
 
-def _without_largest(x: Numbers) -> Numbers:
-    largest = max(x, default=0)
-    return tuple([v for v in x if v != largest])
-
-
-def _make_instances(words: str, constants: list[Iterable[int]], make: Callable[..., Operation]) -> dict[str, Operation]:
-    choices = [values for values in product(*constants) if len(set(values)) == len(values)]
-    return {words.format(*values): make(*values) for values in choices}
-
-
-_BY_KIND = [_make_instances(*kind) for kind in _KINDS]
+_BY_KIND = [
+    {words.format(*values): make(*values) for values in product(*constants) if len(set(values)) == len(values)}
+    for words, constants, make in _KINDS
+]
 # The words of the operations of each kind, and all operations by their words.
 KINDS = [tuple(operations) for operations in _BY_KIND]
 OPERATIONS: dict[str, Operation] = {words: made for operations in _BY_KIND for words, made in operations.items()}

@@ -90,7 +90,10 @@ class Rotation(Question):
         listed = "\n".join(lines)
         mirrored = "perhaps mirrored left to right and then " if len(possible) > 4 else ""
         changes = f" Then {noise} digit{'s' * (noise > 1)} of each copy {'were' if noise > 1 else 'was'} changed."
-        example = next(text for text in _example_answers(len(pairs), len(possible) > 4) if text != solution)
+        first, second = ("mirrored 90", "180") if mirrored else ("90", "180")
+        cycles = (first, second, "0", first, second, "270"), (second, first, "0", second, first, "270")
+        examples = [", ".join(itertools.islice(itertools.cycle(angles), len(pairs))) for angles in cycles]
+        example = next(text for text in examples if text != solution)
         many = "each angle" if len(pairs) == 1 else "the angles in turn, separated by commas"
         return Task(
             f"Each copy of a picture was {mirrored}turned clockwise by 0, 90, 180 or 270 degrees."
@@ -198,15 +201,6 @@ def _apply_symmetry(rows: list[str], symmetry: Symmetry) -> str:
     for _ in range(degrees // 90):
         rows = ["".join(column) for column in zip(*reversed(rows))]
     return "".join(rows)
-
-
-def _example_answers(count: int, mirrored: bool) -> list[str]:
-    """Return two answers of the right form."""
-    first, second = ("mirrored 90", "180") if mirrored else ("90", "180")
-    return [
-        ", ".join(itertools.islice(itertools.cycle((one, other, "0", one, other, "270")), count))
-        for one, other in ((first, second), (second, first))
-    ]
 
 
 def _read_symmetries(answer: str) -> list[Symmetry] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -107,7 +108,7 @@ class TemporalLogic(Question):
     )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        draws = _uniform_draws(rng)
+        draws = itertools.chain.from_iterable(rng.random(300).tolist() for _ in itertools.count())
         places = sorted(range(len(SIGNALS)), key=[next(draws) for _ in SIGNALS].__getitem__)
         signals = tuple(SIGNALS[place] for place in places[: params["signals"]])
         formula = _draw_formula(params["depth"], "", params["horizon"], signals, {}, draws)
@@ -182,11 +183,6 @@ def _draw_formula(
     last = 1 + int(next(draws) * horizon)
     first = int(max(0.0, 2 * next(draws) - 1) * last)
     return Formula(kind, tuple(parts), (first, last))
-
-
-def _uniform_draws(rng: np.random.Generator) -> Iterator[float]:
-    while True:
-        yield from rng.random(300).tolist()
 
 
 def _describe_parts(

@@ -99,7 +99,9 @@ class Functions:
             return self._power(self.read(args[0]), self.read(args[1]))
         if operation in ("ln", "log") and len(args) == 1:
             inside = args[0][1] if isinstance(args[0], tuple) and args[0][0] == "abs" else args[0]
-            return self._logarithm(self.read(inside))
+            form = self.read(inside)
+            top, bottom = self._logarithm_of_sum(form.above), self._logarithm_of_sum(form.below)
+            return _as_form(self._plus(top, {term: -c for term, c in bottom.items()}))
         if operation in _TRIGONOMETRIC:
             return self._trigonometric(operation, self.read(args[0]))
         raise UnreadableAnswer("Only x, numbers, + - * / ^, e, ln, sin, cos, tan and their like are known here.")
@@ -133,10 +135,6 @@ class Functions:
             odd = {(i, 0, plus, ()): -half if i else half, (i, 0, minus, ()): half if i else -half}
         parts = {"even": even, "odd": odd, "1": _ONE}
         return self._product(_as_form(parts[above]), self._inverse(_as_form(parts[below])))
-
-    def _logarithm(self, form: Form) -> Form:
-        top, bottom = self._logarithm_of_sum(form.above), self._logarithm_of_sum(form.below)
-        return _as_form(self._plus(top, {term: -c for term, c in bottom.items()}))
 
     def _logarithm_of_sum(self, polynomial: Sum) -> Sum:
         if not polynomial:

@@ -104,7 +104,14 @@ class ModularArithmetic(Question):
                     f"{text} = {value}, as {base} * {value} = {base * value // n} * {n} + 1",
                 ]
             elif exponent > 1:
-                lines += _squaring_steps(base, exponent, n)
+                # The binary digits of the exponent from the left: 7^2 = 7^2 = 49, 7^5 = 49^2 * 7 = 26 (mod 97).
+                power, rest = 1, base
+                for digit in f"{exponent:b}"[1:]:
+                    odd = digit == "1"
+                    plain = rest * rest * (base if odd else 1)
+                    power = 2 * power + odd
+                    lines.append(f"{base}^{power} = {rest}^2{f' * {base}' * odd} = {plain} = {plain % n} (mod {n})")
+                    rest = plain % n
         residues = [operand[1] for operand in operands]
         for a, operator, b, _ in evaluate_in_order(residues, operators, lambda a, o, b: _apply(a, o, b) % n):
             plain = _apply(a, operator, b)
@@ -133,19 +140,6 @@ def _apply(a: int, operator: str, b: int) -> int:
     if operator == "*":
         return a * b
     return a + b if operator == "+" else a - b
-
-
-def _squaring_steps(base: int, exponent: int, n: int) -> list[str]:
-    """Write ``7^2 = 7^2 = 49``, ``7^5 = 49^2 * 7 = 16807 = 26 (mod 97)``: the binary digits of the exponent from the
-    left."""
-    lines, power, value = [], 1, base
-    for digit in f"{exponent:b}"[1:]:
-        odd = digit == "1"
-        plain = value * value * (base if odd else 1)
-        power = 2 * power + odd
-        lines.append(f"{base}^{power} = {value}^2{f' * {base}' * odd} = {plain} = {plain % n} (mod {n})")
-        value = plain % n
-    return lines
 
 
 register("palaestra/ModularArithmetic-v0", f"{__name__}:ModularArithmetic")

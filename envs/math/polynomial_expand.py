@@ -134,16 +134,16 @@ def _to_monomial(key: tuple[int, ...]) -> Monomial:
     return tuple((name, power) for name, power in zip(NAMES, key) if power)
 
 
-def _format_monomial(key: tuple[int, ...]) -> str:
-    return "*".join(name if power == 1 else f"{name}^{power}" for name, power in _to_monomial(key))
-
-
 _EXAMPLES = {1: "2x^2 - 3x + 5", 2: "2x^2*y - 3x + 5", 3: "2x^2*y*z - 3x + 5"}
 _POOLS = {
     1: [(3, 0, 0), (2, 0, 0), (1, 0, 0), (0, 0, 0)],
     2: [(2, 0, 0), (1, 1, 0), (0, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 0)],
     3: [(2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)],
 }
-_TEXTS = {key: _format_monomial(key) for key in itertools.product(range(13), repeat=3) if sum(key) <= 12}
+_TEXTS = {
+    key: "*".join(name if power == 1 else f"{name}^{power}" for name, power in _to_monomial(key))
+    for key in itertools.product(range(13), repeat=3)
+    if sum(key) <= 12
+}
 
 register("palaestra/PolynomialExpand-v0", f"{__name__}:PolynomialExpand")

@@ -117,7 +117,8 @@ class SlidingTiles(Game):
         if name == "achieved":
             home = [{f"tile {a}" for a, b in zip(state.tiles, state.goal) if a == b and a} for state in states]
             return [sorted(after - before) for before, after in itertools.pairwise(home)]
-        far = [_total_distance(state) for state in states]
+        apart = _geometry(3 if len(states[0].tiles) == 9 else 4)[1]
+        far = [sum(apart[i][one.goal.index(tile)] for i, tile in enumerate(one.tiles) if tile) for one in states]
         return [-distance / far[0] for distance in far]
 
     def turn_limit(self, state: Tiles) -> int:
@@ -195,11 +196,6 @@ def _reject(state: Tiles, error: str) -> Transition:
 
 def _progress(state: Tiles) -> float:
     return sum(map(operator.eq, state.tiles, state.goal)) / len(state.goal)
-
-
-def _total_distance(state: Tiles) -> int:
-    apart = _geometry(3 if len(state.tiles) == 9 else 4)[1]
-    return sum(apart[place][state.goal.index(tile)] for place, tile in enumerate(state.tiles) if tile)
 
 
 def _format_board(tiles: tuple[int, ...]) -> str:

@@ -124,7 +124,12 @@ class Sokoban(Game):
             goals = [{box for box in state.boxes if level.room[box] == "."} for state in states]
             pairs = itertools.pairwise(goals)
             return [[f"goal {cell(goal)}" for goal in sorted(after - before)] for before, after in pairs]
-        far = [_least_pushes(level, state.boxes) for state in states]
+        distances = _goal_distances(level.room, level.stride)
+        start = _least_distance_sum(distances, list(level.boxes))
+        far = []
+        for state in states:
+            table = [{place: goal.get(place, start) for place in state.boxes} for goal in distances]
+            far.append(_least_distance_sum(table, list(state.boxes)))
         return [-distance / far[0] for distance in far]
 
     def observe(self, state: SokobanState) -> str:
@@ -348,15 +353,6 @@ def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: in
                 far[there] = far[box] + 1
                 queue.append(there)
     return far
-
-
-def _least_pushes(level: Level, boxes: frozenset[int]) -> float:
-    """Return the least sum of the pushes that each box needs if it is alone; a box that is stuck counts as many as
-    those of the whole start."""
-    far = _goal_distances(level.room, level.stride)
-    start = _least_distance_sum(far, list(level.boxes))
-    table = [{place: goal.get(place, start) for place in boxes} for goal in far]
-    return _least_distance_sum(table, list(boxes))
 
 
 @functools.lru_cache(maxsize=64)

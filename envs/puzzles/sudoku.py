@@ -74,7 +74,11 @@ class Sudoku(Question):
         size, table = params["size"], _table()[params["size"]]
         draws = rng.random(2 + 5 * size + size * size).tolist()
         knotted = size == 9 and params["shown"] < KNOTTED_BELOW
-        number = _choose_knotted(params["shown"], draws[0]) if knotted else int(draws[0] * len(table))
+        number = int(draws[0] * len(table))
+        if knotted:
+            # A puzzle of which singles fill at least the share shown of the open cells, but not all.
+            shares, numbers = _list_knotted_puzzles()
+            number = numbers[int(draws[0] * bisect_right(shares, -params["shown"]))]
         solution, kinds = table[number]
         places = _draw_symmetry(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
         names = draws[2 + 4 * size : 2 + 5 * size]
@@ -273,13 +277,6 @@ def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
         kinds = [CLUE if mark.isdigit() else SINGLE if mark.islower() else KNOT for mark in line]
         table[_side_length(solution)].append((solution, kinds))
     return table
-
-
-def _choose_knotted(shown: float, u: float) -> int:
-    """Return the index of a puzzle of size 9 of which singles fill at least this share of the open cells, but not
-    all."""
-    shares, numbers = _list_knotted_puzzles()
-    return numbers[int(u * bisect_right(shares, -shown))]
 
 
 @functools.cache

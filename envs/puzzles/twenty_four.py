@@ -146,7 +146,7 @@ def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
     wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
     joins: dict[tuple[Ratio, str, Ratio], Join] = {}
     for left, right in _split_cards(cards):
-        values = _value_residues(right)
+        values = _ways_by_residue(right)
         for one, residue, reverse in _small_values(left):
             partners = [wanted - residue, residue - wanted, residue + wanted]
             if residue:
@@ -181,12 +181,6 @@ def _residue(value: Ratio) -> int:
 def _reciprocal(value: Ratio) -> Ratio:
     """Return the reciprocal; 1/0, whose residue is 0, for zero."""
     return value[1], value[0]
-
-
-@functools.cache
-def _value_residues(cards: tuple[int, ...]) -> frozenset[int]:
-    """Return the residues of all values that one to three cards can make, each used once."""
-    return frozenset(_ways_by_residue(cards))
 
 
 @functools.cache

@@ -86,7 +86,16 @@ class Zebra(Question):
             )
         clues = draw_clues(houses, attributes, kinds, spare, rng)
         phrases = [ATTRIBUTES[attribute][1] for attribute in chosen]
-        sentences = [_write_clue(clue, values, phrases) for clue in clues]
+        sentences = []
+        for clue in clues:
+            subject = _describe_person(clue.a, clue.v, values, phrases)
+            subject = subject[0].upper() + subject[1:]
+            if clue.b < 0:
+                verb = "lives" if clue.kind == "at" else "does not live"
+                sentences.append(f"{subject} {verb} in house {clue.w + 1}.")
+            else:
+                other = _describe_person(clue.b, clue.w, values, phrases)
+                sentences.append(f"{subject} {RELATIONS[clue.kind][0]} {other}.")
         listed = "; ".join(
             f"{ATTRIBUTES[attribute][0]}: {', '.join(sorted(values[place]))}" for place, attribute in enumerate(chosen)
         )
@@ -103,7 +112,11 @@ class Zebra(Question):
 
     def verify(self, task: Task, answer: str) -> Verdict:
         values = task.data[0]
-        given = _read_houses(answer)
+        # A house may have its number before it, as in "1: Anna red"; where semicolons or line ends separate the houses,
+        # commas may separate the words.
+        text = answer.lower().translate(_LINES).strip(" ;[]()")
+        parts = text.replace(",", " ").split(";") if ";" in text else text.split(",")
+        given = [sorted(_NUMBER.sub("", part).split()) for part in parts]
         if len(given) != len(values[0]) or any(len(house) != len(values) for house in given):
             form = f"{len(values[0])} houses separated by commas, each {len(values)} words separated by spaces"
             return rejected(f"The answer must be {form}.")
@@ -138,24 +151,8 @@ class Zebra(Question):
         return [*_write_deduction(*task.data), self.oracle(task)]
 
 
-def _read_houses(answer: str) -> list[list[str]]:
-    """Return the words for each house, in alphabetical order. A house may have its number before it, as in "1: Anna
-    red"; where semicolons or line ends separate the houses, commas may separate the words."""
-    text = answer.lower().translate(_LINES).strip(" ;[]()")
-    parts = text.replace(",", " ").split(";") if ";" in text else text.split(",")
-    return [sorted(_NUMBER.sub("", part).split()) for part in parts]
-
-
 def _describe_person(attribute: int, value: int, values: list[list[str]], phrases: list[str]) -> str:
     return phrases[attribute].format(values[attribute][value])
-
-
-def _write_clue(clue: Clue, values: list[list[str]], phrases: list[str]) -> str:
-    subject = _describe_person(clue.a, clue.v, values, phrases)
-    subject = subject[0].upper() + subject[1:]
-    if clue.b < 0:
-        return f"{subject} {'lives' if clue.kind == 'at' else 'does not live'} in house {clue.w + 1}."
-    return f"{subject} {RELATIONS[clue.kind][0]} {_describe_person(clue.b, clue.w, values, phrases)}."
 
 
 def _write_deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:

@@ -157,21 +157,18 @@ class Container:
         self._stream.deadline = time.monotonic() + START_SECONDS
         try:
             self._container.start()
-            self._greet(self._stream)
+            folder = Path(__file__).with_name("inside")
+            modules = json.dumps([(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES])
+            self._stream.write(f"{len(modules):08}{modules}".encode())
+            hello = json.loads(self._stream.report([], []))
+            filters = guard_of_the_first_process(hello["machine"]), system_call_filter(hello["machine"])
+            self._stream.write(REQUEST.pack(*map(len, filters), 0, 0, 0) + b"".join(filters))
         except (*engine_errors(), ValueError, KeyError, TypeError) as error:
             last = self._stream.errors.decode(errors="replace").strip().rpartition("\n")[2]
             self.remove()
             raise InputError(
                 f"no program can be run in the image {image!r} ({last or error}); it must have python3, 3.10 or newer."
             ) from None
-
-    def _greet(self, stream: ContainerStream) -> None:
-        folder = Path(__file__).with_name("inside")
-        modules = json.dumps([(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES])
-        stream.write(f"{len(modules):08}{modules}".encode())
-        hello = json.loads(stream.report([], []))
-        filters = guard_of_the_first_process(hello["machine"]), system_call_filter(hello["machine"])
-        stream.write(REQUEST.pack(*map(len, filters), 0, 0, 0) + b"".join(filters))
 
     def run(self, parts: Mapping[str, bytes], limits: Limits, calls: Sequence[Call]) -> Result:
         header = json.dumps({name: getattr(limits, name) for name in Limits.__slots__}).encode()

@@ -142,20 +142,14 @@ def run_tests(
         raise InputError(f"total_seconds must be positive, at most {MOST_SECONDS:_}, not {total_seconds!r}.")
     whole = replace(limits, seconds=total_seconds, program_seconds=min(limits.seconds, total_seconds))
     outcomes = _run_all(program, tests, limits, whole, backend=backend, preload=preload, packages=packages)
-    failures: tuple[Failure, ...] = tuple(
-        one.failure or ("" if _find_compare(compare, test)(test.expected, one.value) else "wrong")
-        for test, one in zip(tests, outcomes)
-    )
+    of_calls, of_runs = (compare, compare) if callable(compare) else COMPARE[compare]
+    failures: list[Failure] = []
+    for test, one in zip(tests, outcomes):
+        same = of_calls if isinstance(test, CallTest) else of_runs
+        failures.append(one.failure or ("" if same(test.expected, one.value) else "wrong"))
     valid = all(one.valid for one in outcomes)
     feedback, report = _write_feedback(tests, outcomes, failures), _write_report(tests, outcomes, failures)
-    return ProgramJudgement(failures, feedback, valid, report)
-
-
-def _find_compare(compare: str | Compare, test: Test) -> Compare:
-    if callable(compare):
-        return compare
-    values, text = COMPARE[compare]
-    return values if isinstance(test, CallTest) else text
+    return ProgramJudgement(tuple(failures), feedback, valid, report)
 
 
 class _Outcome(NamedTuple):

@@ -96,16 +96,12 @@ def submit(
     """Do as `run`, without waiting. ``await asyncio.wrap_future(submit(...))`` waits in a coroutine."""
     limits = limits or Limits()
     _check_files(files or {}, limits)
-    job = Job(program, stdin, files or {}, tuple(calls), _check_modules(preload), _check_packages(packages, backend))
-    return pool(backend).submit(job, limits)
-
-
-def _check_modules(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(
-        isinstance(name, str) and all(map(str.isidentifier, name.split("."))) for name in names
+    if isinstance(preload, str) or not all(
+        isinstance(name, str) and all(map(str.isidentifier, name.split("."))) for name in preload
     ):
-        raise InputError(f"preload must be names of modules, such as ('numpy',), not {names!r}.")
-    return tuple(names)
+        raise InputError(f"preload must be names of modules, such as ('numpy',), not {preload!r}.")
+    job = Job(program, stdin, files or {}, tuple(calls), tuple(preload), _check_packages(packages, backend))
+    return pool(backend).submit(job, limits)
 
 
 def _check_packages(packages: str | os.PathLike[str], backend: str) -> str:

@@ -18,17 +18,16 @@ def encode_job(job: Job) -> dict[str, bytes]:
     Raises:
         TypeError: an argument of a call is no plain data.
     """
+    calls = []
+    for call in job.calls:
+        data = json.dumps([call.function, [to_plain(item) for item in call.arguments]]).encode()
+        calls.append(CALL.pack(len(data), call.seconds) + data)
     return {
         "program": job.program.encode("utf-8", "surrogatepass"),
         "files": json.dumps(dict(job.files)).encode() if job.files else b"",
         "stdin": as_bytes(job.stdin),
-        "calls": b"".join(map(_encode_call, job.calls)),
+        "calls": b"".join(calls),
     }
-
-
-def _encode_call(call: Call) -> bytes:
-    data = json.dumps([call.function, [to_plain(item) for item in call.arguments]]).encode()
-    return CALL.pack(len(data), call.seconds) + data
 
 
 def decode_result(
@@ -45,20 +44,16 @@ def decode_result(
     code = report["code"]
     reason = report["reason"] or ("exit" if code >= 0 else "signal")
     output = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
-    found = _decode_values(values, report, calls) if calls else ()
-    return Result(*output, code, reason, report["seconds"], report["peak"] / 1024, found)
-
-
-def _decode_values(lines: bytes, report: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Value, ...]:
-    """Decode the values of calls. The value of a call is the first answer written during it. The script itself may have
-    written it; this proves only that it knew the value in time."""
-    spans = report.get("spans", ())
-    found = [_decode_value(lines[begin:end], place, len(calls)) for place, (begin, end) in enumerate(spans)]
+    # The value of a call is the first answer written during it. The script itself may have written it; this proves only
+    # that it knew the value in time.
+    spans: Sequence[Any] = report.get("spans", ()) if calls else ()
+    found = [_decode_value(values[begin:end], place, len(calls)) for place, (begin, end) in enumerate(spans)]
     if len(found) < len(calls) and report["reason"] == "time" and report.get("ready"):
         late = calls[len(found)].seconds
         found.append(Value(error=SKIPPED if report["over"] else LATE.format(late)))
         found += [Value(error=SKIPPED)] * (len(calls) - len(found))
-    return (*found, *[Value(error=ENDED)] * (len(calls) - len(found)))
+    found += [Value(error=ENDED)] * (len(calls) - len(found))
+    return Result(*output, code, reason, report["seconds"], report["peak"] / 1024, tuple(found))
 
 
 def _decode_value(lines: bytes, place: int, calls: int) -> Value:

@@ -162,7 +162,7 @@ class SQLResult(Question):
             return WRONG
         for row in found:
             ordered = is_ordered_query(task.data.query)
-            match = next((one for one in expected[: 1 if ordered else None] if _is_row(row, one)), None)
+            match = next((one for one in expected[: 1 if ordered else None] if all(map(_is_value, row, one))), None)
             if match is None:
                 return WRONG
             expected.remove(match)
@@ -203,10 +203,6 @@ def read_rows(text: str) -> list[list[str]]:
         separator = next((mark for mark in "|\t" if mark in line), ",")
         found.append([cell.strip().strip("'\"`") for cell in line.split(separator)])
     return found
-
-
-def _is_row(row: list[str], expected: tuple[Any, ...]) -> bool:
-    return all(map(_is_value, row, expected))
 
 
 def _is_value(cell: str, expected: Any) -> bool:

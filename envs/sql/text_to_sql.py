@@ -178,12 +178,17 @@ class TextToSQL(Question):
     def _draw_good_query(
         self, dice: Dice, plan: Plan, rows: Rows, connection: sqlite3.Connection, params: dict[str, Any]
     ) -> Query | None:
-        """Draw a query of this split with a non-trivial result."""
+        """Draw a query of this split with some rows, not too many, not only NULL and 0, and not of very few matching
+        rows."""
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
-            # Check the split before making the databases, which takes most of the time.
-            in_split = query and (self.split == "all" or split_of(list_words(query)) == self.split)
-            if query and in_split and _has_result(connection, query):
+            # Check the split before running queries, which takes most of the time.
+            if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
+                continue
+            if connection.execute(count_matches(query).sql()).fetchone()[0] < _FEWEST_MATCHES:
+                continue
+            found = connection.execute(query.sql()).fetchall()
+            if 0 < len(found) <= _MOST_ROWS and any(value for row in found for value in row):
                 return query
         return None
 
@@ -233,14 +238,6 @@ class TextToSQL(Question):
             return {"dialect": self.dialect, "gold": subject.reference}
         scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
         return {"schema": scripts, "gold": subject.reference}
-
-
-def _has_result(connection: sqlite3.Connection, query: Query) -> bool:
-    """True if a query returns some rows, not too many, not only NULL and 0, and not of very few matching rows."""
-    if connection.execute(count_matches(query).sql()).fetchone()[0] < _FEWEST_MATCHES:
-        return False
-    found = connection.execute(query.sql()).fetchall()
-    return 0 < len(found) <= _MOST_ROWS and any(value for row in found for value in row)
 
 
 def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:

@@ -257,8 +257,12 @@ class MiniWoB(TaskEnv):
 
         running = engine()
         if self._tab is None:
+            from werkzeug.middleware.shared_data import SharedDataMiddleware
+            from werkzeug.wrappers import Response
+
             secret = secrets.token_hex(16)
-            running.sites[secret] = _site(self._pages)
+            # Serves the package's folder; files outside it are not found.
+            running.sites[secret] = SharedDataMiddleware(Response("", 404), {"/": str(self._pages)}, cache=True)
             context = running.chromium.new_context(
                 viewport={"width": _WIDTH, "height": _HEIGHT},
                 extra_http_headers={HEADER: secret},
@@ -350,14 +354,6 @@ class MiniWoB(TaskEnv):
 def _let_go(running: Any, secret: str, context: Any) -> None:
     running.sites.pop(secret, None)
     running.post(context.close)
-
-
-def _site(pages: Path) -> Any:
-    """Serve the package's folder as a WSGI application; files outside it are not found."""
-    from werkzeug.middleware.shared_data import SharedDataMiddleware
-    from werkzeug.wrappers import Response
-
-    return SharedDataMiddleware(Response("", 404), {"/": str(pages)}, cache=True)
 
 
 def _describe(element: Mapping[str, Any]) -> str:

@@ -133,7 +133,9 @@ class OpenEnvServer:
         path = urlsplit(request.path)
         if path.path == "/health":
             return _respond(connection, http.HTTPStatus.OK, {"status": "healthy"})
-        if not self._admits(request, path.query):
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        given = given or next(iter(parse_qs(path.query).get("token", [])), "")
+        if self._token is not None and not hmac.compare_digest(given.encode(), self._token.encode()):
             return _respond(connection, http.HTTPStatus.UNAUTHORIZED, {"error": "the token is missing or wrong"})
         if path.path == "/ws":
             return None
@@ -142,13 +144,6 @@ class OpenEnvServer:
         if path.path == "/schema":
             return _respond(connection, http.HTTPStatus.OK, SCHEMA)
         return _respond(connection, http.HTTPStatus.NOT_FOUND, {"error": "there are /ws, /health, /metadata, /schema"})
-
-    def _admits(self, request: Any, query: str) -> bool:
-        if self._token is None:
-            return True
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
-        given = given or next(iter(parse_qs(query).get("token", [])), "")
-        return hmac.compare_digest(given.encode(), self._token.encode())
 
     def _describe(self) -> dict[str, str]:
         import gymnasium as gym

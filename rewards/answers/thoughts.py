@@ -50,13 +50,17 @@ def without_thoughts(text: str, names: Sequence[str] = THOUGHTS) -> str | None:
         names: of the tags: "think" for ``<think>`` and ``</think>``, "[THINK]" for ``[THINK]`` and ``[/THINK]``, and in
             the same way with triangles.
     """
-    text = _without_turns(text)
+    if "<" in text or "[" in text:
+        while opened := _OPENS_TURN.match(text):
+            text = text[opened.end() :]
+        if _CHANNEL not in text:
+            text = _ENDS_TURN.split(text, maxsplit=1)[0]
     if _CHANNEL in text:
         final = _LAST_CHANNEL.match(text)
         return _ENDS_TURN.split(text[final.end() :], maxsplit=1)[0] if final else None
     if not any(mark in text for mark in "<[\u25c1"):
         return text
-    tags = [_tags(name) for name in names]
+    tags = [(name, f"{name[0]}/{name[1:]}") if name[0] in "[\u25c1" else (f"<{name}>", f"</{name}>") for name in names]
     end = max((text.rfind(closing) + len(closing) for _, closing in tags if closing in text), default=0)
     for opening, _ in tags:
         place = text.find(opening, end)
@@ -65,19 +69,3 @@ def without_thoughts(text: str, names: Sequence[str] = THOUGHTS) -> str | None:
                 return None
             place = text.find(opening, place + 1)
     return text[end:] if end else text
-
-
-def _tags(name: str) -> tuple[str, str]:
-    """The opening and the closing tag of a thought."""
-    if name[0] in "[\u25c1":
-        return name, f"{name[0]}/{name[1:]}"
-    return f"<{name}>", f"</{name}>"
-
-
-def _without_turns(text: str) -> str:
-    """Remove the tokens that open and end a turn, and what follows it."""
-    if "<" not in text and "[" not in text:
-        return text
-    while opened := _OPENS_TURN.match(text):
-        text = text[opened.end() :]
-    return text if _CHANNEL in text else _ENDS_TURN.split(text, maxsplit=1)[0]

@@ -37,19 +37,15 @@ def restate_rows(rows: Iterable[Row], seed: int = 0) -> Iterator[Row]:
         if not _POLICIES.isdisjoint(row.options):
             continue
         rng = np.random.default_rng([seed, number])
-        yield from _restyle_answer(row, rng)
+        answer = row.answer
+        if not re.search(r"[$#*`]|\\[()\[\]]", answer) and answer.strip():
+            opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
+            yield replace(row, given=opening + answer + closing, family="delimiters")
+        if re.fullmatch(r"[^^]*(?:\^ ?[0-9A-Za-z(][^^]*)+", answer) and "**" not in answer:
+            yield replace(row, given=answer.replace("^", "**"), family="powers")
         if isinstance(row.reference, str):
             yield from _rename_row(row, rng)
             yield from _reorder_reference(row, rng)
-
-
-def _restyle_answer(row: Row, rng: np.random.Generator) -> Iterator[Row]:
-    answer = row.answer
-    if not re.search(r"[$#*`]|\\[()\[\]]", answer) and answer.strip():
-        opening, closing = DELIMITERS[rng.integers(len(DELIMITERS))]
-        yield replace(row, given=opening + answer + closing, family="delimiters")
-    if re.fullmatch(r"[^^]*(?:\^ ?[0-9A-Za-z(][^^]*)+", answer) and "**" not in answer:
-        yield replace(row, given=answer.replace("^", "**"), family="powers")
 
 
 def _rename_row(row: Row, rng: np.random.Generator) -> Iterator[Row]:

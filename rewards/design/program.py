@@ -94,7 +94,15 @@ def parse_program(text: str, function: str, argument: str) -> ast.Module:
         raise InputError(f"the program cannot be read: {error or 'it is nested too deeply'}.") from None
     for line, fault in sorted(_faults(tree)):
         raise InputError(f"line {line}: {fault}.")
-    _check_signature(tree, function, argument)
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    if not found:
+        shown = argument.removeprefix("the ")
+        raise InputError(f"the program defines no function {function}({shown}) at its top level.")
+    arguments = found[-1].args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    required = len(plain) - len(arguments.defaults) + sum(default is None for default in arguments.kw_defaults)
+    if not plain or required > 1:
+        raise InputError(f"line {found[-1].lineno}: {function} must take one argument, {argument}.")
     return tree
 
 
@@ -124,18 +132,6 @@ def _faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield line, f"the name {node.id!r} is refused"
         elif isinstance(node, ast.Name) and node.id not in own | _BUILTINS and hasattr(builtins, node.id):
             yield line, f"the builtin {node.id!r} is refused; programs read the episode and return numbers"
-
-
-def _check_signature(tree: ast.Module, function: str, argument: str) -> None:
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
-    if not found:
-        shown = argument.removeprefix("the ")
-        raise InputError(f"the program defines no function {function}({shown}) at its top level.")
-    arguments = found[-1].args
-    plain = [*arguments.posonlyargs, *arguments.args]
-    required = len(plain) - len(arguments.defaults) + sum(default is None for default in arguments.kw_defaults)
-    if not plain or required > 1:
-        raise InputError(f"line {found[-1].lineno}: {function} must take one argument, {argument}.")
 
 
 def _keys_read(tree: ast.Module) -> Iterator[str]:

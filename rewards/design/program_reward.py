@@ -70,8 +70,12 @@ class ProgramReward(PooledReward):
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
         valid = [episode for group in groups for episode in group if episode.valid]
         found = run_program(self.program, valid, self.runner)
-        if found:
-            self._log_errors(found)
+        errors = [value.error for value in found or () if value.error]
+        for error in dict.fromkeys(errors):
+            if error not in self._logged and len(self._logged) < 20:
+                self._logged.add(error)
+                count = f"{errors.count(error)} of {len(valid)}"
+                _log.warning("the reward program %s adds 0 to %s episodes: %s", self.file, count, error)
         values = iter(found if found is not None else [None] * len(valid))
         return [
             [self._judge(episode, next(values) if episode.valid else None) for episode in group] for group in groups
@@ -84,15 +88,6 @@ class ProgramReward(PooledReward):
         terms = {"sparse": float(sparse), "dense": sign_scaled(0.0, value.total, self.scale)}
         report = {"sparse": value.sparse, "dense": dict(value.dense), "error": value.error}
         return replace(self.verdict(episode, sum(terms.values())), terms=terms, extras={"program_value": report})
-
-    def _log_errors(self, values: Sequence[ProgramValue]) -> None:
-        """Log each error once."""
-        errors = [value.error for value in values if value.error]
-        for error in dict.fromkeys(errors):
-            if error not in self._logged and len(self._logged) < 20:
-                self._logged.add(error)
-                count = f"{errors.count(error)} of {len(values)}"
-                _log.warning("the reward program %s adds 0 to %s episodes: %s", self.file, count, error)
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
         """Return the program's output, or the reason why it has none."""

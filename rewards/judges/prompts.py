@@ -85,12 +85,13 @@ class JudgeQuestion:
 
     def read(self, reply: str) -> Judgement:
         """Read the judgement in a reply; it is not valid where the reply does not have exactly the required form."""
+        text = reply.strip() if len(reply) <= MAX_REPLY else ""
+        # Many models put a code fence around JSON.
+        if text.startswith("```") and text.endswith("```") and len(text) >= 6:
+            first, _, rest = text[3:-3].partition("\n")
+            text = rest if first.strip() in ("", "json") else text
         try:
-            data = json.loads(
-                _strip_fence(reply) if len(reply) <= MAX_REPLY else "",
-                object_pairs_hook=_object_with_unique_keys,
-                parse_constant=_refuse_constant,
-            )
+            data = json.loads(text, object_pairs_hook=_object_with_unique_keys, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             return Judgement.failed(f"the judge's reply is not JSON: {_brief(reply)}")
         entries = data.get("judgements") if isinstance(data, dict) and len(data) == 1 else None
@@ -178,15 +179,6 @@ def _clean(text: str) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} [cut after {limit} of {len(text)} characters]"
-
-
-def _strip_fence(reply: str) -> str:
-    """Remove the code fence that many models put around JSON."""
-    text = reply.strip()
-    if text.startswith("```") and text.endswith("```") and len(text) >= 6:
-        first, _, rest = text[3:-3].partition("\n")
-        return rest if first.strip() in ("", "json") else text
-    return text
 
 
 def _object_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -98,20 +98,17 @@ class ExplicableDesign(Designer):
             raise InputError("a reward is designed from a primary one, which is 0 everywhere here.")
         _, best = self._solve(problem, chosen)
         for _ in range(self.budget):
-            candidates = self._screen(problem, best, chosen)
+            slopes = _slopes(problem, best, self.horizons)
+            slopes[problem.terminal] = 0.0
+            slopes[chosen] = 0.0
+            order = np.argsort(-slopes, kind="stable")
+            candidates = [int(state) for state in order[: self.screen] if slopes[state] > 1e-12]
             if not candidates:
                 break
             tried = [(*self._solve(problem, [*chosen, state]), state) for state in candidates]
             _, best, state = min(tried, key=lambda one: one[0])
             chosen.append(state)
         return best
-
-    def _screen(self, problem: RewardProblem, reward: np.ndarray, chosen: Sequence[int]) -> list[int]:
-        slopes = _slopes(problem, reward, self.horizons)
-        slopes[problem.terminal] = 0.0
-        slopes[list(chosen)] = 0.0
-        order = np.argsort(-slopes, kind="stable")
-        return [int(state) for state in order[: self.screen] if slopes[state] > 1e-12]
 
     def _solve(self, problem: RewardProblem, states: Sequence[int]) -> tuple[float, np.ndarray]:
         """Minimise the mean shortfall with rewards in ``states`` alone; the mean, and the reward [S, A]."""

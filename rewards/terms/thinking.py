@@ -154,9 +154,11 @@ class TrustedThinking(Timed, GroupReward):
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         answers = [self.answer(episode) if self.answer else float(episode.success) for episode in episodes]
-        pairs = [
-            (answer, self._score_thinking(episode, answer)) for episode, answer in zip(episodes, answers, strict=True)
-        ]
+        pairs = []
+        for episode, answer in zip(episodes, answers, strict=True):
+            # The scorer is called only where the score counts.
+            unscored = answer is None or (self.query_above is not None and answer < self.query_above)
+            pairs.append((answer, 0.0 if unscored else self.thinking(episode)))
         known = [(answer, thinking) for answer, thinking in pairs if answer is not None and thinking is not None]
         rewards = iter(
             trusted_thinking([a for a, _ in known], [t for _, t in known], self.now(self.weight), self.query_above)
@@ -164,12 +166,6 @@ class TrustedThinking(Timed, GroupReward):
             else ()
         )
         return [None if answer is None or thinking is None else next(rewards) for answer, thinking in pairs]
-
-    def _score_thinking(self, episode: Episode, answer: float | None) -> float | None:
-        """Score the reasoning; the scorer is called only where the score counts."""
-        if answer is None or (self.query_above is not None and answer < self.query_above):
-            return 0.0
-        return self.thinking(episode)
 
 
 ANNEALED = Linear(start=0.5, end=0.0)

@@ -178,7 +178,9 @@ class CoRewarding(BatchReward):
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float | None]]:  # type: ignore[override]
         answers = [[self.key(episode) for episode in group] for group in groups]
         if self.view == "teacher":
-            labels = [[self._teacher_label(episode) for episode in group] for group in groups]
+            teacher = self.teacher or (lambda episode: episode.extra("teacher_answer"))
+            found = [[teacher(episode) for episode in group] for group in groups]
+            labels = [[None if answer is None else normalise(answer) or None for answer in row] for row in found]
             return [list(map(_agreement_reward, *row)) for row in zip(answers, labels, strict=True)]
         winners = [
             Ballot(tuple(group), tuple(row), tuple(equal_weights(group, row))).winner()
@@ -189,10 +191,6 @@ class CoRewarding(BatchReward):
             [None] * len(row) if partner is None else [_agreement_reward(answer, winners[partner]) for answer in row]
             for row, partner in zip(answers, partners, strict=True)
         ]
-
-    def _teacher_label(self, episode: Episode) -> str | None:
-        answer = self.teacher(episode) if self.teacher else episode.extra("teacher_answer")
-        return normalise(answer) or None if answer is not None else None
 
 
 def _agreement_reward(answer: str | None, label: str | None) -> float:

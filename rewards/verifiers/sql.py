@@ -265,11 +265,9 @@ def is_ordered(query: str) -> bool:
 
 def round_floats(rows: Sequence[tuple[Any, ...]]) -> ResultRows:
     """Round the floats of a result as comparisons do."""
-    return tuple(tuple(map(_round_float, row)) for row in rows)
-
-
-def _round_float(value: Any) -> Any:
-    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
+    return tuple(
+        tuple(float(f"{one:.{SIGNIFICANT_DIGITS}g}") if isinstance(one, float) else one for one in row) for row in rows
+    )
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:

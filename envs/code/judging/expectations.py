@@ -58,7 +58,10 @@ class Expectation:
             for wrapper in self.through:
                 name, _, digits = wrapper.partition(":")
                 if name in ("set", "frozenset"):
-                    return self.relation == "equal" and _is_same_set(self.value, received)
+                    if self.relation != "equal" or not isinstance(self.value, (set, frozenset)):
+                        return False
+                    # Only expected values enter another set, as a program could choose values that collide.
+                    return all(item in self.value for item in received) and set(received) == self.value
                 received = _APPLIED[name](received, *([int(digits)] if digits else []))
             return self._meets_relation(received)
         # The value does not support the operation: ordering text and numbers, the size of a number, hashing a list.
@@ -107,13 +110,6 @@ def _is_same_word(expected: str, received: str) -> bool:
     if expected.lstrip("+-").isdigit() and received.lstrip("+-").isdigit():
         return False
     return math.isclose(float(expected), float(received), rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-
-
-def _is_same_set(expected: Any, received: Any) -> bool:
-    """Compare ``set(received) == expected``, without hashing values that a program chose to collide."""
-    return isinstance(expected, (set, frozenset)) and (
-        all(item in expected for item in received) and {item for item in received if item in expected} == expected
-    )
 
 
 def _is_alike(expected: Any, received: Any) -> bool:

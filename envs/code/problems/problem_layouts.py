@@ -127,7 +127,7 @@ def read_live_code_bench(fields: Fields, index: int) -> Problem:
     question, level = fields.text("question_content", "question"), _read_level(fields, _LCB_LEVELS)
     metadata = _load_json(fields.get("metadata"), "metadata")
     function = (metadata.get("func_name") if isinstance(metadata, dict) else "") or ""
-    tests = []
+    tests: list[Test] = []
     for name in ("public_test_cases", "private_test_cases"):
         cases = fields.get(name)
         if isinstance(cases, str) and name.startswith("private"):
@@ -135,17 +135,15 @@ def read_live_code_bench(fields: Fields, index: int) -> Problem:
         for case in _load_json(cases, name) or ():
             if not isinstance(case, dict) or not {"input", "output"} <= case.keys():
                 raise fields.fault(f"the field {name!r} must be a list of records with 'input' and 'output'")
-            tests.append(_make_test(case, function, name.startswith("public")))
+            given, wanted, public = str(case["input"]), str(case["output"]), name.startswith("public")
+            if not function:
+                tests.append(StdioTest(given, wanted, public))
+                continue
+            arguments = [_load_json(line, "input of a test") for line in given.splitlines() if line.strip()]
+            value = Expectation(_load_json(wanted, "output of a test"), "alike")
+            tests.append(CallTest(CALLED, arguments, value, public))
     solution = fields.get("solution")
     return _make_problem(question, fields, function, tests, level, solution if isinstance(solution, str) else "")
-
-
-def _make_test(case: dict[str, Any], function: str, public: bool) -> Test:
-    given, wanted = str(case["input"]), str(case["output"])
-    if not function:
-        return StdioTest(given, wanted, public)
-    arguments = [_load_json(line, "input of a test") for line in given.splitlines() if line.strip()]
-    return CallTest(CALLED, arguments, Expectation(_load_json(wanted, "output of a test"), "alike"), public)
 
 
 def _make_problem(question: str, fields: Fields, function: str, tests: list[Test], level: int, answer: str) -> Problem:

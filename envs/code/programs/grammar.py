@@ -147,7 +147,11 @@ def draw_program(dice: Dice, domain: str, steps: int) -> Program:
         while kind.words in recent:
             kind = dice.one(kinds)
         recent.add(kind.words)
-        after = _fresh_name(kind.name, used)
+        after, count = kind.name, 1
+        while after in used:
+            count += 1
+            after = f"{kind.name}{count}"
+        used.add(after)
         if kind.takes == kind.gives and steps > 1 and dice.chance(0.2):
             drawn.append(_draw_choice(dice, kind, before, after))
         else:
@@ -166,16 +170,6 @@ def draw_program(dice: Dice, domain: str, steps: int) -> Program:
         *(name, takes, type_now, tuple(parameters), specification, blocks),
         *(tuple(results), tuple(weaker), tuple(marks)),
     )
-
-
-def _fresh_name(name: str, used: set[str]) -> str:
-    """Return the name, with a number appended if it is in use, and add it to ``used``."""
-    candidate, count = name, 1
-    while candidate in used:
-        count += 1
-        candidate = f"{name}{count}"
-    used.add(candidate)
-    return candidate
 
 
 def _fill_template(template: str, before: str, after: str, c: Any, d: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .dice import Dice
@@ -74,17 +73,15 @@ def draw_slow_program(dice: Dice, technique: str, parts: int) -> SlowProgram:
         free = [name for name in _PARAMETERS[kind.takes] if all(name != part.parameter for part in taken)]
         taken.append(_draw_part(dice, kind, dice.one(free), result))
     name = dice.one(_NAMES)
-    bodies_of_both = [part.slow for part in taken], [part.fast for part in taken]
-    sources = [_write_function(name, taken, bodies, results) for bodies in bodies_of_both]
+    signature = f"{name}({', '.join(part.parameter for part in taken)})"
+    sources = []
+    for bodies in ([part.slow for part in taken], [part.fast for part in taken]):
+        lines = "\n".join(bodies).split("\n")
+        imports = list(dict.fromkeys(line for line in lines if line.startswith("from ")))
+        head = "\n".join(imports) + "\n\n\n" if imports else ""
+        body = "".join([f"    {line}\n" for line in lines if not line.startswith("from ")])
+        sources.append(f"{head}def {signature}:\n{body}    return {', '.join(results)}")
     return SlowProgram(name, tuple(taken), *sources)
-
-
-def _write_function(name: str, parts: Sequence[Part], bodies: Sequence[str], results: Sequence[str]) -> str:
-    lines = "\n".join(bodies).split("\n")
-    imports = list(dict.fromkeys(line for line in lines if line.startswith("from ")))
-    body = "".join([f"    {line}\n" for line in lines if not line.startswith("from ")])
-    head = "\n".join(imports) + "\n\n\n" if imports else ""
-    return f"{head}def {name}({', '.join(part.parameter for part in parts)}):\n{body}    return {', '.join(results)}"
 
 
 def _draw_part(dice: Dice, kind: SlowProgramKind, parameter: str, result: str) -> Part:
@@ -130,20 +127,21 @@ def _draw_condition(dice: Dice, kind: SlowProgramKind, letters: str) -> str:
 
 def large_arguments(dice: Dice, program: SlowProgram, size: int, times: int = 1) -> list[Any]:
     """Draw arguments on which slow and fast code differ much, ``times`` as large as for ``size``."""
-    return [_draw_large(dice, part.kind, times * argument_size(part.kind, size)) for part in program.parts]
+    drawn: list[Any] = []
+    for part in program.parts:
+        kind, most = part.kind, times * argument_size(part.kind, size)
+        if kind.takes == NUMBER:
+            drawn.append(dice.between(most, most + most // 16))
+        elif kind.takes == TEXT:
+            drawn.append("".join([_LETTERS[dice.below(kind.letters)] for _ in range(most)]))
+        else:
+            drawn.append([dice.between(*kind.values) for _ in range(most)])
+    return drawn
 
 
 def argument_size(kind: SlowProgramKind, size: int) -> int:
     """Return the length of a large argument; for a number about its value."""
     return kind.base + int(kind.scale * size)
-
-
-def _draw_large(dice: Dice, kind: SlowProgramKind, size: int) -> Any:
-    if kind.takes == NUMBER:
-        return dice.between(size, size + size // 16)
-    if kind.takes == TEXT:
-        return "".join([_LETTERS[dice.below(kind.letters)] for _ in range(size)])
-    return [dice.between(*kind.values) for _ in range(size)]
 
 
 def small_arguments(dice: Dice, program: SlowProgram, edge: int = -1) -> list[Any]:

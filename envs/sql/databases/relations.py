@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 SQL_TYPES = {"int": "INTEGER", "real": "REAL", "name": "TEXT", "pick": "TEXT", "date": "TEXT"}
@@ -172,12 +172,7 @@ def read_domain(name: str, lines: Iterable[str]) -> Schema:
         left, phrase = (part.strip() for part in line.split("|"))
         spare = left.startswith("~")
         column, kind, rest = f"{left.lstrip('~ ')} ".split(" ", 2)
-        values = _split_values(kind, rest)
+        values = tuple(part.strip() for part in (rest.split(",") if kind == "pick" else rest.split()))
         field = Field(column.rstrip("?"), kind, phrase, column.endswith("?"), spare, values)
         relations[-1] = replace(relations[-1], fields=(*relations[-1].fields, field))
     return Schema(name, tuple(relations))
-
-
-def _split_values(kind: str, rest: str) -> tuple[str, ...]:
-    parts: Sequence[str] = rest.split(",") if kind == "pick" else rest.split()
-    return tuple(part.strip() for part in parts)

@@ -85,7 +85,10 @@ def start_server() -> str:
     programs = find_programs()
     assert programs is not None
     account = _choose_account()
-    folder = Path(tempfile.mkdtemp(prefix="palaestra-pg-", dir=_choose_parent(account is not None)))
+    place = Path(tempfile.gettempdir()).resolve()
+    if account is not None and not all(one.stat().st_mode & 0o001 for one in (place, *place.parents)):
+        place = Path("/tmp")  # as the server's account cannot enter the folder of this process
+    folder = Path(tempfile.mkdtemp(prefix="palaestra-pg-", dir=place))
     options: dict[str, Any] = {"cwd": folder, "env": {"LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")}}
     if account is not None:
         os.chown(folder, account.pw_uid, account.pw_gid)
@@ -129,10 +132,3 @@ def _choose_account() -> struct_passwd | None:
         except KeyError:
             continue
     raise InputError("PostgreSQL does not run as root, and there is neither an account 'postgres' nor 'nobody'.")
-
-
-def _choose_parent(other_account: bool) -> Path:
-    """Choose the folder of temporary files; the server's account may be unable to enter this process's."""
-    place = Path(tempfile.gettempdir()).resolve()
-    entered = all(one.stat().st_mode & 0o001 for one in (place, *place.parents))
-    return place if entered or not other_account else Path("/tmp")

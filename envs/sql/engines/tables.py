@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,25 +39,22 @@ def read_tables(database: Database) -> tuple[list[TableRows], str]:
     """
     tables, statements = [], []
     with contextlib.closing(open_database(database)) as connection:
-        for name in list(_list_tables(connection)):
+        # In the order of their making, parents before children.
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+        for (name,) in connection.execute(names).fetchall():
             described = connection.execute(f"PRAGMA table_info({quote(name)})").fetchall()
             columns = tuple(column for _, column, *_ in described)
             rows = connection.execute(f"SELECT * FROM {quote(name)}").fetchall()
             kinds = [_choose_type(one[2], [row[place] for row in rows]) for place, one in enumerate(described)]
             for place, kind in enumerate(kinds):
                 if kind == "TEXT":
-                    rows = [(*row[:place], _as_text(row[place]), *row[place + 1 :]) for row in rows]
+                    values = [unify_value(row[place]) for row in rows]
+                    texts = [None if value is None else str(value) for value in values]
+                    rows = [(*row[:place], text, *row[place + 1 :]) for row, text in zip(rows, texts)]
             parts = [f"{quote(column)} {kind}" for column, kind in zip(columns, kinds)]
             statements.append(f"CREATE TABLE {quote(name)} ({', '.join(parts)});")
             tables.append(TableRows(name, columns, rows))
     return tables, "\n".join(statements)
-
-
-def _list_tables(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield the names of the tables in the order of their making, parents before children."""
-    text = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
-    for (name,) in connection.execute(text).fetchall():
-        yield name
 
 
 def _choose_type(declared: str, values: Sequence[Any]) -> str:
@@ -71,11 +67,6 @@ def _choose_type(declared: str, values: Sequence[Any]) -> str:
     if kind in ("BIGINT", "DOUBLE PRECISION") and kinds <= {int, float}:
         return "DOUBLE PRECISION"
     return "TEXT"
-
-
-def _as_text(value: Any) -> str | None:
-    value = unify_value(value)
-    return value if value is None else str(value)
 
 
 def _is_date(text: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..databases.relations import Schema
 from ..engines.dialects import translate_query
-from .query_tree import JoinTo, Query
+from .query_tree import Query
 
 _YEAR = re.compile(r"CAST\(strftime\('%Y', ([\w.]+)\) AS INTEGER\)")
 _EXTRACT, _FORMAT = re.compile(r"EXTRACT\(YEAR FROM ([\w.]+)\)"), r"DATE_FORMAT(\1, '%Y')"
@@ -42,7 +42,11 @@ def faults(query: Query, schema: Schema, dialect: str = "sqlite") -> Iterator[tu
                 wrong = field.name.replace("_", "") if "_" in field.name else f"{relation.name}_{field.name}"
                 yield "column", f"The column is called {field.name}.", re.sub(rf"\b{field.name}\b", wrong, text)
     for join in (node for side in (query, getattr(query, "left", None)) for node in getattr(side, "joins", ())):
-        yield from _join_faults(text, join)
+        table = join.column.table
+        yield "join", f"The table {table} has to be joined.", text.replace(f" {join.sql()}", "")
+        for match in _QUALIFIED.finditer(text.partition(" FROM ")[0]):
+            if match[2] == join.column.name:
+                yield "ambiguity", f"{match[2]} occurs in two tables.", text.replace(match[0], match[2], 1)
     for match in _QUOTED.finditer(text):
         yield (
             "quotation",
@@ -62,11 +66,3 @@ def faults(query: Query, schema: Schema, dialect: str = "sqlite") -> Iterator[tu
         yield "aggregate", "A condition on an aggregate belongs to HAVING.", _HAVING.sub(rf" {joint} \2\1", text)
     if text.endswith(")"):
         yield "parenthesis", "A closing parenthesis is missing.", text[:-1]
-
-
-def _join_faults(text: str, join: JoinTo) -> Iterator[tuple[str, str, str]]:
-    table = join.column.table
-    yield "join", f"The table {table} has to be joined.", text.replace(f" {join.sql()}", "")
-    for match in _QUALIFIED.finditer(text.partition(" FROM ")[0]):
-        if match[2] == join.column.name:
-            yield "ambiguity", f"{match[2]} occurs in two tables.", text.replace(match[0], match[2], 1)

@@ -100,7 +100,14 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
     elif isinstance(node, (IsMissing, IsAmong)):
         yield "null" if isinstance(node, IsMissing) else "nesting", replace(node, negated=not node.negated)
     elif isinstance(node, AggregateOf):
-        yield from _aggregate_changes(node, schema)
+        if node.function in _AGGREGATES:
+            yield "aggregate", replace(node, function=_AGGREGATES[node.function])
+            if node.function in ("SUM", "AVG"):
+                yield "aggregate", replace(node, distinct=True)
+        elif node.column:
+            if node.column.name != schema[node.column.table].key:
+                yield "aggregate", replace(node, distinct=not node.distinct)
+            yield "null", AggregateOf("COUNT")
     elif isinstance(node, RankOver):
         for function in _RANKS[node.function]:
             yield "window", replace(node, function=function)
@@ -203,17 +210,6 @@ def next_values(value: Any) -> list[Any]:
         return [str(day + datetime.timedelta(days=days)) for days in (-1, 1)]
     step = 1 if isinstance(value, int) else 0.01
     return [round(value - step, 2), round(value + step, 2)]
-
-
-def _aggregate_changes(node: AggregateOf, schema: Schema) -> Iterator[tuple[str, AggregateOf]]:
-    if node.function in _AGGREGATES:
-        yield "aggregate", replace(node, function=_AGGREGATES[node.function])
-        if node.function in ("SUM", "AVG"):
-            yield "aggregate", replace(node, distinct=True)
-    elif node.column:
-        if node.column.name != schema[node.column.table].key:
-            yield "aggregate", replace(node, distinct=not node.distinct)
-        yield "null", AggregateOf("COUNT")
 
 
 def _other_paths(query: SelectQuery, join: JoinTo, schema: Schema) -> Iterator[ColumnName]:

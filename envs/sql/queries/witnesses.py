@@ -225,14 +225,11 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     often = 1 / _OFTEN if side is hidden else _OFTEN
                     around = [value for one in compared for value in _values_around(one, pool, often)]
                     values[place] = [value for value in around if value is not None or field.nullable]
-                    if any(_is_with_mean(one) for one in compared):
+                    means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]
+                    if any(one.operator != "=" for one in means):
                         flat.append(place)
         focuses += [Focus(tables, values, one) for one in (None, *flat)]
     return focuses
-
-
-def _is_with_mean(condition: Condition) -> bool:
-    return isinstance(condition, Compare) and isinstance(condition.right, SelectQuery) and condition.operator != "="
 
 
 def _values_around(condition: Condition, values: Sequence[Any], often: float) -> list[Any]:

@@ -212,7 +212,10 @@ class _Writer:
         if isinstance(condition, IsAmong) and condition.query.table != condition.left.table:
             inner = self.schema[condition.query.table]
             some = "no" if condition.negated else "at least one"
-            where = [one for one in condition.query.where if not _is_guard(one, condition)]
+            # A condition that only keeps NULL out of the values of NOT IN goes without saying.
+            first = condition.query.columns[0]
+            present = [one for one in condition.query.where if isinstance(one, IsMissing) and one.negated]
+            where = [one for one in condition.query.where if one not in present or one.left != first]
             owner = "" if table else self.owners[condition.left.table].removesuffix("'s ")
             there = f"for which the {owner} has {some} {inner.singular}" if owner else f"with {some} {inner.singular}"
             texts = [self._clause(one, "whose", inner.name) for one in where]
@@ -341,11 +344,6 @@ class _Writer:
         if len(parts) < 3:
             return " and ".join(parts)
         return f"{', '.join(parts[:-1])}, and {parts[-1]}"
-
-
-def _is_guard(condition: Condition, among: IsAmong) -> bool:
-    """True if a condition only keeps NULL out of the values of NOT IN."""
-    return isinstance(condition, IsMissing) and condition.negated and condition.left == among.query.columns[0]
 
 
 def _quote(value: Any) -> str:

@@ -141,8 +141,12 @@ class QuerySet(DatasetQuestion):
             expected.append((database, rows))
         limits = QueryLimits(self.seconds, _MOST_ROWS)
         verdict = grade_query(query, expected, ordered=is_ordered(gold), limits=limits)
-        if verdict.success and not any(rows for _, rows in expected) and not _names_tables(query, gold, expected[0][0]):
-            return WRONG
+        if verdict.success and not any(rows for _, rows in expected):
+            # Without a row to be right, a query must name all tables that the reference query names.
+            names = try_query("SELECT name FROM sqlite_master", expected[0][0]).rows or ()
+            tables = {str(row[0]).lower() for row in names}
+            mine, theirs = (tables & set(re.findall(r"\w+", text.lower())) for text in (query, gold))
+            return verdict if theirs <= mine else WRONG
         return verdict
 
     def compute_extra(self, subject: Task, name: str) -> Any:
@@ -160,10 +164,3 @@ def run_gold(gold: str, database: Database) -> tuple[ResultRows | None, str]:
     """Run the reference query. Return its rows and "", or None and the error."""
     outcome = try_query(gold, database, seconds=_GOLD_SECONDS, max_rows=_MOST_ROWS)
     return None if outcome.rows is None else unify_rows(outcome.rows), outcome.error
-
-
-def _names_tables(query: str, gold: str, database: Database) -> bool:
-    """Return True if a query names all tables that the reference query names."""
-    tables = {str(row[0]).lower() for row in try_query("SELECT name FROM sqlite_master", database).rows or ()}
-    mine, theirs = (tables & set(re.findall(r"\w+", text.lower())) for text in (query, gold))
-    return theirs <= mine

@@ -238,7 +238,9 @@ class Page:
         if tag == "a" and element.get("href") is None:
             self._inline(element, depth)
             return
-        role = _role_of(element, tag, kind)
+        role = _ROLES.get(kind, "unsupported")
+        if tag == "select":
+            role = "listbox" if element.get("multiple") is not None else "combobox"
         texts, chosen = self._read_options(element, role == "listbox") if tag == "select" else ((), ())
         name, number = self._name_of(element, tag, kind), len(self.controls) + 1
         disabled = (
@@ -333,12 +335,6 @@ class Page:
 
 def is_hidden(element: Any) -> bool:
     return element.get("hidden") is not None or element.get("aria-hidden") == "true"
-
-
-def _role_of(element: Any, tag: str, kind: str) -> str:
-    if tag == "select":
-        return "listbox" if element.get("multiple") is not None else "combobox"
-    return _ROLES.get(kind, "unsupported")
 
 
 def _in_disabled_group(element: Any) -> bool:

@@ -75,7 +75,10 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
         control = visible.get(element)
         if control is None:
             # Hidden fields, and fields in hidden parts, are sent unchanged.
-            control = _control_off_page(page, element)
+            kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
+            roles = {"checkbox": "checkbox", "radio": "radio", "select": "combobox", "button": "button"}
+            disabled = element.get("disabled") is not None
+            control = Control(0, -1, element, roles.get(kind, "textbox"), "", kind, disabled)
         if control.disabled or (control.role == "button" and control is not button):
             continue
         value = value_of(control, edits)
@@ -90,12 +93,6 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
                     yield name, find_value(control, place)
         else:
             yield name, str(value)
-
-
-def _control_off_page(page: Page, element: Any) -> Control:
-    kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
-    role = {"checkbox": "checkbox", "radio": "radio", "select": "combobox", "button": "button"}.get(kind, "textbox")
-    return Control(0, -1, element, role, "", kind, element.get("disabled") is not None)
 
 
 def _encode(text: str) -> str:

@@ -46,19 +46,17 @@ class InProcessBrowser(Browser):
 
     def change(self, control: Control, value: Value) -> None:
         if control.role == "radio" and value:
-            self._clear_group(control)
+            name, form = control.element.get("name"), form_of(self.page, control.element)
+            for other in self.page.controls:
+                is_other = other.role == "radio" and other is not control and value_of(other, self.edits)
+                named_alike = name and other.element.get("name") == name
+                if is_other and named_alike and form_of(self.page, other.element) is form:
+                    self.edits[other.number] = False
+                    if not other.default():
+                        del self.edits[other.number]
         self.edits[control.number] = value
         if value == control.default():
             del self.edits[control.number]
-
-    def _clear_group(self, control: Control) -> None:
-        name, form = control.element.get("name"), form_of(self.page, control.element)
-        for other in self.page.controls:
-            is_other = other.role == "radio" and other is not control and value_of(other, self.edits)
-            if is_other and name and other.element.get("name") == name and form_of(self.page, other.element) is form:
-                self.edits[other.number] = False
-                if not other.default():
-                    del self.edits[other.number]
 
     def reset(self, button: Control, controls: list[Control]) -> None:
         for control in controls:

@@ -197,13 +197,12 @@ class WikiSearch(ToolQuestion):
 
     def oracle(self, state: ArticleHunt) -> str:
         made = {(call.name, *dict(call.arguments).values()) for call in state.made}
+        last = state.made[-1] if state.made else None
         for name, argument, part in self.plan(state.task):
             if state.calls and (name, argument, str(part)) not in made:
-                return (
-                    "next[]"
-                    if part > 1 and self._shows(state, argument, part - 1)
-                    else write_call(name, argument, part)
-                )
+                before = {"title": argument, "part": str(part - 1)}
+                goes_on = last is not None and last.name == "open" and dict(last.arguments) == before
+                return "next[]" if part > 1 and goes_on else write_call(name, argument, part)
         return f"answer[{self.inner.oracle(state.task)}]"
 
     def random_action(self, episode: ArticleHunt, rng: np.random.Generator) -> str:
@@ -228,7 +227,14 @@ class WikiSearch(ToolQuestion):
         if name == "retrieved_documents":
             return [self._retrieve(last, call) for call in last.made]
         if name == "atom_scores":
-            return self._score_calls(last)
+            # 1 for a call that was the first to return a needed article or a search result that links to it, else 0.
+            seen: set[tuple[str, str]] = set()
+            scores = []
+            for call in last.made:
+                new = {(call.name, title) for title in self._retrieve(last, call) if title in last.needed} - seen
+                seen |= new
+                scores.append(1.0 if new else 0.0)
+            return scores
         return super().measure_states(states, name)
 
     def _found(self, state: ArticleHunt) -> list[str]:
@@ -246,22 +252,6 @@ class WikiSearch(ToolQuestion):
             return [corpus.articles[n].title for n in corpus.search(arguments["query"])[end - RESULTS : end]]
         number = corpus.find(arguments["title"])
         return [] if number is None else [corpus.articles[number].title]
-
-    def _score_calls(self, state: ArticleHunt) -> list[float]:
-        """Score each call 1 if it was the first to return a needed article or a search result that links to it, else
-        0."""
-        seen: set[tuple[str, str]] = set()
-        scores = []
-        for call in state.made:
-            new = {(call.name, title) for title in self._retrieve(state, call) if title in state.needed} - seen
-            seen |= new
-            scores.append(1.0 if new else 0.0)
-        return scores
-
-    def _shows(self, state: Session, title: str, part: int) -> bool:
-        """True if the last call opened this part of an article."""
-        last = state.made[-1] if state.made else None
-        return last is not None and last.name == "open" and dict(last.arguments) == {"title": title, "part": str(part)}
 
 
 def write_call(name: str, argument: str, part: int = 1) -> str:

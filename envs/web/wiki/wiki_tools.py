@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ...question import Question, Task
 from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
-from .corpus import Corpus, Sentence, split_words, strip_links
+from .corpus import Corpus, split_words, strip_links
 from .wiki_commands import read_command, split_part
 
 # Results shown at a time, and characters per result.
@@ -65,10 +65,13 @@ class ArticleSearch(EncyclopaediaTool):
                 return ToolResult(failed=True, error="There are no further results.")
             return ToolResult(failed=True, error=f"No article has a word of {text[:60]!r}; try other words.")
         words = set(split_words(text))
-        lines = [
-            f"{place}. {corpus.articles[number].title}: {_choose_snippet(corpus.articles[number].sentences, words)}"
-            for place, number in enumerate(shown, start=(part - 1) * RESULTS + 1)
-        ]
+        lines = []
+        for place, number in enumerate(shown, start=(part - 1) * RESULTS + 1):
+            # The sentence with the most of the words, cut to a line.
+            texts = [strip_links(sentence.text) for sentence in corpus.articles[number].sentences]
+            best = max(texts, key=lambda text: len(words & set(split_words(text))))
+            snippet = best if len(best) <= _SNIPPET else best[: _SNIPPET - 3] + "..."
+            lines.append(f"{place}. {corpus.articles[number].title}: {snippet}")
         more = len(numbers) - part * RESULTS
         return ToolResult("\n".join(lines) + (f"\n({more} more; next[] shows them)" if more > 0 else ""))
 
@@ -96,10 +99,3 @@ class ArticleOpener(EncyclopaediaTool):
         of = f" (part {part} of {len(parts)}; next[] goes on)" if len(parts) > part else ""
         text = " ".join(sentence.text for sentence in parts[part - 1])
         return ToolResult(f"{page.title}{of}\n{text}")
-
-
-def _choose_snippet(sentences: tuple[Sentence, ...], words: set[str]) -> str:
-    """The sentence with the most of the words, cut to a line."""
-    texts = [strip_links(sentence.text) for sentence in sentences]
-    best = max(texts, key=lambda text: len(words & set(split_words(text))))
-    return best if len(best) <= _SNIPPET else best[: _SNIPPET - 3] + "..."

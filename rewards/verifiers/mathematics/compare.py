@@ -14,7 +14,7 @@ from math import ceil, floor
 from typing import Any, TypeAlias
 
 from .canonical import canonical_value, resolve_braces, sign_of_infinity, value_family, without_name
-from .containers import Listing, list_values, loose_listings
+from .containers import list_values, loose_listings
 from .normal import Budget, Ring, TooBig
 from .nouns import is_harmless, same_noun
 from .solutions import (
@@ -136,10 +136,18 @@ class Comparison:
         if is_scalar(a) and is_scalar(b):
             return self._scalars(a, b)  # type: ignore[arg-type]
         truth = self._structures(a, b)
-        if truth is False and self.options.containers:
-            both = loose_listings(list_values(a), list_values(b), a, b)
-            return False if both is None else self._listings(*both)
-        return truth
+        if truth is not False or not self.options.containers:
+            return truth
+        # Values listed in different containers, in the reference's order where it has one.
+        both = loose_listings(list_values(a), list_values(b), a, b)
+        if both is None:
+            return False
+        mine, theirs = both[0].values, both[1].values
+        if both[1].kind == "{}":
+            return self._same_sets(mine, theirs)
+        if both[1].unordered or (both[1].kind == "," and not self.options.ordered):
+            return self._same_multisets(mine, theirs, self.equal)
+        return self._all([*zip(mine, theirs)]) if len(mine) == len(theirs) else False
 
     def _structures(self, a: Value, b: Value) -> Truth:
         if isinstance(a, Quantity) or isinstance(b, Quantity):
@@ -206,14 +214,6 @@ class Comparison:
         if a.kind in UNORDERED or (a.kind == "," and not self.options.ordered):
             return self._same_multisets(a.items, b.items, self.equal)
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
-
-    def _listings(self, a: Listing, b: Listing) -> Truth:
-        """Compare values listed in different containers, in the reference's order where it has one."""
-        if b.kind == "{}":
-            return self._same_sets(a.values, b.values)
-        if b.unordered or (b.kind == "," and not self.options.ordered):
-            return self._same_multisets(a.values, b.values, self.equal)
-        return self._all([*zip(a.values, b.values)]) if len(a.values) == len(b.values) else False
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
         """Compare ratios, which may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
@@ -330,9 +330,13 @@ class Comparison:
         if not isinstance(decision, list):
             return decision
         replies = [self._ask(question) for question in decision]
-        if decision[0][0] == "value":
-            return self._approximately(replies)
-        return replies[0]
+        if decision[0][0] != "value":
+            return replies[0]
+        # Two numbers within the tolerances; of complex numbers, both parts.
+        parts = [tuple(map(Fraction, value[:2])) for value in replies if value is not None]
+        if len(parts) < 2:
+            return None
+        return all(self._near(x, y) or abs(x - y) < NOTHING for x, y in zip(*parts))
 
     def _exactly(self, a: Scalar, b: Scalar) -> _Decision:
         infinite = sign_of_infinity(a), sign_of_infinity(b)
@@ -363,13 +367,6 @@ class Comparison:
         if len(self.questions) < MAX_QUESTIONS:
             self.questions[key] = question
         return None
-
-    def _approximately(self, values: list[list[str] | None]) -> Truth:
-        """Compare two numbers within the tolerances; of complex numbers, both parts."""
-        parts = [tuple(map(Fraction, value[:2])) for value in values if value is not None]
-        if len(parts) < 2:
-            return None
-        return all(self._near(x, y) or abs(x - y) < NOTHING for x, y in zip(*parts))
 
     def _near(self, a: Fraction, b: Fraction) -> bool:
         options = self.options

@@ -38,7 +38,9 @@ def list_values(value: Value) -> Listing | None:
         return assigned
     if found := solutions(value):
         return Listing(found.values, found.kind, found.name)
-    if not isinstance(value, ValueGroup) or value.kind not in _KINDS or any(map(_is_infinite, value.items)):
+    if not isinstance(value, ValueGroup) or value.kind not in _KINDS:
+        return None
+    if any(is_scalar(item) and isinstance(item, Apply) and count_operation(item, "oo") for item in value.items):
         return None
     if value.kind == "[]" and len(value.items) == 2:
         return None
@@ -73,7 +75,3 @@ def _values_of_names(value: Value) -> Listing | None:
     if not all(first < second for (first, _), (second, _) in pairwise(found)):
         return None
     return Listing(tuple(content for _, content in found if content is not None), "names")
-
-
-def _is_infinite(value: Value) -> bool:
-    return is_scalar(value) and isinstance(value, Apply) and bool(count_operation(value, "oo"))

@@ -63,13 +63,7 @@ def read(text: str) -> Value:
     Raises:
         Malformed: the text is outside the grammar.
     """
-    return _read_cached(text) if len(text) <= MAX_REMEMBERED else _read(text)
-
-
-@lru_cache(maxsize=4096)
-def _read_cached(text: str) -> Value:
-    # Reading is a pure function of the text; the cache avoids parsing a reference again for each answer.
-    return _read(text)
+    return _read_remembered(text) if len(text) <= MAX_REMEMBERED else _read(text)
 
 
 def _read(text: str) -> Value:
@@ -82,6 +76,10 @@ def _read(text: str) -> Value:
         if (value := in_other_notation(core, _parse)) is None:
             raise
         return value
+
+
+# Reading is a pure function of the text; the cache avoids parsing a reference again for each answer.
+_read_remembered = lru_cache(maxsize=4096)(_read)
 
 
 def _parse(core: str) -> Value:
@@ -131,10 +129,14 @@ class Grammar(Expressions):
     def _list(self) -> Value:
         items, separators = [self._item()], set()
         while True:
-            separator = self._separator()
-            if not separator:
+            found = set()
+            for kinds in ((",", ";"), CONNECTIVES):
+                if self._token.kind in kinds:
+                    found.add(self._token.kind)
+                    self._at += 1
+            if not found:
                 break
-            separators |= separator
+            separators |= found
             items.append(self._item())
             if len(items) > MAX_ITEMS:
                 raise Malformed(f"There are more than {MAX_ITEMS} values.")
@@ -144,16 +146,6 @@ class Grammar(Expressions):
         if len(connectives) > 1 or len(separators - CONNECTIVES) > 1:
             raise Malformed("The values are separated in different ways.")
         return ValueGroup(next(iter(connectives)) if connectives else ",", tuple(items))
-
-    def _separator(self) -> set[str]:
-        found = set()
-        if self._token.kind in (",", ";"):
-            found.add(self._token.kind)
-            self._at += 1
-        if self._token.kind in CONNECTIVES:
-            found.add(self._token.kind)
-            self._at += 1
-        return found
 
     def _item(self) -> Value:
         self._deeper()
@@ -278,7 +270,11 @@ class Grammar(Expressions):
             raise Malformed("An interval has two ends.")
         if kind == "()" and not items:
             raise Malformed("There is nothing in the brackets.")
-        return _matrix_or(ValueGroup(kind, items))
+        rows = [item.items for item in items if isinstance(item, ValueGroup) and item.kind == "[]"]
+        # A list of lists of one length is a matrix.
+        if kind == "[]" and len(rows) == len(items) and len({len(row) for row in rows}) == 1 and rows[0]:
+            return Matrix(tuple(rows))
+        return ValueGroup(kind, items)
 
     def _builder(self, opening: str) -> Value | None:
         r"""Read the inside of ``\{x \mid x > 0\}``: the interval, union or list of values that the conditions give, or
@@ -371,14 +367,6 @@ def _set_of(name: Sym, domain: Value, conditions: Value) -> ValueGroup:
 
 def _has_name(value: Value) -> bool:
     return not is_operand(value) or bool(symbols(scalar(value)))
-
-
-def _matrix_or(group: ValueGroup) -> Value:
-    """Convert a list of lists of one length to a matrix; return any other group as it is."""
-    rows = [item.items for item in group.items if isinstance(item, ValueGroup) and item.kind == "[]"]
-    if group.kind == "[]" and rows and len(rows) == len(group.items) and len({len(row) for row in rows}) == 1:
-        return Matrix(tuple(rows)) if rows[0] else group
-    return group
 
 
 def _resolve_choices(value: Value) -> Value:

@@ -98,7 +98,12 @@ def time_of_day(text: str) -> int | None:
 def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
     r"""Split a number and the words after it, in plain text or ``\text{}``, into the number's text and the words."""
     text = text.strip()
-    head, tail = _text_at_end(text) if text.endswith("}") else (text, "")
+    head, tail = text, ""
+    if text.endswith("}"):
+        start = max(text.rfind(f"\\{name}") for name in TEXT)
+        brace = text.find("{", start)
+        if start >= 0 and brace >= 0 and closing_brace(text, brace) == len(text) - 1:
+            head, tail = text[:start], text[brace + 1 : -1]
     if not tail:
         head = text.rstrip(_IN_WORDS)
         tail = text[len(head) :]
@@ -108,15 +113,6 @@ def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
     if not 1 <= len(words) <= MAX_WORDS or not head or not all(map(_countable, words)):
         return None
     return head, words
-
-
-def _text_at_end(text: str) -> tuple[str, str]:
-    r"""Split a text at a final ``\text{...}`` into the part before it and its content; ("", "") where it has none."""
-    start = max(text.rfind(f"\\{name}") for name in TEXT)
-    brace = text.find("{", start)
-    if start < 0 or brace < 0 or closing_brace(text, brace) != len(text) - 1:
-        return "", ""
-    return text[:start], text[brace + 1 : -1]
 
 
 def _countable(word: str) -> bool:

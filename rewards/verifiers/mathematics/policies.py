@@ -262,7 +262,9 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     if not words or len(words) > MAX_PROSE_WORDS or not _NO_VALUE.isdisjoint(words):
         return None
     if len(parts) == 1:
-        return _read_introduced_value(text)
+        text = " ".join(text.strip().removesuffix(".").split())
+        ends = [found.end() for found in _INTRODUCED.finditer(text)]
+        return _sensible(text[ends[-1] :], "") if ends and not is_denied(text[: ends[-1]]) else None
     last = first = len(parts) - 2
     while first > 1 and _BETWEEN.fullmatch(" ".join(parts[first - 1].split())):
         first -= 2
@@ -272,13 +274,6 @@ def _in_prose(text: str, is_reference: bool) -> Value | None:
     if (is_reference and first > 1) or any(character.isdigit() for character in parts[-1]):
         return None
     return _sensible(" ".join(part.strip() for part in parts[first : last + 1]), parts[-1])
-
-
-def _read_introduced_value(text: str) -> Value | None:
-    text = text.strip().removesuffix(".")
-    text = " ".join(text.split())
-    ends = [found.end() for found in _INTRODUCED.finditer(text)]
-    return _sensible(text[ends[-1] :], "") if ends and not is_denied(text[: ends[-1]]) else None
 
 
 def _sensible(formula: str, behind: str) -> Value | None:

@@ -11,6 +11,7 @@ from math import atan, lcm, pi
 from typing import Any
 
 import sympy
+from sympy.polys.polyerrors import BasePolynomialError
 from sympy.simplify.fu import TR8
 
 MAX_MULTIPLE = 200
@@ -22,14 +23,15 @@ _HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy
 
 def vanishes(expression: Any) -> bool:
     """Try to prove with sympy that an expression is zero; cheap steps come first."""
-    return expression == 0 or any(_reduces_to_zero(expression, step) for step in _STEPS)
-
-
-def _reduces_to_zero(expression: Any, step: Callable[[Any], Any]) -> bool:
-    try:
-        return step(expression) == 0
-    except (NotImplementedError, sympy.polys.polyerrors.BasePolynomialError, ValueError, TypeError, ZeroDivisionError):
-        return False
+    if expression == 0:
+        return True
+    for step in _STEPS:
+        try:
+            if step(expression) == 0:
+                return True
+        except (NotImplementedError, BasePolynomialError, ValueError, TypeError, ZeroDivisionError):
+            continue
+    return False
 
 
 def _algebraic(expression: Any) -> Any:
