@@ -81,7 +81,10 @@ def test_a_reward_of_ones_own_declares_its_options():
 
     assert rewards.make("test-costly-declared", cost=0.25, limit=0.5)(of_length(4)).reward == -0.5
     assert Declared(0.25).limit == 25.0
-    assert (Declared.__doc__ or "").endswith("cost: of a token.\n    limit: largest cost; None: a hundred tokens'.")
+    assert (Declared.__doc__ or "").endswith(
+        "cost: of a token.\n    limit: largest cost; None: a hundred tokens'.\n\n"
+        "Raises:\n    InputError: an option out of range."
+    )
     with pytest.raises(InputError, match="cost must be a finite number of at least 0"):
         rewards.make("test-costly-declared", cost=-1)
 
