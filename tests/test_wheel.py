@@ -67,7 +67,11 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path):
         for path in (ROOT / part).rglob("*")
         if path.suffix in (".html", ".js", ".css")
     }
-    tables = {path.relative_to(ROOT) for kind in ("*.txt", "*.jsonl", "*.css") for path in (ROOT / "envs").rglob(kind)}
+    tables = {
+        path.relative_to(ROOT)
+        for kind in ("*.txt", "*.json", "*.jsonl", "*.css")
+        for path in (ROOT / "envs").rglob(kind)
+    }
     suites = {path.relative_to(ROOT) for path in (ROOT / "agents" / "evaluation").rglob("*.json")}
     sheet = {path.relative_to(ROOT) for path in (ROOT / "rewards" / "audit" / "sheet").glob("*.jsonl")}
     recipes = {path.relative_to(ROOT) for path in (ROOT / "agents" / "grpo" / "recipes").glob("*.toml")}

@@ -169,7 +169,7 @@ class EndpointSolutions(SolutionSource):
         self.samples, self.instruction = check_count("samples", samples, 1, "episodes"), instruction
         self._taking = threading.Lock()
         self._endpoint = EndpointJudge(
-            model,
+            model or "",
             base_url=base_url,
             temperature=temperature,
             max_tokens=max_tokens,
