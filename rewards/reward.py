@@ -252,7 +252,9 @@ class PooledReward(Reward):
         ]
 
     def _values_of(self, episodes: Sequence[Episode]) -> Sequence[Any]:
-        """Rewards of episodes; where the call fails, each is judged alone, and the failure of one is its reason."""
+        """Return the rewards of episodes. If the call fails, each episode is judged in a call of its own, and one that
+        fails again gets the description of its failure in place of a reward. If a connection failed, all episodes get
+        that description, without further calls."""
         found = attempt(self.values, episodes)
         values = read_list(found, len(episodes))
         if not isinstance(values, str):

@@ -44,7 +44,7 @@ class EvaluationStopped(KeyboardInterrupt):
 
     Attributes:
         report: of the episodes that had ended; None before the first.
-        log: the file that holds them and can be gone on from; None where no file was asked for.
+        log: the file that holds them, from which ``resume=True`` continues; None where no file was asked for.
     """
 
     def __init__(self, report: Report | None, log: Path | None):

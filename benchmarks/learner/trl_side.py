@@ -248,7 +248,7 @@ def main(settings: dict[str, Any]) -> None:
             return measure_success(model, tokenizer, trainer.generation_config, held_out, rows, verify)
 
     class OnCommand(TrainerCallback):
-        """Stands still between two steps."""
+        """Reports the start of training and each step; after each report, training waits for the next command."""
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             channel.evaluate = evaluate

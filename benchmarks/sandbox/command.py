@@ -252,7 +252,7 @@ def _print(
         "clients": f"print(6 * 7), {config.clients} waiting at a time, on {cores} cores",
     }
     console.print(
-        f"Medians of {config.rounds} rounds, and their quartiles; the machine's load at the begin was {load:.1f}."
+        f"Medians of {config.rounds} rounds, and their quartiles; the machine's load at the start was {load:.1f}."
     )
     head = ("side", "runs/s", "quartiles", "p50 ms", "p99 ms", "longest ms", f"/ {COLD}", "quartiles")
     for name, rows in found.items():

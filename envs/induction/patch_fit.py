@@ -302,6 +302,7 @@ def _read_numbers(answer: str, holes: int, patches: int) -> list[int] | None:
     labelled = _LABELLED.findall(text)
     if labelled:
         found = dict(labelled)
+        # Either a letter occurs twice, or the answer has text beside its pairs of a letter and a number.
         if len(found) != len(labelled) or "".join(words) != "".join(map("".join, labelled)):
             return None
         words = [found.get(letter.lower(), "") for letter in HOLES[:holes]]

@@ -186,7 +186,7 @@ class LocalSandbox:
 
 
 def _write_sealed(data: bytes) -> int:
-    """Write ``data`` to a file in memory that nobody can change, and return its descriptor, positioned at the begin."""
+    """Write ``data`` to a file in memory that nobody can change, and return its descriptor, positioned at its start."""
     descriptor = os.memfd_create("given", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     rest = memoryview(data)
     while rest:

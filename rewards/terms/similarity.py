@@ -67,7 +67,7 @@ class SemanticSimilarity(_ReferenceSimilarity):
     them.
 
     Raises:
-        InputError: when called, a reference that is not text or blank.
+        InputError: when called, a reference that is blank or is not text.
     """
 
     paper = "Shaping Explanations, arXiv 2509.13081"
@@ -96,7 +96,7 @@ class BestMatchSimilarity(_ReferenceSimilarity):
     "token_features" and "reference_token_features".
 
     Raises:
-        InputError: when called, a reference that is not text or blank.
+        InputError: when called, a reference that is blank or is not text.
     """
 
     paper = "Mixed-R1, arXiv 2505.24164 (formula after the name)"

@@ -227,7 +227,8 @@ class RunFolder:
 
     @contextmanager
     def checkpoint(self, step: int, keep: Collection[int] = ()) -> Iterator[Path]:
-        """Open a folder for a checkpoint; it is renamed when the block ends, and old checkpoints are removed.
+        """Open a folder for a checkpoint; it is renamed when the block ends. Then old checkpoints are removed, and the
+        state of the warm-up, which is over.
 
         Args:
             keep: steps of the checkpoints to keep beside the newest.

@@ -42,7 +42,7 @@ class _Machine(threading.local):
         self.guards = {**make_guards(self.meter), ".end": _END}
 
     def begin(self, arguments: Mapping[str, Any], most: int) -> dict[str, Any]:
-        """Return the variables at the begin of a call."""
+        """Return the variables at the start of a call."""
         self.meter.begin(most)
         return {"__builtins__": self.guards, **{name: _copy_list(value) for name, value in arguments.items()}}
 

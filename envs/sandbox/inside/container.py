@@ -138,9 +138,12 @@ class ForwardedRun(SupervisedRun):
                 self.status, self.peak, found = status, usage.ru_maxrss, True
 
     def take(self, place: int) -> int:
-        """Forward the contents of a pipe; see `SupervisedRun.take`. A program can read from its own pipes, so only
-        bytes that have arrived in a pipe of this process count. After too much output, the remainder stays in that
-        pipe."""
+        """Forward the contents of a pipe to the standard output; see `SupervisedRun.take`.
+
+        The program can read from its own pipes, so a count of the bytes in them may be wrong a moment later. The bytes
+        therefore move to `between`, a pipe of this process, and are counted there before the frame states their number.
+        After too much output, the excess byte stays in `between`, and nothing more is forwarded.
+        """
         if min(self.left) < 0:
             return 0
         try:

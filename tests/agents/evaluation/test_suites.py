@@ -1,4 +1,4 @@
-"""Suites: their tasks do not change unseen, and a whole one is played, kept and gone on from."""
+"""Suites: their tasks do not change unseen, and a whole one is played, kept and resumed."""
 
 from __future__ import annotations
 
