@@ -76,12 +76,12 @@ class OwnQuestions(DatasetQuestion):
         Questions come from ``source``; without one, from the small set of AIME-v0, as an example. A record has a
         prompt, which is text or a list of messages (their contents are shown one below the other), and a right answer.
         Columns and verifier that are not given are guessed from names and contents of the columns, and a warning states
-        the guess. The first 10,000 records are inspected, and the majority decides. A text beside the question, such
-        as a passage, is shown above it. If an answer is a worked solution that ends in ``#### 7`` or ``\boxed{7}``, that value is the
-        right answer; a list of texts has several right answers; true and false mean yes and no. The instructions of
-        IFEval and the calls of BFCL are read in their published form; tools are shown below the prompt. The right
-        answers of the first 10,000 records, and of every tenth after them, are judged in advance: records that fail are
-        left out and named in a warning; if most fail, an error is raised.
+        the guess. The first 10,000 records are inspected, and the majority decides. A text beside the question, such as
+        a passage, is shown above it. If an answer is a worked solution that ends in ``#### 7`` or ``\boxed{7}``, that
+        value is the right answer; a list of texts has several right answers; true and false mean yes and no. The
+        instructions of IFEval and the calls of BFCL are read in their published form; tools are shown below the prompt.
+        The right answers of the first 10,000 records, and of every tenth after them, are judged in advance: records
+        that fail are left out and named in a warning; if most fail, an error is raised.
 
     Parameters:
         length (0.0 to 1.0): from the half of the questions with the shortest text and worked solution to the half with
