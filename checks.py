@@ -252,8 +252,7 @@ def declared(cls: C) -> C:
 
     The constructor checks and keeps every option, then calls `Declared.setup`. The docstring gets a section "Args" from
     what the options say, and a section "Raises" if it has none. A plain value, ``floor: float = 0.1``, changes the
-    default of an option that a base declares.
-    A class with an ``__init__``, or without any options, stays as it is.
+    default of an option that a base declares. A class with an ``__init__``, or without any options, stays as it is.
 
     Raises:
         TypeError: an annotated attribute is neither an option nor a ClassVar.
@@ -306,9 +305,10 @@ def declared_options(cls: type) -> dict[str, DeclaredOption]:
 @functools.cache
 def _option_types(cls: type) -> dict[str, Any]:
     kinds: dict[str, Any] = {}
+    options = declared_options(cls)
     for base in reversed(cls.__mro__):
         # Other annotations may name types that are imported for type checkers only.
-        own = {k: v for k, v in inspect.get_annotations(base).items() if k in declared_options(cls)}
+        own = {name: kind for name, kind in inspect.get_annotations(base).items() if name in options}
         kinds |= get_type_hints(SimpleNamespace(__annotations__=own), vars(sys.modules[base.__module__]))
     return kinds
 

@@ -38,7 +38,7 @@ class Measured:
     is_ascii: bool = True
 
 
-def measured(env_id: str, family: type) -> Measured:
+def find_measured(env_id: str, family: type) -> Measured:
     """Return the facts of an environment: those in the file, then those that its family states itself."""
     return Measured(**{**_read().get(env_id, {}), **getattr(family, "measured", {})})
 

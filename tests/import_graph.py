@@ -51,7 +51,7 @@ def import_graph(root: Path = ROOT, gone: Iterable[str] = ()) -> dict[str, set[s
     return {name: imported - {name} for name, imported in graph.items()}
 
 
-def concerned(changed: Iterable[str], root: Path = ROOT) -> list[str]:
+def find_concerned(changed: Iterable[str], root: Path = ROOT) -> list[str]:
     """Source files that changed, and those that import them, directly or by way of a package's names."""
     changed = [name for name in changed if name.endswith(".py")]
     names = {module_of(root / name, root) for name in changed}
@@ -70,5 +70,5 @@ if __name__ == "__main__":
     if {"pyproject.toml", "constraints.txt"} & set(changes) or any(name.endswith(".pyi") for name in changes):
         files = [str(path.relative_to(ROOT)) for path in source_files()]
     else:
-        files = concerned(changes)
+        files = find_concerned(changes)
     print(*files, sep="\n")

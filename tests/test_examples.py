@@ -28,7 +28,7 @@ NEEDS = {
 }
 OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3")
 WARM = ("curriculum_for_sb3", "train_a_tiny_model", "trl_under_a_teacher")
-"""Those that load PyTorch are forked from a process that has; the others show that they import all that they use."""
+"""Examples that load PyTorch are forked from a process that has; the others show that they import all they use."""
 
 
 @pytest.mark.parametrize("script", [path for path in SCRIPTS if path.stem not in ELSEWHERE], ids=lambda path: path.stem)

@@ -14,7 +14,7 @@ from palaestra.checks import makes_by_options
 from palaestra.rewards import REWARDS
 from palaestra.teachers import TEACHERS
 
-from .import_graph import PACKAGES, ROOT, concerned, import_graph, module_of, source_files, tree
+from .import_graph import PACKAGES, ROOT, find_concerned, import_graph, module_of, source_files, tree
 
 LEARNER = (
     {"recipes", "config", "settings", "optimizers"},
@@ -226,6 +226,6 @@ def test_a_change_concerns_what_imports_it_by_whatever_name(tmp_path: Path):
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert concerned(["envs/bids.py"], tmp_path) == ["agents/player.py", "envs/__init__.py", "envs/bids.py"]
-    assert concerned(["envs/gone.py"], tmp_path) == ["agents/log.py"]
-    assert concerned(["README.md", "tests/test_bids.py"], tmp_path) == []
+    assert find_concerned(["envs/bids.py"], tmp_path) == ["agents/player.py", "envs/__init__.py", "envs/bids.py"]
+    assert find_concerned(["envs/gone.py"], tmp_path) == ["agents/log.py"]
+    assert find_concerned(["README.md", "tests/test_bids.py"], tmp_path) == []

@@ -217,18 +217,18 @@ def take_rounds(
     with contextlib.ExitStack() as stack:
 
         @functools.cache
-        def opened(name: str) -> T:
+        def open_side(name: str) -> T:
             made = sides[name]()
             stack.callback(made.close)
             return made
 
         def warm_up(name: str) -> None:
             for _ in range(WARM):
-                run(opened(name), 0.0)
+                run(open_side(name), 0.0)
 
         def take(name: str, number: int) -> SandboxRound:
             begun = time.perf_counter()
-            times = run(opened(name), config.seconds)
+            times = run(open_side(name), config.seconds)
             return SandboxRound(len(times) / (time.perf_counter() - begun), times)
 
         found = [Side(name, functools.partial(take, name), functools.partial(warm_up, name)) for name in sides]

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..measured import Measured, measured
+from ..measured import Measured, find_measured
 from ..question import Question
 from ..unicode import Unicode
 
@@ -62,7 +62,7 @@ def solves_all(env_id: str) -> bool:
 
 def facts(env_id: str) -> Measured:
     """Return what was measured of an environment, or is stated by its family."""
-    return measured(env_id, type(make(env_id).unwrapped))
+    return find_measured(env_id, type(make(env_id).unwrapped))
 
 
 def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:

@@ -14,6 +14,7 @@ from .composite import Parts, Single
 
 
 def _check_where(name: str, where: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
+    where = where or {}
     if any(isinstance(values, str) or not isinstance(values, Collection) for values in where.values()):
         raise InputError(f"{name} must map parameters to lists of values, {{'intent': ['report']}}, not {where!r}.")
     return {parameter: tuple(values) for parameter, values in where.items()}

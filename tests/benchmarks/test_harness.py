@@ -35,7 +35,7 @@ class Options:
     """Figures."""
 
 
-def recorded(*names: str) -> tuple[list[Side[int]], list[str]]:
+def record_sides(*names: str) -> tuple[list[Side[int]], list[str]]:
     """Sides that measure the number of the round, and their turns."""
     log: list[str] = []
 
@@ -47,13 +47,13 @@ def recorded(*names: str) -> tuple[list[Side[int]], list[str]]:
 
 
 def test_sides_take_turns_and_the_order_is_reversed_every_other_round():
-    sides, log = recorded("a", "b")
+    sides, log = record_sides("a", "b")
     assert compare(sides, 3) == {"a": [0, 1, 2], "b": [0, 1, 2]}
     assert log == ["warm", "a", "warm", "b", "b", "a", "a", "b"]
 
 
 def test_dropped_rounds_are_watched_and_do_not_count():
-    sides, _ = recorded("a", "b")
+    sides, _ = record_sides("a", "b")
     seen: list[tuple[str, int | None]] = []
     assert compare(sides, 1, dropped=1, watch=lambda side, found: seen.append((side.name, found))) == {
         "a": [1],
@@ -71,7 +71,7 @@ def test_a_side_that_fails_has_no_rounds_and_is_not_asked_again():
             raise InputError("no more.")
         return number
 
-    sides = [Side("broken", fail), *recorded("whole")[0]]
+    sides = [Side("broken", fail), *record_sides("whole")[0]]
     assert compare(sides, 4, failures=(InputError,)) == {"broken": [], "whole": [0, 1, 2, 3]}
     assert str(sides[0].failure) == "no more."
     assert asked == [0, 1]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import gymnasium as gym
 import palaestra  # noqa: F401 - registers the environments
 from palaestra.envs.baselines import DIFFICULTIES, PLAYERS
-from palaestra.envs.measured import FILE, Measured, measured
+from palaestra.envs.measured import FILE, Measured, find_measured
 
 
 def test_every_row_belongs_to_an_environment_and_says_more_than_the_defaults():
@@ -24,5 +24,5 @@ def test_a_family_states_what_differs_from_the_defaults():
     class Own:
         measured: ClassVar = {"chance": 0.5}
 
-    assert measured("mine/Own-v0", Own) == Measured(chance=0.5)
-    assert measured("palaestra/2048-v0", object).chance == 0.27
+    assert find_measured("mine/Own-v0", Own) == Measured(chance=0.5)
+    assert find_measured("palaestra/2048-v0", object).chance == 0.27

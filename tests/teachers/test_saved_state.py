@@ -34,7 +34,7 @@ class Whole(Base):
         self.part = Base()
 
 
-def filled() -> Whole:
+def fill_whole() -> Whole:
     whole = Whole()
     whole.values, whole._size, whole.first, whole.second = np.array([3, 4]), 0.5, True, "hard"
     whole.recent.extend([(1, "a"), (2, "b")])
@@ -44,7 +44,7 @@ def filled() -> Whole:
 
 
 def test_attributes_are_saved_under_their_keys_those_of_the_bases_first():
-    assert list(filled().save().items()) == [
+    assert list(fill_whole().save().items()) == [
         ("values", [3, 4]),
         ("size", 0.5),
         ("pair", [True, "hard"]),
@@ -56,12 +56,12 @@ def test_attributes_are_saved_under_their_keys_those_of_the_bases_first():
 
 def test_a_state_comes_back_in_the_types_and_bounds_of_before():
     copy = Whole()
-    copy.restore(json.loads(json.dumps(filled().save())))
+    copy.restore(json.loads(json.dumps(fill_whole().save())))
     assert copy.values.dtype == np.int64
     assert (copy._size, copy.first, copy.second, copy._rates) == (0.5, True, "hard", {7: [0.25]})
     assert copy.recent == deque([(1, "a"), (2, "b")])
     assert copy.recent.maxlen == 2
-    assert copy.save() == filled().save()
+    assert copy.save() == fill_whole().save()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_state_comes_back_in_the_types_and_bounds_of_before():
 )
 def test_a_damaged_entry_is_refused(damage):
     with pytest.raises((KeyError, TypeError, ValueError)):
-        Whole().restore({**filled().save(), **damage})
+        Whole().restore({**fill_whole().save(), **damage})
 
 
 @pytest.mark.parametrize("saved", [[1, 2], [[1, 2, 3]], [1, 2, float("nan")], [1, 2, float("inf")], [1, 2, "x"], None])

@@ -11,7 +11,7 @@ import gymnasium as gym
 from ...agents.evaluation import find_suite, suite_names
 from ...envs.axes import ChoiceAxis
 from ...envs.baselines import DIFFICULTIES
-from ...envs.measured import measured
+from ...envs.measured import find_measured
 from ...envs.registration import ids
 from ...errors import MissingExtra
 from ...rewards.measures import MEASURES
@@ -137,7 +137,7 @@ def _example(env_id: str, example: Example, files: dict[str, bytes]) -> str:
 
 
 def _blind(env_id: str, inner: Any) -> str:
-    rates = measured(env_id, type(inner)).baselines
+    rates = find_measured(env_id, type(inner)).baselines
     if not rates:
         return "Constant answers, blind loops and random actions succeed in at most 2 % of tasks at every difficulty."
     columns = ("player", *(f"difficulty {difficulty:g}" for difficulty in DIFFICULTIES))

@@ -120,7 +120,7 @@ class ProgramRewriter(ExpressionRewriter):
         if isinstance(place, ast.Name):
             return [_assign(place.id, value)]
         if isinstance(place, ast.Subscript):
-            return [_call("set_item", value, self.charged(place.value), self.charged(place.slice, 1))]
+            return [_call("set_item", value, self.charge(place.value), self.charge(place.slice, 1))]
         if not isinstance(place, (ast.Tuple, ast.List)):
             raise Uncounted(_NO_ATTRIBUTES)
         later = []
@@ -141,7 +141,7 @@ class ProgramRewriter(ExpressionRewriter):
         if isinstance(place, (ast.Tuple, ast.List)):
             return [one for part in place.elts for one in self._delete(part)]
         if isinstance(place, ast.Subscript):
-            return [_call("delete_item", self.charged(place.value), self.charged(place.slice, 1))]
+            return [_call("delete_item", self.charge(place.value), self.charge(place.slice, 1))]
         raise Uncounted(_NO_ATTRIBUTES)
 
     def visit_Import(self, node: ast.Import) -> Any:
@@ -181,7 +181,7 @@ class ProgramRewriter(ExpressionRewriter):
         return node
 
     def visit_While(self, node: ast.While) -> Any:
-        node.test, node.body = self.charged(node.test), self.rewrite_block(node.body)
+        node.test, node.body = self.charge(node.test), self.rewrite_block(node.body)
         node.orelse = self.rewrite_block(node.orelse)
         return node
 
@@ -201,7 +201,7 @@ class ProgramRewriter(ExpressionRewriter):
         return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        node.test, node.msg = self.visit(node.test), node.msg and self.charged(node.msg)
+        node.test, node.msg = self.visit(node.test), node.msg and self.charge(node.msg)
         return node
 
     def visit_Raise(self, node: ast.Raise) -> Any:
@@ -212,7 +212,7 @@ class ProgramRewriter(ExpressionRewriter):
         outside, self._in_try = self._in_try, True
         node.body, node.orelse = self.rewrite_block(node.body), self.rewrite_block(node.orelse)
         for handler in node.handlers:
-            kinds = self.charged(handler.type) if handler.type else load(".Exception")
+            kinds = self.charge(handler.type) if handler.type else load(".Exception")
             # The types are evaluated only for an exception that a program may catch.
             handler.type = guard("catch", ast.Lambda(no_parameters(), kinds, **PLACE))
             handler.body = self.rewrite_block(handler.body)

@@ -47,7 +47,7 @@ class ExpressionRewriter(ast.NodeVisitor):
     def generic_visit(self, node: ast.AST) -> Any:
         raise Uncounted(_INSTEAD.get(type(node), f"{type(node).__name__} is not counted here"))
 
-    def charged(self, node: ast.expr, more: int = 0) -> ast.expr:
+    def charge(self, node: ast.expr, more: int = 0) -> ast.expr:
         """Rewrite an expression so that it charges for itself, and ``more`` steps, before it is evaluated."""
         before, self.cost = self.cost, more
         value = self.visit(node)
@@ -128,11 +128,11 @@ class ExpressionRewriter(ast.NodeVisitor):
         return node if isinstance(node.op, ast.Not) else guard(type(node.op).__name__, node.operand)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        node.values = [self.visit(node.values[0]), *map(self.charged, node.values[1:])]
+        node.values = [self.visit(node.values[0]), *map(self.charge, node.values[1:])]
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        node.test, node.body, node.orelse = self.visit(node.test), self.charged(node.body), self.charged(node.orelse)
+        node.test, node.body, node.orelse = self.visit(node.test), self.charge(node.body), self.charge(node.orelse)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -141,7 +141,7 @@ class ExpressionRewriter(ast.NodeVisitor):
         if not rest:
             return guard(first, left, right)
         rest = [f"{'next' if place < len(rest) else 'last'} {name}" for place, name in enumerate(rest, 1)]
-        later = [guard(name, self.charged(value)) for name, value in zip(rest, node.comparators[1:])]
+        later = [guard(name, self.charge(value)) for name, value in zip(rest, node.comparators[1:])]
         return ast.BoolOp(ast.And(), [guard(f"first {first}", left, right), *later], **PLACE)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -174,7 +174,7 @@ class ExpressionRewriter(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.rewrite_parameters(node.args)
-        node.body = self.charged(node.body)
+        node.body = self.charge(node.body)
         return guard("function", node)
 
     def rewrite_parameters(self, given: ast.arguments) -> None:
@@ -188,18 +188,18 @@ class ExpressionRewriter(ast.NodeVisitor):
     # Comprehensions.
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> ast.expr:
-        node.elt = self.charged(node.elt, self._rewrite_loops(node.generators))
+        node.elt = self.charge(node.elt, self._rewrite_loops(node.generators))
         return node
 
     visit_GeneratorExp = visit_ListComp
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        node.elt = guard("weigh", self.charged(node.elt, self._rewrite_loops(node.generators)))
+        node.elt = guard("weigh", self.charge(node.elt, self._rewrite_loops(node.generators)))
         return node
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        node.key = guard("weigh", self.charged(node.key, self._rewrite_loops(node.generators)))
-        node.value = self.charged(node.value)
+        node.key = guard("weigh", self.charge(node.key, self._rewrite_loops(node.generators)))
+        node.value = self.charge(node.value)
         return node
 
     def _rewrite_loops(self, loops: Sequence[ast.comprehension]) -> int:
@@ -209,14 +209,14 @@ class ExpressionRewriter(ast.NodeVisitor):
         for place, loop in enumerate(loops):
             if loop.is_async:
                 raise Uncounted("async is not counted here: use for")
-            loop.iter = guard("iterate", self.charged(loop.iter, turn) if place else self.visit(loop.iter))
+            loop.iter = guard("iterate", self.charge(loop.iter, turn) if place else self.visit(loop.iter))
             turn = 1
             if not isinstance(loop.target, ast.Name):
                 if not holds_names(loop.target):
                     raise Uncounted("items as targets of a comprehension are not counted here: use a loop")
                 loop.iter, turn = guard("rows", loop.iter, shape(loop.target)), 0
             for index, test in enumerate(loop.ifs):
-                loop.ifs[index], turn = self.charged(test, turn), 0
+                loop.ifs[index], turn = self.charge(test, turn), 0
         return turn
 
 

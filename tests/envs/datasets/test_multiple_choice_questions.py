@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra.envs  # noqa: F401
 import pytest
-from palaestra.envs.measured import measured
+from palaestra.envs.measured import find_measured
 
 
 def make(family: str, source: Any = None, **kwargs: Any) -> Any:
@@ -106,7 +106,7 @@ def test_one_letter_is_right_as_often_as_chance_has_it():
     for k in range(600):
         env.reset(seed=None if k else 0)
         earned += env.step("A")[1] / 600
-    assert abs(earned - measured(env.spec.id, type(env)).chance) < 0.08
+    assert abs(earned - find_measured(env.spec.id, type(env)).chance) < 0.08
 
 
 @pytest.mark.parametrize("field", ["rationale", "explanation", "solution", "exp"])

@@ -16,7 +16,7 @@ from palaestra.envs.induction.jigsaw import (
     has_swappable_tiles,
     match_edges,
 )
-from palaestra.envs.measured import measured
+from palaestra.envs.measured import find_measured
 from palaestra.envs.question import Task
 
 FAMILY = Jigsaw()
@@ -165,7 +165,7 @@ def test_any_order_earns_as_much_by_chance_as_is_stated(side: int, count: int):
         earned = np.mean([FAMILY.verify(task, answer).reward for task in made])
         # Four standard errors, as the number of tiles in place has variance 1.
         assert abs(earned - 1 / side**2) < 4 / side**2 / count**0.5
-    assert measured("palaestra/Jigsaw-v0", FAMILY).chance == 1 / 2**2
+    assert find_measured("palaestra/Jigsaw-v0", FAMILY).chance == 1 / 2**2
 
 
 def test_the_example_is_a_permutation_other_than_the_answer():

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from palaestra.envs.induction.patch_fit import PatchFit, PatchPuzzle, find_fitting_patches
-from palaestra.envs.measured import measured
+from palaestra.envs.measured import find_measured
 from palaestra.envs.question import Task
 
 FAMILY = PatchFit()
@@ -205,7 +205,7 @@ def test_a_number_is_right_by_chance_as_often_as_stated():
     for answer in "1234":
         earned = np.mean([FAMILY.verify(task, answer).reward for task in made])
         # Four standard errors.
-        assert abs(earned - measured("palaestra/PatchFit-v0", FAMILY).chance) < 4 * (0.25 * 0.75 / 1200) ** 0.5
+        assert abs(earned - find_measured("palaestra/PatchFit-v0", FAMILY).chance) < 4 * (0.25 * 0.75 / 1200) ** 0.5
 
 
 @pytest.mark.parametrize("holes", [1, 3])

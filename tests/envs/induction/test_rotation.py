@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from palaestra.envs.induction.rotation import PicturePair, Rotation, possible_symmetries
-from palaestra.envs.measured import measured
+from palaestra.envs.measured import find_measured
 from palaestra.envs.question import Task
 
 FAMILY = Rotation()
@@ -161,7 +161,7 @@ def test_an_answer_is_right_by_chance_as_often_as_stated():
     for answer in ("0", "90", "180", "270"):
         earned = np.mean([FAMILY.verify(task, answer).reward for task in made])
         # Four standard errors.
-        assert abs(earned - measured("palaestra/Rotation-v0", FAMILY).chance) < 4 * (0.25 * 0.75 / 1200) ** 0.5
+        assert abs(earned - find_measured("palaestra/Rotation-v0", FAMILY).chance) < 4 * (0.25 * 0.75 / 1200) ** 0.5
 
 
 def test_the_work_is_the_digits_compared():

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
-from palaestra.envs.measured import measured
+from palaestra.envs.measured import find_measured
 
 FAMILIES = [name for name in palaestra.envs.ids() if ".math." in gym.spec(name).entry_point]  # type: ignore[operator]
 TASKS = 800
@@ -23,7 +23,7 @@ def test_the_commonest_answer_is_as_common_as_stated(name: str):
         answers[env.oracle(env.here())] += 1
     ((_, times),) = answers.most_common(1)
     # Three standard deviations.
-    chance = measured(name, type(env)).chance
+    chance = find_measured(name, type(env)).chance
     stated = max(0.02, chance)
     spread = 3 * (stated * (1 - stated) / TASKS) ** 0.5
     assert times / TASKS <= stated + spread

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import palaestra  # noqa: F401  # registers the ids
 import pytest
-from palaestra.envs.measured import measured
+from palaestra.envs.measured import find_measured
 
 EPISODES = 400
 Policy = Callable[[str, Any, np.random.Generator], Any]
@@ -29,7 +29,7 @@ def earned(family: str, policy: Policy, **params: Any) -> tuple[float, float]:
             _, reward, terminated, truncated, _ = env.step(next(actions))
             total += reward
             ended = terminated or truncated
-    return total / EPISODES, measured(env.spec.id, type(env.unwrapped)).chance
+    return total / EPISODES, find_measured(env.spec.id, type(env.unwrapped)).chance
 
 
 def joined(sign: str) -> Policy:
