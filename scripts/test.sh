@@ -12,25 +12,15 @@ ruff format --check .
 # Many tests start processes, each of which would compile the whole package anew.
 unset PYTHONDONTWRITEBYTECODE
 
-quick=true
 if [[ ${1-} == --full ]]; then
-    quick=false
     shift
 elif [[ $# == 0 ]]; then
     set -- --quick
 fi
 
-# pyright runs in what the tests leave idle, since it has one thread only; its result is shown after theirs. Without
-# --full it is given what a change concerns: sources that differ, and those that import them.
+# pyright runs in what the tests leave idle, since it has one thread only; its result is shown after theirs.
 types=$(mktemp)
-sources=$(python -m tests.import_graph)
-if ! "$quick"; then
-    nice pyright >"$types" 2>&1 &
-elif [[ -n $sources ]]; then
-    nice pyright - <<<"$sources" >"$types" 2>&1 &
-else
-    echo "No source differs, so no types were checked; --full checks all." >"$types" &
-fi
+nice pyright >"$types" 2>&1 &
 checking=$!
 trap 'kill "$checking" 2>/dev/null || true; rm -f "$types"' EXIT
 

@@ -19,9 +19,6 @@ import pytest
 from . import left_behind, quick_run
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-# No test cuts the power, and to wait for the disk takes as long as much of what short runs write; a descriptor that is
-# not open is an error all the same.
-os.fsync = os.fstat  # type: ignore[assignment]
 # The same examples in each run, and as much time for each as a busy machine takes.
 hypothesis.settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

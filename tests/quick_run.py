@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 DEAR = 0.15
-"""Seconds from which a test is dear: 92 % of them are cheaper, and take a seventh of the time."""
+"""Seconds from which a test is dear: more than nine tenths of the tests are cheaper."""
 SHARES = 10
 _FILE = Path(__file__).with_name("durations.json")
 _ROOT = Path(__file__).parent.parent

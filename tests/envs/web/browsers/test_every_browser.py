@@ -1,4 +1,4 @@
-"""Many episodes in a row leave nothing behind: no process, port, file, context, thread or database."""
+"""Two hundred episodes in a row leave nothing behind: no process, port, file, context, thread or database."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from ....patience import wait_until  # isort: skip
 from .pages import missing_chromium
 
 IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker")]
-EPISODES = {"inprocess": 200, "chromium": 60}
-"""Episodes in a row; one of Chromium takes as long as twenty of the other, and one that is left is seen in any case."""
+EPISODES = 200
 
 
 def make(place: int, backend: str) -> Any:
@@ -87,9 +86,9 @@ def backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def test_many_episodes_leave_nothing_behind(backend: str):
+def test_two_hundred_episodes_leave_nothing_behind(backend: str):
     before, env = held(backend), make(0, backend)
-    for seed in range(EPISODES[backend]):
+    for seed in range(EPISODES):
         env.reset(seed=seed % 20)
         if seed % 10 == 0:
             env.step("click [3]")
