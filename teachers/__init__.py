@@ -9,8 +9,8 @@
 
 Each algorithm is a module that registers itself, in the folder of its kind: `boxes` (points of continuous axes), `arms`
 (bandits over categories), `prompts` (selectors over a list of tasks), `levels` (buffers of generated tasks). `budgets`
-sets the number of rollouts of each task, and `combinators` build teachers from teachers. ``palaestra list teachers``
-shows all of them.
+sets the number of rollouts of each task, `combinators` build teachers from teachers, and `gates` decide which groups
+are trained on. ``palaestra list teachers`` shows all of them.
 """
 
 from __future__ import annotations
