@@ -2,6 +2,9 @@
 
 A program is made of blocks: pieces of the text of a function's body, one for each step of the task. A block is compiled
 once, and the last ones are kept. So the expected values of tests need no sandbox, and an endless loop costs little.
+
+The guards count; they are not meant to keep an attacker out. Only programs of this package run here, in which an answer
+may have filled a gap with a single word; every other answer runs in the sandbox.
 """
 
 from __future__ import annotations
