@@ -1,7 +1,8 @@
 """Measured facts of environments, against which `envs.testing` compares: success of the solver and of blind players.
 
-``measured.json`` has those of the package's environments; ``python -m palaestra.tools.update_measured`` writes it. A
-family of your own states what differs from the defaults in its class attribute ``measured``.
+``measured.json`` has those of the package's environments. ``python -m palaestra.tools.update_measured ID`` measures the
+success rates in it anew; the other facts are written by hand. A family of your own states what differs from the
+defaults in its class attribute ``measured``.
 """
 
 from __future__ import annotations
