@@ -7,7 +7,6 @@ from typing import Any
 
 from ... import teachers
 from ...errors import InputError
-from ...schedules import read_schedule
 from ..engines.engine import check_engine, check_ranks
 from ..engines.policy_engine import PolicyEngine
 from ..language.model import LanguageModel
@@ -75,12 +74,11 @@ def check_config(config: TrainConfig, ranks: bool = False) -> Recipe:
         The recipe, with the configuration's overrides.
 
     Raises:
-        InputError: a component is unknown, or a schedule is none.
+        InputError: a packer, tracker, recipe, stage or engine is unknown.
     """
     PACKERS[config.packer]
     for name in config.track:
         TRACKERS[name]
-    read_schedule(config.lr_schedule, config.lr_end)
     if ranks:
         check_ranks(config.engine)
     return apply_overrides(RECIPES[config.recipe], config)
