@@ -22,7 +22,7 @@ def _vector(values: ArrayLike, least: int = 0) -> np.ndarray:
 
 
 def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
-    """Return the return from each step, ``r_t + discount * r_{t+1} + ...``, as [K]."""
+    """Return the discounted sum of rewards from each step on, ``r_t + discount * r_{t+1} + ...``, [K]."""
     r_t = _vector(r_t)
     returns, later = np.zeros_like(r_t), 0.0
     for t in range(len(r_t) - 1, -1, -1):
@@ -169,15 +169,13 @@ def cumulative_regret(v_k: ArrayLike, best: float = 1.0, lengths: ArrayLike | No
 
 
 def potential_differences(phi_k: ArrayLike, discount: float = 1.0) -> np.ndarray:
-    """Return ``discount * phi_{k+1} - phi_k`` for the states 0..K of an episode, [K] (Ng, Harada and Russell, ICML
-    1999)."""
+    """Return ``discount * phi_{k+1} - phi_k`` [K] for states 0..K of an episode (Ng, Harada, Russell, ICML 1999)."""
     phi_k = _vector(phi_k, least=1)
     return discount * phi_k[1:] - phi_k[:-1]
 
 
 def waypoint_potentials(positions: ArrayLike, waypoints: ArrayLike, radius: float = 0.0) -> np.ndarray:
-    """Return minus the length of the path from each position through the waypoints not yet reached, in order, as [K +
-    1].
+    """Return potentials [K + 1]: minus the length of the path from each position through all waypoints not yet reached.
 
     The number of waypoints reached is part of the state, so a loop that reaches none sums to 0 (KAGI, arXiv 2407.10341,
     whose constants are not published; distances are Euclidean here).
