@@ -139,10 +139,7 @@ class EpisodeResult:
 
 class TextEpisode:
     """Player of one episode after another, each from its row; the environment is kept while id and arguments stay the
-    same.
-
-    An object must not be used by several threads at a time: make one for each.
-    """
+    same. An object must not be used by several threads at a time: make one for each."""
 
     def __init__(self) -> None:
         self._made: tuple[str, str] | None = None

@@ -69,10 +69,8 @@ class GemEnv(gem.Env):
         return text, result.reward - before, result.terminated, result.truncated, self._info()
 
     def spawn(self, same_state: bool = False, **kwargs: Any) -> GemEnv:
-        """Make another environment with the same arguments, overridden by ``kwargs``.
-
-        With ``same_state`` it is in the same episode, after the same actions, which are replayed there.
-        """
+        """Make another environment with the same arguments, overridden by ``kwargs``. With ``same_state`` it is in the
+        same episode, after the same actions, which are replayed there."""
         made = GemEnv(**{"env": self._env, "seed": int(self._rng.integers(_SEEDS)), **self._kwargs, **kwargs})
         if same_state and self._row is not None:
             made.reset(self._row.seed)

@@ -116,10 +116,8 @@ def teacher_of(name: str) -> ServedTeacher:
 
 
 def log_outcome(*, episode: Any, metrics_logger: Any, **_: Any) -> None:
-    """Log success and progress of an episode, as ``result["env_runners"]["success"]`` and ``"progress"``.
-
-    Pass the function as ``config.callbacks(on_episode_end=log_outcome)``.
-    """
+    """Log success and progress of an episode, as ``result["env_runners"]["success"]`` and ``"progress"``. Pass the
+    function as ``config.callbacks(on_episode_end=log_outcome)``."""
     info = episode.get_infos(-1)
     for name, value in (("success", info.get("is_success")), ("progress", info.get("progress"))):
         if value is not None:

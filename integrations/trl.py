@@ -46,11 +46,8 @@ __all__ = [
 
 class ToolEnvironment:
     """Base class of TRL's tool environments, which holds an episode; subclasses have the environment's actions as
-    methods.
-
-    TRL turns all public methods except ``reset`` and ``get_reward`` into tools, so there are no other public ones.
-    Members for users have a leading underscore: ``_episode`` (a `TextEpisode`) and ``_result()``.
-    """
+    methods. TRL turns all public methods except ``reset`` and ``get_reward`` into tools, so there are no other public
+    ones. Members for users have a leading underscore: ``_episode`` (a `TextEpisode`) and ``_result()``."""
 
     _env_id: str
     _kwargs: str

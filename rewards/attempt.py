@@ -14,10 +14,8 @@ _log = logging.getLogger(__name__)
 
 
 class FailedCall(str):
-    """Description of a failed call, as text.
-
-    ``down`` is True if a connection failed: repeating the call would fail as well.
-    """
+    """Description of a failed call, as text. ``down`` is True if a connection failed: repeating the call would fail as
+    well."""
 
     down: bool = False
 

@@ -174,11 +174,8 @@ def collect_features(
 
 def cosines(left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """Return the cosines [N, M] between the rows of ``left`` [N, D] and those of ``right`` [M, D] (by default
-    ``left``).
-
-    Cosines are rounded to 12 digits, so that equal rows give exactly equal numbers whatever the order of summation. The
-    cosine of a row of length 0 is 0.
-    """
+    ``left``). Cosines are rounded to 12 digits, so that equal rows give exactly equal numbers whatever the order of
+    summation. The cosine of a row of length 0 is 0."""
     unit = [_normalise_rows(rows) for rows in ((left,) if right is None else (left, right))]
     return np.clip(np.round(unit[0] @ unit[-1].T, 12), -1.0, 1.0)
 

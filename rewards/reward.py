@@ -352,11 +352,9 @@ REWARDS: Registry[type[Reward]] = Registry(
 
 @dataclass_transform(eq_default=False, field_specifiers=(option,))
 def register(name: str) -> Callable[[R], R]:
-    """Return a class decorator that registers a reward: ``@palaestra.rewards.register("my-reward")``.
-
-    The decorator sets ``name``, derives ``brings`` from ``needs``, and generates the constructor if the class declares
-    options (see `checks.declared`).
-    """
+    """Return a class decorator that registers a reward: ``@palaestra.rewards.register("my-reward")``. The decorator
+    sets ``name``, derives ``brings`` from ``needs``, and generates the constructor if the class declares options (see
+    `checks.declared`)."""
     return lambda cls: REWARDS.register(name)(_name_reward(cls, name))
 
 

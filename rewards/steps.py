@@ -137,12 +137,9 @@ def turning_point_gains(v_k: ArrayLike, first: bool = False) -> np.ndarray:
 
 
 def propagated_gains(v_k: ArrayLike, threshold: float = 0.0, ahead: int = 3, discount: float = 0.9) -> np.ndarray:
-    """Return prefix gains, where a step without a gain gets a share of the next gain (VSRM, arXiv 2508.10293).
-
-    A step keeps its gain if the gain's absolute value exceeds ``threshold``. Any other step gets ``discount ** q``
-    times the first such gain, q steps later, with sign, for q up to ``ahead``; if there is none, the step keeps its own
-    gain.
-    """
+    """Return prefix gains, where a step without a gain gets a share of the next gain (VSRM, arXiv 2508.10293). A step
+    keeps its gain if the gain's absolute value exceeds ``threshold``. Any other step gets ``discount ** q`` times the
+    first such gain, q steps later, with sign, for q up to ``ahead``; if there is none, the step keeps its own gain."""
     gains = prefix_gains(v_k)
     result = gains.copy()
     large = np.abs(gains) > threshold

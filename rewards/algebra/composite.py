@@ -58,10 +58,8 @@ class Parts:
 
 
 def apply_to_sum(step_rewards: Sequence[float], function: Callable[[float], float]) -> tuple[float, ...]:
-    """Compute rewards of turns that sum to f(sum of ``step_rewards``), with f the argument ``function``.
-
-    With S_k the sum of ``step_rewards`` up to turn k, turn k gets f(S_k) - f(S_{k-1}); the last turn also gets f(0).
-    """
+    """Compute rewards of turns that sum to f(sum of ``step_rewards``), with f the argument ``function``. With S_k the
+    sum of ``step_rewards`` up to turn k, turn k gets f(S_k) - f(S_{k-1}); the last turn also gets f(0)."""
     reached, before, result = 0.0, function(0.0), []
     offset = before
     for reward in step_rewards:
@@ -180,10 +178,7 @@ class Composite(Reward):
 
 class Single(Composite):
     """Composite of one part, the first argument. A subclass implements `adjust`, which maps the part's value to the new
-    one.
-
-    `adjust` must be a pure function: it is also called with the sums of the part's rewards of the first turns.
-    """
+    one. `adjust` must be a pure function: it is also called with the sums of the part's rewards of the first turns."""
 
     child: Reward
 

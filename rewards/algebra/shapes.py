@@ -44,11 +44,9 @@ class Clip(Single):
 
 
 def approach_ceiling(value: float, level: float, room: float) -> float:
-    """Return ``value`` up to ``level``; above, return level + room * (1 - exp(-(value - level) / room)).
-
-    The result stays below level + room. The paper (arXiv 2508.12790) asks for a concave function above a level and
-    names none; this one is ours.
-    """
+    """Return ``value`` up to ``level``; above, return level + room * (1 - exp(-(value - level) / room)). The result
+    stays below level + room. The paper (arXiv 2508.12790) asks for a concave function above a level and names none;
+    this one is ours."""
     return value if value <= level else level - room * math.expm1(-(value - level) / room)
 
 

@@ -140,10 +140,7 @@ def trust_weight(values: Sequence[float], good: Sequence[bool]) -> float:
 
 def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray:
     """Return the columns of ``values`` [G, K] minus their mean, over their standard deviation + eps (GDPO, arXiv
-    2601.05242).
-
-    A column of equal values becomes zeros; so do all columns if there are at most ``ddof`` rows.
-    """
+    2601.05242). A column of equal values becomes zeros; so do all columns if there are at most ``ddof`` rows."""
     if len(values) <= ddof:
         return np.zeros_like(values)
     spread = values.std(axis=0, ddof=ddof)

@@ -77,10 +77,8 @@ class Alone(Single):
 
 @register("scheduled")
 class Scheduled(Timed, Single):
-    """Another reward times a weight that follows a schedule over the updates of training.
-
-    The current update is the ``step`` of the last call of `advance`, and 0 before the first call.
-    """
+    """Another reward times a weight that follows a schedule over the updates of training. The current update is the
+    ``step`` of the last call of `advance`, and 0 before the first call."""
 
     child: Reward = option(says="the reward.")
     schedule: ScheduleLike = option(

@@ -82,11 +82,8 @@ class LabelledPair:
 
 
 def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[LabelledPair]:
-    """Make up to ``count`` right and up to ``count`` wrong answers from a reference.
-
-    The list is empty if the reference consists of words, has a unit that cannot be a variable, or is outside the
-    verifier's grammar.
-    """
+    """Make up to ``count`` right and up to ``count`` wrong answers from a reference. The list is empty if the reference
+    consists of words, has a unit that cannot be a variable, or is outside the verifier's grammar."""
     try:
         value = as_variables(read(reference))
         write_value(value)

@@ -18,10 +18,8 @@ from ...errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class OneVersusMany:
-    """Accuracy and mean reciprocal rank of the correct response over prompts.
-
-    A prompt counts as accurate if the correct response scores above all others.
-    """
+    """Accuracy and mean reciprocal rank of the correct response over prompts. A prompt counts as accurate if the
+    correct response scores above all others."""
 
     accuracy: float
     mrr: float

@@ -9,11 +9,8 @@ from .mdp import TabularMDP, as_reward, policy_values
 
 def canonical(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
     """Compute ``c(R)(s, a) = E_s'[R(s, a, s') - V(s) + discount V(s')]`` [S, A], with V the values of the uniform
-    policy.
-
-    The result is invariant to potential shaping and to moving reward between next states with equal expectation
-    (value-adjusted levelling, STARC, section 3).
-    """
+    policy. The result is invariant to potential shaping and to moving reward between next states with equal expectation
+    (value-adjusted levelling, STARC, section 3)."""
     values = policy_values(mdp, reward)
     adjusted = as_reward(mdp, reward) - values[:, None, None] + mdp.discount * values[None, None, :]
     return (mdp.transitions * adjusted).sum(-1)

@@ -184,9 +184,7 @@ def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandb
 @GIVEN.register("minigrid")
 def minigrid_factors(observation: Any, action: Any) -> Factors:
     """Describe the effect of an action on the cell ahead in MiniGrid's view, and whether the agent carries an object.
-
-    The factors "takes", "drops", "opens", "shuts", "reaches" (a goal), "bumps" and "carries" are 0 or 1.
-    """
+    The factors "takes", "drops", "opens", "shuts", "reaches" (a goal), "bumps" and "carries" are 0 or 1."""
     image = observation["image"]
     thing, _, state = (int(number) for number in image[3, 5])
     carried = int(image[3, 6][0])

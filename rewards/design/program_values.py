@@ -44,11 +44,8 @@ class ProgramValue:
 
 
 def describe_episode(supplies: Collection[str], example: Episode | None = None) -> str:
-    """Describe the argument of a program for its author, one line per key.
-
-    Keys of every episode come first, then the measures in ``supplies`` (those of the environment), with the first
-    characters of their values in ``example``.
-    """
+    """Describe the argument of a program for its author, one line per key. Keys of every episode come first, then the
+    measures in ``supplies`` (those of the environment), with the first characters of their values in ``example``."""
     lines = [f'episode["{name}"]: {text}' for name, text in EPISODE_KEYS.items()]
     for name in sorted(set(supplies) - {"feedback"}):
         measure = MEASURES[name]

@@ -61,11 +61,8 @@ class Judgement:
 
 
 class Judge(Declared):
-    """Base class of judges.
-
-    A subclass implements `score`, and also `grade` or `gather` if it can answer several questions at once. Its options
-    are declared (see `checks.declared`).
-    """
+    """Base class of judges. A subclass implements `score`, and also `grade` or `gather` if it can answer several
+    questions at once. Its options are declared (see `checks.declared`)."""
 
     name: ClassVar[str] = "judge"
     paper: ClassVar[str] = ""

@@ -44,10 +44,8 @@ def check_question(name: str, question: str) -> str:
 
 
 def describe_step(episode: Episode, t: int) -> tuple[str, str]:
-    """Describe step ``t`` as two texts: the state before it, and the action with what followed.
-
-    What followed is the next observation, or after the last step the environment's feedback and the success or failure.
-    """
+    """Describe step ``t`` as two texts: the state before it, and the action with what followed. What followed is the
+    next observation, or after the last step the environment's feedback and the success or failure."""
     step = episode.steps[t]
     if t + 1 < len(episode.steps):
         after = str(episode.steps[t + 1].observation)
@@ -92,10 +90,8 @@ def label_steps(
 
 @declared
 class SubgoalJudge(Declared):
-    """Annotator of subgoals by a judge: the argument ``achieved`` of the reward "subgoals".
-
-    It is called with a subgoal, an episode and the index of a step, and returns None if the judge failed.
-    """
+    """Annotator of subgoals by a judge: the argument ``achieved`` of the reward "subgoals". It is called with a
+    subgoal, an episode and the index of a step, and returns None if the judge failed."""
 
     judge: Any = option(check=check_judge, says="see `as_judge`.")
     question: str = option(default=QUESTION, check=check_question, says="the judge's principle, with ``{subgoal}``.")

@@ -73,11 +73,9 @@ class LatentRewards(Declared):
     def factors_of(
         self, steps: Sequence[tuple[Any, Any]], beside: Sequence[tuple[Any, Any]] = ()
     ) -> list[np.ndarray | None] | None:
-        """Compute the factors [d] of each step (observation, action).
-
-        An entry is None if the program failed on that step; the result is None if the runner failed. If the program
-        must run at all, it also computes and caches the steps ``beside``, which are needed soon.
-        """
+        """Compute the factors [d] of each step (observation, action). An entry is None if the program failed on that
+        step; the result is None if the runner failed. If the program must run at all, it also computes and caches the
+        steps ``beside``, which are needed soon."""
         keys = [_digest(*step) for step in steps]
         new = {key: step for key, step in zip(keys, steps, strict=True) if key not in self._known}
         if new and self.function is None:

@@ -49,11 +49,9 @@ def horizon_values(problem: RewardProblem, rewards: np.ndarray, horizon: int | N
 
 
 def shortfalls(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int]) -> np.ndarray:
-    """Return the shortfalls [H, S] for each horizon h and state, 0 or more.
-
-    A shortfall is the gap (`RewardProblem.gaps`) minus the lead of the teacher's action over the best suboptimal action
-    in value over h steps; it is 0 if the lead reaches the gap.
-    """
+    """Return the shortfalls [H, S] for each horizon h and state, 0 or more. A shortfall is the gap
+    (`RewardProblem.gaps`) minus the lead of the teacher's action over the best suboptimal action in value over h steps;
+    it is 0 if the lead reaches the gap."""
     rows = np.arange(problem.mdp.states)
     found = []
     for horizon in horizons:

@@ -10,10 +10,8 @@ from .problem import RewardProblem
 
 @DESIGNERS.register("pbrs")
 class OptimalPotential(Designer):
-    """Potential-based shaping with the optimal values V*.
-
-    The best action of each state has a reward of 0 and all others less, so that looking one step ahead is enough.
-    """
+    """Potential-based shaping with the optimal values V*. The best action of each state has a reward of 0 and all
+    others less, so that looking one step ahead is enough."""
 
     name = "pbrs"
     paper = "Ng, Harada and Russell, ICML 1999"

@@ -67,11 +67,9 @@ class RewardProblem:
 
     @cached_property
     def demands(self) -> np.ndarray:
-        """Margin [S, A] by which a designed reward must prefer the teacher's action in value.
-
-        The margin is the state's gap, less a tolerance, for suboptimal actions, and 0 for optimal actions. Optimal
-        policies then stay optimal, and no others become so.
-        """
+        """Margin [S, A] by which a designed reward must prefer the teacher's action in value. The margin is the state's
+        gap, less a tolerance, for suboptimal actions, and 0 for optimal actions. Optimal policies then stay optimal,
+        and no others become so."""
         return np.where(self.optimal, 0.0, self.gaps[:, None] / (1 + 1e-5))
 
     def moves(self, policy: np.ndarray) -> np.ndarray:

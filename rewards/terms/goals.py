@@ -51,11 +51,8 @@ class GoalText(Declared):
 @register("goal-text")
 class GoalTextShaping(Shaping):
     """Potential-based shaping by the likeness of each observation to a goal in words, along the direction from a
-    baseline to the goal.
-
-    The paper adds the likeness itself, which can change the optimal policies; shaping cannot. The default embedder,
-    hashed n-grams, compares words and pairs of words only; the paper takes CLIP.
-    """
+    baseline to the goal. The paper adds the likeness itself, which can change the optimal policies; shaping cannot. The
+    default embedder, hashed n-grams, compares words and pairs of words only; the paper takes CLIP."""
 
     paper = "VLM-RM, arXiv 2310.12921 (the potential is ours)"
     goal: str = option(says='the goal, in the style of the observations: "You carry the key".')

@@ -125,10 +125,7 @@ def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set
 
 def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
     """Return 1 - alpha * sigmoid((length - mean) / std) for the lengths of the successes of one group (std with ddof
-    0).
-
-    If all lengths are equal, all get 1 - alpha / 2.
-    """
+    0). If all lengths are equal, all get 1 - alpha / 2."""
     values = np.asarray(lengths, dtype=float)
     spread = values.std()
     places = (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)

@@ -79,11 +79,9 @@ class FollowupLikelihood(Reward):
 
 
 def mask_copies(text: str, source: str, run: int = 4, mask: str = "…") -> str:
-    """Replace every run of ``run`` or more words of ``text`` that also occurs in ``source`` by ``mask``.
-
-    Case and the characters between words are ignored. If the source has fewer than ``run`` words, only copies of the
-    whole source are replaced.
-    """
+    """Replace every run of ``run`` or more words of ``text`` that also occurs in ``source`` by ``mask``. Case and the
+    characters between words are ignored. If the source has fewer than ``run`` words, only copies of the whole source
+    are replaced."""
     source_words = [word.casefold() for word in _WORD.findall(source)]
     run = min(run, len(source_words))
     if run == 0:

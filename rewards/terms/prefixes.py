@@ -92,11 +92,9 @@ class PrefixProbe(Declared):
 
 
 class PrefixReward(Reward):
-    """Base class of rewards of the parts of a response.
-
-    A subclass implements `gains`, which maps the values of the prefixes [K + 1] to the rewards of the parts [K] (the
-    spans of the verdict), and may override `total`, the reward of the whole response.
-    """
+    """Base class of rewards of the parts of a response. A subclass implements `gains`, which maps the values of the
+    prefixes [K + 1] to the rewards of the parts [K] (the spans of the verdict), and may override `total`, the reward of
+    the whole response."""
 
     needs = frozenset({"prefix_values"})
     probe: PrefixProbe
@@ -177,11 +175,8 @@ class StepwiseVerifiable(PrefixReward):
 @register("prefix-gain")
 class PrefixGain(StepReward):
     """Term that rewards each turn for its change of the value of the prefix, measured for example by a greedy
-    completion.
-
-    Form "gain" rewards the change (DenseGRPO). In the form "turning-point", a turn at which the values turn towards the
-    final value gets the whole change from there on (TP-GRPO, TurningPoint).
-    """
+    completion. Form "gain" rewards the change (DenseGRPO). In the form "turning-point", a turn at which the values turn
+    towards the final value gets the whole change from there on (TP-GRPO, TurningPoint)."""
 
     paper = "DenseGRPO, arXiv 2601.20218; TurningPoint, arXiv 2602.06422"
     needs = frozenset({"prefix_values"})

@@ -101,11 +101,9 @@ _TAGS = {"proposer": "question", "solver": "answer", "judge": "score"}
 
 @register("multi-agent-evolve")
 class MultiAgentEvolve(Reward):
-    """Reward of a proposer, solver or judge, in [0, 1], by the judge's scores and the form of the response.
-
-    A proposer's episode needs ``episode.extra("solver_scores")``, the judge's scores of answers to the question, each
-    in [0, 1].
-    """
+    """Reward of a proposer, solver or judge, in [0, 1], by the judge's scores and the form of the response. A
+    proposer's episode needs ``episode.extra("solver_scores")``, the judge's scores of answers to the question, each in
+    [0, 1]."""
 
     paper = "Multi-Agent Evolve, arXiv 2510.23595 (rewards of the roles)"
     needs = frozenset({"judge_score"})

@@ -26,11 +26,9 @@ def best_match(similarity: np.ndarray) -> tuple[float, float]:
 
 
 class _ReferenceSimilarity(Reward):
-    """Base class of the similarity of a response to a reference text.
-
-    The text comes from the option ``reference`` or ``episode.extra("reference")``. Without an embedder, the vectors of
-    response and reference are read from the extras named in ``measures``.
-    """
+    """Base class of the similarity of a response to a reference text. The text comes from the option ``reference`` or
+    ``episode.extra("reference")``. Without an embedder, the vectors of response and reference are read from the extras
+    named in ``measures``."""
 
     needs = frozenset({"reference"})
     bounds = (-1.0, 1.0)
@@ -177,10 +175,7 @@ def scaled_progress(distance: np.ndarray) -> np.ndarray:
 
 def standardised_progress(distance: np.ndarray) -> np.ndarray:
     """Return ``sigmoid(-z)`` with z the distance in standard deviations from the mean, after SRPO's paper (arXiv
-    2511.15605).
-
-    The paper does not name the falling map to (0, 1); the logistic function is ours.
-    """
+    2511.15605). The paper does not name the falling map to (0, 1); the logistic function is ours."""
     # Equal numbers can have a deviation above 0 by rounding, so the range is tested.
     spread = distance.std() if np.ptp(distance) > 0 else 0.0
     standard = (distance - distance.mean()) / spread if spread > 0 else np.zeros(len(distance))

@@ -68,10 +68,8 @@ class StepScores:
 
 class ScoredSteps(StepReward):
     """Base class of rewards of step scores. A subclass declares the option ``scorer`` and implements ``shape(scores,
-    episode)``.
-
-    There must be one score per turn; an episode of one turn may have any number (the steps within its text).
-    """
+    episode)``. There must be one score per turn; an episode of one turn may have any number (the steps within its
+    text)."""
 
     needs = frozenset({"step_scores"})
     scorer: Any = None
@@ -98,11 +96,9 @@ class ScoredSteps(StepReward):
 
 
 def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | None, what: str) -> Verdict:
-    """Build the verdict of a reward with one number per turn, or one for each part of a single response.
-
-    Parts are cut by `prefixes.PrefixProbe` with its defaults; if their number differs from that of the values, the
-    verdict has no spans. ``what`` names the values in error messages.
-    """
+    """Build the verdict of a reward with one number per turn, or one for each part of a single response. Parts are cut
+    by `prefixes.PrefixProbe` with its defaults; if their number differs from that of the values, the verdict has no
+    spans. ``what`` names the values in error messages."""
     if values is None:
         return reward.verdict(episode, None)
     verdict = reward.verdict_of_steps(episode, align_with_turns(values, episode, what))

@@ -48,10 +48,7 @@ def tool_format(text: str, calls: bool) -> bool:
 
 def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = False) -> float:
     """Return the correctness of the calls in ``text``, in [-3, 3] (`tool_call_correctness`); -3 if they cannot be
-    parsed.
-
-    With ``coarse`` it is 3 for calls that are all right and -3 otherwise. Without expected calls it is 0.
-    """
+    parsed. With ``coarse`` it is 3 for calls that are all right and -3 otherwise. Without expected calls it is 0."""
     if not gold:
         return 0.0
     if "<tool_call>" not in text:

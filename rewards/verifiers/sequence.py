@@ -149,10 +149,8 @@ class _Table:
         self.unreadable = ""
 
     def in_order(self, until_wrong: bool) -> tuple[int, int]:
-        """Return the number of right places, and that number plus the undecided places.
-
-        ``until_wrong`` stops at the first wrong place and returns (0, 0).
-        """
+        """Return the number of right places, and that number plus the undecided places. ``until_wrong`` stops at the
+        first wrong place and returns (0, 0)."""
         right = 0
         for place in range(min(len(self._given), len(self._reference))):
             fits = self._fit(place, place)
@@ -163,9 +161,7 @@ class _Table:
 
     def in_any_order(self, until_wrong: bool) -> tuple[int, int]:
         """Return the largest number of elements that can be paired, without and with undecided elements.
-
-        ``until_wrong`` stops at the first element without a partner.
-        """
+        ``until_wrong`` stops at the first element without a partner."""
         # Columns with the same text come first, so that a right list in any order takes one comparison per row.
         columns = range(len(self._reference))
         rows = [sorted(columns, key=lambda column: self._texts[column] != given) for given in self._given]
@@ -227,10 +223,8 @@ def split_elements(text: str) -> list[str]:
 
 class _Cuts:
     """Positions of the separators outside brackets and quotes, and ``closes``, the position where the first bracket
-    closes.
-
-    ``closes`` is -1 without a bracket, and -2 if the first bracket is not at the start or closes with another kind.
-    """
+    closes. ``closes`` is -1 without a bracket, and -2 if the first bracket is not at the start or closes with another
+    kind."""
 
     def __init__(self) -> None:
         self.newline: list[int] = []

@@ -99,9 +99,7 @@ def as_json(text: str) -> str:
 
 def parse_nested_literals(value: Any, layers: int = MAX_LAYERS) -> Any:
     """Replace strings in ``value`` that are JSON containers or words for true, false and none by their values.
-
-    ``layers`` is the number of JSON strings inside one another that are parsed.
-    """
+    ``layers`` is the number of JSON strings inside one another that are parsed."""
     if isinstance(value, Mapping):
         return {key: parse_nested_literals(part, layers) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -69,9 +69,7 @@ def _bare(text: str) -> str:
 
 def normalise(text: str, ignore_case: bool = True) -> str:
     """Bring text to Unicode normal form C with single spaces, stripped, and with case folded if ``ignore_case``.
-
-    Quotation marks, hyphens and characters of double width become plain ones; characters without width are removed.
-    """
+    Quotation marks, hyphens and characters of double width become plain ones; characters without width are removed."""
     text = " ".join(unicodedata.normalize("NFC", text.translate(_TYPOGRAPHY)).split())
     # Folding can decompose a character, hence the second composition.
     return unicodedata.normalize("NFC", text.casefold()) if ignore_case else text

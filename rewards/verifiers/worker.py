@@ -65,10 +65,8 @@ def _prepare(setup: dict[str, Any]) -> Any:
 
 
 def _register_bare_packages(module: str, root: str) -> None:
-    """Register the packages above ``module`` without running their ``__init__``, which a worker does not need.
-
-    The top package is taken from the folder ``root``, where the parent found it, whether installed or not.
-    """
+    """Register the packages above ``module`` without running their ``__init__``, which a worker does not need. The top
+    package is taken from the folder ``root``, where the parent found it, whether installed or not."""
     folder, name = root, ""
     for depth, part in enumerate(module.split(".")[:-1]):
         name = f"{name}.{part}" if name else part

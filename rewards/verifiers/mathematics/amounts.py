@@ -94,10 +94,7 @@ class Measures:
 
     def _unit_ahead(self, left: list[Value]) -> tuple[Unit, bool, int] | None:
         """Return the unit that follows and ends the value, True if its letters may be variables, and the position after
-        it.
-
-        The position does not move. None if no unit follows.
-        """
+        it. The position does not move. None if no unit follows."""
         token = self._token
         written = token[:2] == ("cmd", "frac") and self._peek(2).kind == "word"
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec") and not written:

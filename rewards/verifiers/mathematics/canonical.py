@@ -66,10 +66,8 @@ def without_name(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def assigned_value(value: Relation) -> Value:
-    """Return the value that a relation assigns to a variable or a tuple of variables.
-
-    Return ``value`` itself if the assigned value has variables, or the relation is not an assignment.
-    """
+    """Return the value that a relation assigns to a variable or a tuple of variables. Return ``value`` itself if the
+    assigned value has variables, or the relation is not an assignment."""
     if len(value.sides) == 2 and value.operators[0] in "=∈":
         for name, content in (value.sides, value.sides[::-1]):
             member_of_number = value.operators == ("∈",) and is_scalar(content)

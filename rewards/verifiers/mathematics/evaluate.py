@@ -35,10 +35,8 @@ class Unclear(ArithmeticError):
 
 
 def literal(tree: Scalar, point: Mapping[str, Fraction] | None = None) -> Fraction | None:
-    """Return the exact value of a tree of numbers, sums, products and inverses; None for any other tree.
-
-    Trees with variables are evaluated at ``point``; without a point they give None.
-    """
+    """Return the exact value of a tree of numbers, sums, products and inverses; None for any other tree. Trees with
+    variables are evaluated at ``point``; without a point they give None."""
     if isinstance(tree, Num):
         return tree.value
     if isinstance(tree, Sym):

@@ -277,11 +277,9 @@ class Grammar(Expressions):
         return ValueGroup(kind, items)
 
     def _builder(self, opening: str) -> Value | None:
-        r"""Read the inside of a set builder such as ``\{x \mid x > 0\}``.
-
-        Return the interval, union or list of values that the conditions give, or else the name, its domain and the
-        conditions. For any other set return None and read nothing.
-        """
+        r"""Read the inside of a set builder such as ``\{x \mid x > 0\}``. Return the interval, union or list of values
+        that the conditions give, or else the name, its domain and the conditions. For any other set return None and
+        read nothing."""
         name = self._token
         if name.kind not in ("letters", "sym") or self._peek().kind not in ("|", "mid", ":", "∈"):
             return None

@@ -148,10 +148,8 @@ def _readings(written: Value, value: Value, policy: Policy) -> list[Value]:
 
 
 def _last_link(value: Relation) -> Value | None:
-    """Return the last link of a chain: ``11`` for ``5+6=11``, ``x = 11`` for ``x = 5+6 = 11``.
-
-    Return None for an equation to be solved, or if two sides differ.
-    """
+    """Return the last link of a chain: ``11`` for ``5+6=11``, ``x = 11`` for ``x = 5+6 = 11``. Return None for an
+    equation to be solved, or if two sides differ."""
     if any(operator not in "=≈" for operator in value.operators):
         return None
     first, *others = value.sides
@@ -247,11 +245,8 @@ def _with_words(text: str) -> Value | None:
 
 
 def _in_prose(text: str, is_reference: bool) -> Value | None:
-    """Read the value of prose: the last formula, or several with only separators between them.
-
-    Without a formula, read the value that ends "... is 5", or a yes or no at the beginning. Return None if the prose
-    states no value.
-    """
+    """Read the value of prose: the last formula, or several with only separators between them. Without a formula, read
+    the value that ends "... is 5", or a yes or no at the beginning. Return None if the prose states no value."""
     if len(text) > MAX_PROSE:
         return None
     whole, text = text, _RANGE.sub("", text)

@@ -103,12 +103,9 @@ def _arctangents(expression: Any) -> Any:
 
 
 def _logarithms_of_one_sign(expression: Any) -> Any:
-    """Return the product of the arguments minus 1 for a sum of logarithms with multiples of one sign.
-
-    The result is zero if the sum vanishes. The arguments must be real and continuous everywhere, and positive at one
-    point: with the product 1 no argument is ever zero, so none changes its sign. Any other expression is returned
-    unchanged.
-    """
+    """Return the product of the arguments minus 1 for a sum of logarithms with multiples of one sign. The result is
+    zero if the sum vanishes. The arguments must be real and continuous everywhere, and positive at one point: with the
+    product 1 no argument is ever zero, so none changes its sign. Any other expression is returned unchanged."""
     expression = expression.replace(sympy.asinh, lambda x: sympy.log(x + sympy.sqrt(x**2 + 1)))
     product, multiples, at = sympy.Integer(1), [], {}
     for factor, coefficient in expression.expand().as_coefficients_dict().items():

@@ -107,10 +107,7 @@ def expand_choices(items: Iterable[Value]) -> list[Value]:
 
 def region(value: Value) -> tuple[str, Value] | None:
     """Return the variable of an inequality, of several joined by "or", or of ``x in (0, 1]``, and its interval or
-    union.
-
-    Return None for any other value.
-    """
+    union. Return None for any other value."""
     if isinstance(value, Relation) and value.operators == ("∈",):
         name, content = value.sides
         return (name.name, content) if isinstance(name, Sym) and is_region(content) else None

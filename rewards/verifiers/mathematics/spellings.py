@@ -46,10 +46,8 @@ _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\\frac\{-?[0-9]+\}\{[0-9]+\})"
 
 
 def respell(text: str) -> dict[str, bool]:
-    """Return a few other spellings of a whole answer in the notation of the grammar, the likeliest first.
-
-    The value of each is True if the spelling leaves a name out: of two answers with names only one may lose it.
-    """
+    """Return a few other spellings of a whole answer in the notation of the grammar, the likeliest first. The value of
+    each is True if the spelling leaves a name out: of two answers with names only one may lose it."""
     if len(text) > MAX_LENGTH:
         return {}
     plain = text.strip().strip("$").strip()

@@ -27,11 +27,9 @@ class TooLarge(Exception):
 
 
 def answer_problems(problems: list[list[Any]]) -> list[Any]:
-    """Answer each problem, in order.
-
-    ``["equal", a, b]``, ``["ratio", a, b, positive]`` and ``["sign", a, b]`` give True, False or None; ``["value", a]``
-    gives ``[real, imaginary, error]`` as decimal strings, or None. a and b are trees as of `tree.to_json`.
-    """
+    """Answer each problem, in order. ``["equal", a, b]``, ``["ratio", a, b, positive]`` and ``["sign", a, b]`` give
+    True, False or None; ``["value", a]`` gives ``[real, imaginary, error]`` as decimal strings, or None. a and b are
+    trees as of `tree.to_json`."""
     replies = []
     for kind, *data in problems:
         try:
@@ -82,11 +80,8 @@ def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
 
 
 def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]) -> bool | None:
-    """Decide equality of trees that are real only for one sign of a variable.
-
-    The trees must be equal for the sign of the variable at the points ``counted``, and provably not real for the other
-    sign.
-    """
+    """Decide equality of trees that are real only for one sign of a variable. The trees must be equal for the sign of
+    the variable at the points ``counted``, and provably not real for the other sign."""
     signs = {name: {point[name] > 0 for point in counted} for name in counted[0] if name != UNKNOWN_BASE}
     for name, found in signs.items():
         if len(found) > 1:
@@ -115,9 +110,7 @@ def decide_sign(a: list[Any], b: list[Any]) -> bool | None:
 
 def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False) -> bool | None:
     """Decide whether the first tree is a nonzero constant multiple of the second, and a positive one if ``positive``.
-
-    ``proportional`` states that the first is a real multiple, so that only the sign is decided. None if undecided.
-    """
+    ``proportional`` states that the first is a real multiple, so that only the sign is decided. None if undecided."""
     left, right = from_json(a), from_json(b)
     found: tuple[Any, Any] | None = None
     for point in _points(left, right):
@@ -152,9 +145,7 @@ def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool 
 
 def evaluate_number(a: list[Any]) -> list[str] | None:
     """Return the real part, the imaginary part and an error bound of a tree without variables, as decimal strings.
-
-    Return None if the tree has no value, or one outside 1e-4000 to 1e4000.
-    """
+    Return None if the tree has no value, or one outside 1e-4000 to 1e4000."""
     found = value_or_none(from_json(a), {UNKNOWN_BASE: next(iter(sample_points([UNKNOWN_BASE])))[UNKNOWN_BASE]})
     if found is None or (found[0] and not -4000 < mp.log10(abs(found[0])) < 4000):
         return None
