@@ -21,8 +21,7 @@ from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer
 
 
 class SessionThread:
-    """Daemon thread that runs submitted calls one after another; a call that hangs does not keep the program from
-    ending."""
+    """Daemon thread that runs submitted calls in order; a call that hangs does not keep the program from ending."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
@@ -50,8 +49,7 @@ class SessionThread:
 
 
 class ThreadedEpisode:
-    """`TextEpisode` whose environment lives in one thread; `begin` and `act` return futures. It must be closed at the
-    end."""
+    """`TextEpisode` whose environment lives in one thread; `begin` and `act` return futures. It must be closed."""
 
     def __init__(self) -> None:
         self._thread, self._episode = SessionThread(), TextEpisode()

@@ -65,8 +65,7 @@ def task(env_id: str, *, n: int = 100, split: str = "test", seed: int = 0, **kwa
 
 @solver
 def play() -> Any:
-    """Return a solver that plays the episode of a sample: replies of the model are actions, observations
-    user messages."""
+    """Return a solver that plays a sample's episode: replies are actions, observations are user messages."""
 
     async def solve(state: Any, generate: Any) -> Any:
         episode = ThreadedEpisode()
@@ -91,8 +90,7 @@ def play() -> Any:
     name="outcome",
 )
 def judge() -> Any:
-    """Return a scorer of success, reward and progress of the played episode; to a question it plays the last reply
-    first."""
+    """Return a scorer of the played episode's success, reward and progress; a question is played here first."""
 
     async def score(state: Any, target: Any) -> Any:
         found, told = state.store.get(RESULT), None
@@ -138,8 +136,7 @@ async def _wait(future: Future[Any]) -> Any:
 
 
 def _register(env_id: str) -> None:
-    """Register the environment as a task with Inspect: as palaestra/NAME, with NAME the id without the prefix
-    "palaestra/"."""
+    """Register the environment with Inspect as palaestra/NAME, with NAME the id without the prefix "palaestra/"."""
 
     def make(n: int = 100, split: str = "test", seed: int = 0, **kwargs: Any) -> Task:
         check_count("n", n, low=1)

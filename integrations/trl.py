@@ -204,14 +204,12 @@ def _environment_class(env_id: str, kwargs: str) -> type[ToolEnvironment]:
 
 
 def _free_name(name: str) -> str:
-    """Return the name of a function's method. A tool must not be named ``reset`` or ``get_reward``, which TRL itself
-    calls."""
+    """Return the name of a function's method; TRL itself calls ``reset`` and ``get_reward``."""
     return f"{name}_tool" if name in ("reset", "get_reward") or name.startswith("_") else name
 
 
 def _method(function: ToolFunction) -> Callable[..., str]:
-    """Make the method that calls a function, with the signature and docstring from which TRL makes the
-    tool's schema."""
+    """Make the method that calls a function; TRL makes the tool's schema from its signature and docstring."""
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     lines = []
     for name in sorted(function.parameters, key=lambda each: each in function.optional):

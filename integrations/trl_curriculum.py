@@ -80,8 +80,8 @@ class Curriculum:
         self._waiting: dict[int, Proposal] = {}
 
     def dataset(self) -> Any:
-        """Make the endless ``datasets.IterableDataset``. GRPOConfig needs ``max_steps`` and ``shuffle_dataset=False``
-        with it."""
+        """Make the endless ``datasets.IterableDataset``, for GRPOConfig with ``max_steps`` and
+        ``shuffle_dataset=False``."""
         with needs_extra("a data set", "datasets"):
             from datasets import Features, IterableDataset, List, Value
         text = Value("string")

@@ -16,8 +16,7 @@ INSTRUCTION = (
 
 
 def prompt_of(episode: TextEpisode, row: EpisodeRow, tools: bool) -> list[dict[str, str]]:
-    """Return the messages of a row's prompt: `INSTRUCTION` with an empty user message for ``tools``, else the
-    observation."""
+    """Return the messages of a row's prompt: the observation, or with ``tools`` only `INSTRUCTION`."""
     if tools:
         return [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": ""}]
     return [{"role": "user", "content": episode.begin(row)}]

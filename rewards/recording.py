@@ -92,8 +92,7 @@ class Recording:
         return step
 
     def episode(self, max_tokens: int | None = None) -> Episode:
-        """Return the turns so far as an `Episode` for rewards; an unknown success becomes False, an
-        unknown progress 0."""
+        """Return the turns so far as an `Episode`; an unknown success becomes False, an unknown progress 0."""
         return Episode(
             task_id=self.task_id,
             params=self.params,

@@ -133,14 +133,12 @@ class Reward(Declared):
             yield from child.walk()
 
     def advance(self, step: int, steps: int) -> None:
-        """Tell the reward that training has reached update ``step`` of ``steps``, for rewards that change during
-        training."""
+        """Report that training has reached update ``step`` of ``steps``, for rewards that change during training."""
         for child in self.children.values():
             child.advance(step, steps)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state that changes during use as plain JSON data, with each child's state under the
-        child's name."""
+        """Return the state that changes during use as plain JSON data, with each child's state under its name."""
         states = {name: child.state_dict() for name, child in self.children.items()}
         counts = {name: getattr(self, name) for name in self.counts}
         return {**{name: state for name, state in states.items() if state}, **counts}

@@ -36,8 +36,7 @@ def clip_steps(s_t: ArrayLike, threshold: float) -> np.ndarray:
 
 
 def delta_steps(s_t: ArrayLike) -> np.ndarray:
-    """Return ``s_t - s_{t+1}``, and s_K for the last step, so that the return from step t is s_t (arXiv 2410.15115,
-    Delta)."""
+    """Return ``s_t - s_{t+1}`` (s_K for the last step): the return from step t is s_t (arXiv 2410.15115, Delta)."""
     s_t = _vector(s_t)
     return s_t - np.append(s_t[1:], 0.0)[: len(s_t)]
 
@@ -61,8 +60,7 @@ def min_form_steps(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
 
 
 def renorm_steps(process_t: ArrayLike, outcome: float) -> np.ndarray:
-    """Return ``process_t + outcome - 1``, which centres both scores in [0, 1] by one half (PPR ReNorm, arXiv
-    2509.25598)."""
+    """Return ``process_t + outcome - 1``: both scores, in [0, 1], minus one half (PPR ReNorm, arXiv 2509.25598)."""
     return _vector(process_t) + outcome - 1.0
 
 

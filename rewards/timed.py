@@ -11,8 +11,7 @@ from .reward import Reward
 
 
 class Timed(Reward):
-    """Mixin that stores the current update ``step`` and the total ``steps``. Both are 0 (unknown) until `advance` is
-    called."""
+    """Mixin that stores the current update ``step`` of ``steps``; both are 0 (unknown) until `advance` is called."""
 
     step: int = 0
     steps: int = 0

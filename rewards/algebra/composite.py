@@ -28,8 +28,7 @@ class Parts:
 
     @classmethod
     def of(cls, part: Reward, verdict: Verdict) -> Parts:
-        """Copy terms, steps and spans from the verdict of ``part``. A verdict without terms gets one, named after the
-        part."""
+        """Copy terms, steps and spans of a verdict; a verdict without terms gets one, named after ``part``."""
         return cls(verdict.terms or {part.name: verdict.reward}, verdict.steps, verdict.spans)
 
     def rename(self, name: str) -> Parts:
@@ -112,8 +111,7 @@ class Composite(Reward):
         return self._parts
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float] | Parts:
-        """Return the terms of one episode, given the valid verdict of each part; return `Parts` to include rewards of
-        turns."""
+        """Return an episode's terms, given the valid verdict of each part; as `Parts` to include rewards of turns."""
         raise NotImplementedError(f"{type(self).__name__} must implement combine(episode, verdicts) -> terms.")
 
     def combine_batch(

@@ -66,8 +66,7 @@ class Normalize(Composite):
     def _make_parts(
         self, verdicts: Mapping[str, Verdict], before: np.ndarray, after: np.ndarray, factors: np.ndarray
     ) -> Parts:
-        """Build the terms of one episode. Rewards of turns are scaled like their part; the last turn also gets the
-        shift."""
+        """Build one episode's terms. Rewards of turns are scaled like their part; the last also gets the shift."""
         terms = dict(zip(self.children, map(float, after), strict=True))
         steps = {}
         for name, old, new, factor in zip(self.children, before, after, factors, strict=True):

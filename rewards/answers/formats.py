@@ -73,8 +73,7 @@ def present(answer: str, answer_format: str = "any") -> str:
 
 
 def _last_box(text: str) -> tuple[int, int] | None:
-    """Return (end, start) of the content of the last box with balanced braces, the innermost if boxes nest; None
-    without."""
+    """Return (end, start) of the content of the last box with balanced braces (the innermost), or None."""
     end = text.rfind("}")
     start = text.rfind(_BOX, 0, end) + len(_BOX) if end >= 0 else 0
     inside = text[start:end]
@@ -94,8 +93,7 @@ def _last_box(text: str) -> tuple[int, int] | None:
 
 
 def _last_tag(text: str) -> tuple[int, int] | None:
-    """Return (end, start) of the content between the last closing tag and the nearest opening tag before it; None
-    without."""
+    """Return (end, start) of the content between the last closing tag and the opening tag before it, or None."""
     end = text.rfind(_CLOSE)
     start = text.rfind(_OPEN, 0, end) if end >= 0 else -1
     return (end, start + len(_OPEN)) if start >= 0 else None

@@ -213,8 +213,7 @@ def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[s
 def readings_up_to(
     limit: int, text: str, answer_format: str, form: Form, thoughts: Sequence[str], marks: bool
 ) -> tuple[list[str], int]:
-    """Return the `readings` of at most ``limit`` characters, and the length of the first longer one (0 if there is
-    none)."""
+    """Return the `readings` of at most ``limit`` characters, and the length of the first longer one or 0."""
     found: list[str] = []
     longest = 0
     for reading in readings(text, answer_format, form, thoughts, marks):

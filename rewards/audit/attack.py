@@ -194,8 +194,7 @@ def _reads_mathematics(target: Any, grade: Grader) -> bool:
 
 
 def _rewritings(cases: Iterable[Case]) -> list[tuple[Case, LabelledPair]]:
-    """Make pairs from the cases, and random ones. A case with options gets no wrong answers, as options
-    may allow them."""
+    """Make pairs from the cases, and random ones. A case with options gets no wrong answers: options may allow them."""
     plain = Case("x + 1")
     fuzzed = [pair for right in (True, False) for pair in fuzz(_FUZZED, right=right)]
     pairs = [(plain, pair) for pair in (*confusions(), *fuzzed)]

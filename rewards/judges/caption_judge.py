@@ -15,8 +15,7 @@ PRINCIPLE = "The text shows that the agent has made progress in its task, or has
 
 @declared
 class CaptionJudge(Declared):
-    """Annotator of captions by a judge's scores. Captions that the judge failed to score are left out and retried
-    later."""
+    """Annotator of captions by a judge's scores. Captions that could not be judged are left out and retried later."""
 
     judge: Any = option(
         check=check_judge, says='see `as_judge`; "agent" is an agent, once `palaestra.agents.agent_judge` is imported.'

@@ -216,8 +216,7 @@ class EndpointJudge(Judge):
             attempt += 1
 
     def _body(self, messages: prompts.Messages, settings: dict[str, Any]) -> bytes:
-        """Make one attempt and return the body of the answer, read in parts, as a time-out of the SDK restarts with
-        each part."""
+        """Make one attempt and return the body, read in parts, as the SDK's time-out restarts with each part."""
         client = self._line.client(self._connect)
         import openai
 

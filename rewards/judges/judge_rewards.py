@@ -113,8 +113,7 @@ class RubricReward(GroupReward):
         return self.group([episode])[0]
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        """Judge siblings. The feedback of a verdict lists the criteria that are not met, and the faults that are
-        present."""
+        """Judge siblings; the feedback of a verdict lists the criteria that are not met and the faults present."""
         valid = [episode for episode in episodes if episode.valid]
         rubrics = [self.criteria or _check_criteria("rubric", episode.extra("rubric")) for episode in valid]
         calls = [self._call(episode, rubric) for episode, rubric in zip(valid, rubrics)]

@@ -53,8 +53,7 @@ def preference(result: MatchResult) -> float:
 
 
 def mean_preference(count: int, pairs: Sequence[Match], results: Sequence[MatchResult | str]) -> list[float | None]:
-    """Return the share of matches that each of ``count`` players won. Draws count half; None for a player without a
-    result."""
+    """Return each player's share of matches won, with draws as half; None for a player without a result."""
     won: list[list[float]] = [[] for _ in range(count)]
     for (i, j), result in zip(pairs, results):
         if not isinstance(result, str):

@@ -106,8 +106,7 @@ class LearnedScores(CaptionScores):
         return self._scores[caption]
 
     def train(self, size: int, loss: Callable[[Sequence[int]], Any]) -> None:
-        """Take ``updates`` gradient steps on random batches. ``loss`` receives the indices of a batch,
-        below ``size``."""
+        """Take ``updates`` gradient steps on random batches; ``loss`` gets a batch as indices below ``size``."""
         for _ in range(self.updates):
             self.optimiser.zero_grad()
             loss(self._rng.choice(size, min(_BATCH, size), replace=False).tolist()).backward()

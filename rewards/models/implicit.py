@@ -27,8 +27,8 @@ given the tokens before it. The first column of the result is not read."""
 
 
 class CausalLogProbs(nn.Module):
-    """`LogProbs` of a causal model whose forward takes ids [n, T] and returns logits [n, T, V], or an object with
-    ``.logits``."""
+    """`LogProbs` of a causal model whose forward maps ids [n, T] to logits [n, T, V], or to an object
+    with ``.logits``."""
 
     def __init__(self, model: nn.Module):
         super().__init__()

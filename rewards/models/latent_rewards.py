@@ -108,8 +108,7 @@ class LatentRewards(Declared):
         return True
 
     def predict(self, rows: Sequence[np.ndarray | None]) -> np.ndarray:
-        """Return the rewards [T] of steps with these factors: 0 for a step without factors, and for all steps until
-        `ready`."""
+        """Return the rewards [T] of steps with these factors; 0 for steps without factors, and until `ready`."""
         rewards = np.zeros(len(rows))
         known = [(t, row) for t, row in enumerate(rows) if row is not None]
         if known and self.ready and self._model is not None:

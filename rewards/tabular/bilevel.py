@@ -54,8 +54,7 @@ def _solve_cg(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
 
 
 def _sum_neumann(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
-    """Return ``rate * sum over i of (1 - rate H)^i right``, with 1 / rate an estimate of H's largest eigenvalue over
-    0.9."""
+    """Return ``rate * sum over i of (1 - rate H)^i right``, with rate 0.9 over H's estimated largest eigenvalue."""
     way, largest = right / (np.linalg.norm(right) + 1e-300), 1e-12
     for _ in range(10):
         way = curve(way)
@@ -97,8 +96,7 @@ class SoftmaxReturns:
         return float((self.occupancy(logits) * reward).sum())
 
     def slope(self, logits: np.ndarray, reward: np.ndarray) -> np.ndarray:
-        """Return the gradient [S, A] of the return in the logits: visits times advantages (the policy gradient
-        theorem)."""
+        """Return the gradient [S, A] of the return in the logits: visits times advantages (policy gradient theorem)."""
         policy, mdp = self.policy(logits), self.problem.mdp
         own = np.eye(self.shape[0]) - mdp.discount * self.problem.moves(policy)
         values = np.linalg.solve(own, (policy * reward).sum(1))

@@ -63,7 +63,7 @@ def shortfalls(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[in
 
 
 def informativeness(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int] = HORIZONS) -> float:
-    """Return minus the mean of `shortfalls`, at most 0: the released code's negated hinge loss, maximised
+    """Return minus the mean of `shortfalls`, at most 0: the released code's negated hinge loss, maximal
     over actions."""
     return -float(shortfalls(problem, reward, horizons).mean())
 
@@ -115,8 +115,7 @@ class ExplicableDesign(Designer):
         return best
 
     def _solve(self, problem: RewardProblem, states: Sequence[int]) -> tuple[float, np.ndarray]:
-        """Minimise the mean shortfall over rewards that are 0 outside ``states``. Return that mean and the reward [S,
-        A]."""
+        """Minimise the mean shortfall over rewards that are 0 outside ``states``; return it and the reward [S, A]."""
         linprog, (count, actions), rows = solver(), problem.primary.shape, np.arange(problem.mdp.states)
         from scipy import sparse
 

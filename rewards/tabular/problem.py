@@ -79,8 +79,7 @@ class RewardProblem:
         return np.einsum("sa,sat->st", policy, self.mdp.transitions)
 
     def occupancy(self, policy: np.ndarray) -> np.ndarray:
-        """Return the discounted state distribution [S] of a policy under a uniform start; it sums to 1 and is 0 at
-        terminal states."""
+        """Return a policy's discounted state distribution [S] under a uniform start, with 0 at terminal states."""
         start = np.where(self.terminal, 0.0, 1.0)
         visits = np.linalg.solve(np.eye(self.mdp.states) - self.mdp.discount * self.moves(policy).T, start)
         visits[self.terminal] = 0.0

@@ -28,8 +28,7 @@ from .outcome import Verifiable
 
 
 def multiplier(xi: float, mode: str) -> tuple[float, float]:
-    """Return the multiplier and its derivative at ``xi``: sigmoid for "inequality", tanh for "equality" (arXiv
-    2310.04373)."""
+    """Return multiplier and derivative at ``xi``: sigmoid for "inequality", tanh for "equality" (arXiv 2310.04373)."""
     if mode == "inequality":
         value = sigmoid(xi)
         return value, value * (1.0 - value)
@@ -92,8 +91,7 @@ class LagrangianMix(Composite):
         return {name: multiplier(xi, self.mode)[0] for name, xi in self.xi.items()}
 
     def update(self, means: Mapping[str, float]) -> None:
-        """Take one descent step on sum_i multiplier_i * (mean_i - threshold_i), given the batch mean of each
-        constraint."""
+        """Take one descent step on sum_i multiplier_i * (mean_i - threshold_i), given the constraints' batch means."""
         for name, xi in self.xi.items():
             gradient = multiplier(xi, self.mode)[1] * (means[name] - self.thresholds[name])
             self.velocity[name] = self.momentum * self.velocity[name] + gradient

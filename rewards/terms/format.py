@@ -50,8 +50,8 @@ def has_one_pair(text: str, tag: str) -> bool:
 
 
 def has_balanced_pairs(text: str, tag: str) -> bool:
-    """Return True if every ``<tag>`` is closed before the next one opens, and none closes unopened; also without any
-    tag."""
+    """Return True if every ``<tag>`` is closed before the next one opens, and none closes unopened (or no
+    tag occurs)."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     position = 0
     while True:

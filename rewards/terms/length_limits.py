@@ -238,8 +238,7 @@ def over_budget(length: float, budget: float) -> float:
 
 @register("token-budget")
 class TokenBudgetPenalty(Timed):
-    """Term of ``-weight * min(1, length / budget - 1)`` for an episode over its token budget, and 0
-    within the budget."""
+    """Term of ``-weight * min(1, length / budget - 1)`` for an episode over its token budget, else 0."""
 
     budget: ScheduleLike = option(default=256, check=check_budget, says="schedule of tokens, always above 0.")
     weight: float = option(default=0.5, low=0, says="the largest cost.")
@@ -253,7 +252,7 @@ class TokenBudgetPenalty(Timed):
 
 
 def compression(memory: float, source: float) -> float:
-    """Return max(1 - memory / source, -1): 1 for an empty memory, 0 for one as long as its source; 0
+    """Return max(1 - memory / source, -1): 1 for an empty memory, 0 if it is as long as the source, 0
     without a source."""
     return max(1.0 - memory / source, -1.0) if source > 0 else 0.0
 

@@ -49,8 +49,7 @@ OBSERVE_TAGS = ("observe", "think", "answer")
 
 
 def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: int = 100) -> int | None:
-    """Return the index of the shortest success, the first one on ties; None unless it is longer than
-    ``above`` tokens."""
+    """Return the index of the shortest success (the first on ties); None unless it is longer than ``above`` tokens."""
     correct = [index for index, success in enumerate(successes) if success]
     shortest = min(correct, key=lambda index: lengths[index], default=None)
     return shortest if shortest is not None and lengths[shortest] > above else None
@@ -117,8 +116,7 @@ class BelowAverageLength(BatchReward):
 
 
 def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:
-    """Return the indices of the ``ceil(fraction * groups)`` groups (at least one) of highest success ratio; ties by
-    order."""
+    """Return the indices of the ``ceil(fraction * groups)`` groups (at least one) of highest success ratio."""
     count = max(1, math.ceil(fraction * len(success_ratios) - 1e-9))
     return set(sorted(range(len(success_ratios)), key=lambda index: -success_ratios[index])[:count])
 

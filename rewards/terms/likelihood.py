@@ -242,8 +242,7 @@ def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
 
 
 def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: float = 0.25) -> list[float]:
-    """Return success * (1 - beta * rank / G), with rank 0 for the least likely of the G responses (arXiv
-    2506.02355)."""
+    """Return success * (1 - beta * rank / G), rank 0 for the least likely of G responses (arXiv 2506.02355)."""
     size = len(mean_logps)
     ranks = likelihood_ranks(mean_logps)
     return [float(success) * (1.0 - beta * rank / size) for success, rank in zip(successes, ranks, strict=True)]

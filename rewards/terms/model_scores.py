@@ -54,8 +54,7 @@ def tanh_score(score: float, references: Sequence[float]) -> float:
 
 
 def late_sigmoid_score(score: float, references: Sequence[float]) -> float:
-    """Return sigmoid(3 (x - 3)) of the centred score x: bounded, but slow at first; worse according to
-    PAR's authors."""
+    """Return sigmoid(3 (x - 3)) of the centred score x: bounded, but slow at first; worse, say PAR's authors."""
     return sigmoid(3.0 * (score - float(np.mean(references)) - 3.0))
 
 
@@ -65,8 +64,7 @@ _POLYNOMIAL = np.polyfit(_GRID, 1.0 / (1.0 + np.exp(-_GRID)), 5)
 
 
 def polynomial_score(score: float, references: Sequence[float]) -> float:
-    """Return the value, at the centred score clipped to [-5, 5], of the degree-5 polynomial that fits the sigmoid
-    there."""
+    """Return the degree-5 polynomial that fits the sigmoid on [-5, 5], at the centred score clipped to [-5, 5]."""
     centred = min(max(score - float(np.mean(references)), -5.0), 5.0)
     return float(np.polyval(_POLYNOMIAL, centred))
 
@@ -176,8 +174,7 @@ def lsc(score: float, reference: float) -> float:
 
 
 def reference_quantile(scores: Sequence[float], quantile: float = 0.85) -> float:
-    """Return the ``quantile`` of the scores of the reference policy's responses to a prompt; the paper tries 0.5 to
-    0.95."""
+    """Return a ``quantile`` of the scores of the reference policy's responses; the paper tries 0.5 to 0.95."""
     return float(np.quantile(np.asarray(scores, dtype=float), quantile))
 
 
@@ -236,8 +233,7 @@ ScoringRule = Callable[[Episode], tuple[float, float] | None]
 
 
 def length_costs(lengths: Sequence[int]) -> list[float]:
-    """Return (length - shortest) / (longest - shortest) within a group, in [0, 1]; 0 for all if the
-    lengths are equal."""
+    """Return (length - shortest) / (longest - shortest) within a group, in [0, 1]; 0 if all lengths are equal."""
     shortest, longest = min(lengths), max(lengths)
     return [(length - shortest) / (longest - shortest) if longest > shortest else 0.0 for length in lengths]
 

@@ -24,8 +24,7 @@ StateKey = Callable[[Any], Any]
 
 
 class _VisitBonus(StepReward):
-    """Base class of one bonus for each observation. A subclass implements `visit`, which updates the record of the
-    state."""
+    """Base class of a bonus for each observation; a subclass implements `visit`, which updates the state's record."""
 
     weight: float
     key: StateKey

@@ -79,8 +79,7 @@ class SubgoalBonus(StepReward):
         return self.bonus * len(new)
 
     def _judge_step(self, achieved: Achieved, episode: Episode, t: int, done: set[str]) -> list[str] | None:
-        """Return the subgoals outside ``done`` that step ``t`` achieves; None if the judge cannot decide on one of
-        them."""
+        """Return the subgoals outside ``done`` that step ``t`` achieves; None if the judge failed on one of them."""
         names = []
         for subgoal in self.subgoals or ():
             if subgoal not in done:

@@ -19,8 +19,7 @@ MARKS = (1, 2, 3)
 
 
 def solution_reward(mark: int) -> float:
-    """Return (mark - 1) / 2 for marks 1 to 3; 1 for a solution that withstands its critique (CoMAS, arXiv
-    2510.08529)."""
+    """Return (mark - 1) / 2 for marks 1 to 3; 1 if the solution withstands its critique (CoMAS, arXiv 2510.08529)."""
     return (mark - 1) / 2.0
 
 

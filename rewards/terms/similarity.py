@@ -18,8 +18,7 @@ from ..reward import GroupReward, Reward, register
 
 
 def best_match(similarity: np.ndarray) -> tuple[float, float]:
-    """Return the mean over the rows of their largest entry, and the same over the columns; (0, 0) without rows or
-    columns."""
+    """Return the mean of the rows' largest entries and that of the columns' largest; (0, 0) for an empty array."""
     if not similarity.size:
         return 0.0, 0.0
     return float(similarity.max(axis=1).mean()), float(similarity.max(axis=0).mean())
@@ -156,8 +155,8 @@ def dbscan(points: np.ndarray, radius: float, least: int) -> np.ndarray:
 
 
 def success_centres(features: np.ndarray, radius: float = 0.5, least: int = 2) -> np.ndarray:
-    """Return the mean of each cluster of ``features`` [N, D] (clustered after standardising), or the mean of all
-    without one."""
+    """Return the means of the clusters of ``features`` [N, D], clustered after standardising; of all
+    without a cluster."""
     deviation = features.std(axis=0)
     standard = (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     labels = dbscan(standard, radius, least)
@@ -166,8 +165,7 @@ def success_centres(features: np.ndarray, radius: float = 0.5, least: int = 2) -
 
 
 def scaled_progress(distance: np.ndarray) -> np.ndarray:
-    """Return ``0.6 * sigmoid(10 * (0.5 - d))`` as in SRPO's code, with d scaled to [0, 1] over the failures (0.5 if
-    equal)."""
+    """Return ``0.6 * sigmoid(10 * (0.5 - d))`` as in SRPO's code, d scaled to [0, 1] over failures (0.5 if equal)."""
     spread = np.ptp(distance)
     scaled = (distance - distance.min()) / spread if spread > 0 else np.full(len(distance), 0.5)
     return 0.6 / (1.0 + np.exp(10.0 * (scaled - 0.5)))

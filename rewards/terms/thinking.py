@@ -21,8 +21,7 @@ from .scores import Score, Scorer, read_scores
 
 
 def posterior_reward(well_formed: bool, verified: bool, process: float) -> float:
-    """Return format + outcome + outcome * process, with format and outcome in {0, 1} and process in [0, 1]
-    (Posterior-GRPO)."""
+    """Return format + outcome + outcome * process: format and outcome 0 or 1, process in [0, 1] (Posterior-GRPO)."""
     return float(well_formed) + float(verified) + float(verified) * process
 
 
@@ -173,8 +172,8 @@ ANNEALED = Linear(start=0.5, end=0.0)
 
 
 def annealed_process(atoms: Sequence[float], outcome: float, weight: float) -> float:
-    """Return weight * mean(atoms) + (1 - weight) * outcome (Atom-Searcher, arXiv 2508.12800); the mean of no atoms is
-    0."""
+    """Return weight * mean(atoms) + (1 - weight) * outcome, with mean 0 for no atoms (Atom-Searcher,
+    arXiv 2508.12800)."""
     return weight * (sum(atoms) / len(atoms) if atoms else 0.0) + (1.0 - weight) * outcome
 
 

@@ -155,8 +155,7 @@ def has_thought_and_answer(episode: Episode) -> bool:
 
 
 def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> float:
-    """Return -1 for a wrong format; else F1, plus ``bonus`` if F1 is above 0 and all tools were used (arXiv
-    2507.19849)."""
+    """Return -1 for a wrong format, else F1, plus ``bonus`` if F1 > 0 and all tools were used (arXiv 2507.19849)."""
     if not well_formed:
         return -1.0
     return f1 + bonus * all_tools if f1 > 0 else 0.0

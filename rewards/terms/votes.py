@@ -71,8 +71,7 @@ S = TypeVar("S")
 
 
 def _resolve_slot(registry: Registry[Any], value: str | S) -> S:
-    """Return ``value`` if it is a callable, else the object registered under that name (an instance if it
-    is a class)."""
+    """Return ``value`` if it is a callable, else the object registered under that name (of a class, an instance)."""
     if not isinstance(value, str):
         return value
     entry = registry[value]
@@ -110,8 +109,7 @@ def answer_key(answer_format: str = "any") -> Key:
 
 
 class Vote(BatchReward):
-    """Base class of rewards by vote. A subclass declares options for the slots and the key, or keeps the
-    defaults here."""
+    """Base class of rewards by vote. A subclass declares options for the slots and the key, or keeps these defaults."""
 
     weight: Any = "equal"
     partition: Any = "whole"
@@ -275,8 +273,7 @@ class NoveltyBonus(Declared):
 
 
 def stated_answer(answer_format: str = "any") -> Key:
-    """Return a function like `answer_key` for which a text of more than four words outside box and tags
-    is no answer."""
+    """Return a function like `answer_key`, which ignores texts of more than four words outside box and tags."""
     read = answer_key(answer_format)
 
     def key(episode: Episode) -> str | None:

@@ -112,8 +112,7 @@ def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
 
 
 def _several_letters(text: str) -> set[str] | None:
-    """Return the letters of "A, C" or "AC", in upper case; None for any other text, such as one that
-    repeats a letter."""
+    """Return the letters of "A, C" or "AC" in upper case; None for other text, such as one that repeats a letter."""
     bare = " ".join(_strip_wrappers(text).split())
     if not _LETTERS.fullmatch(bare) and not _RUN.fullmatch(bare):
         # The removed brackets may have belonged to two letters: "(A) and (C)".

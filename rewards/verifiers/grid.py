@@ -57,8 +57,7 @@ def verify_grid(answer: str, reference: Grid) -> Verdict:
 
 
 def overlap(one: Grid, other: Grid) -> tuple[int, int]:
-    """Align two grids at their top left corners; return the numbers of equal cells and of cells that
-    either grid has."""
+    """Return the numbers of equal cells and of cells in either grid, with the top left corners aligned."""
     equal = cells = 0
     for left, right in zip_longest(one, other, fillvalue=()):
         for first, second in zip_longest(left, right):

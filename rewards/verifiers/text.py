@@ -52,8 +52,7 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
 
 
 def _bare(text: str) -> str:
-    """Remove wrappers around all of ``text`` and a full stop or exclamation mark after it, unless nothing
-    would remain."""
+    """Remove wrappers around all of ``text`` and a full stop or exclamation mark after it, unless nothing remains."""
     for _ in range(MAX_WRAPPERS):
         inner = text[:-1].rstrip() if text.endswith((".", "!")) and not text.endswith("..") else text
         for left, right in _WRAPPERS:

@@ -107,8 +107,7 @@ class Measures:
         return None if found is None else (*found, end)
 
     def _unit(self, left: list[Value]) -> tuple[Unit, bool] | None:
-        """Read the unit that begins here and ends the value. Return it, and True if its letters may be variables; or
-        None."""
+        """Read the unit that begins here and ends the value; return it, and True if its letters may be variables."""
         if self._token[:2] == ("cmd", "frac"):
             return self._unit_fraction()
         parts: list[tuple[Unit, int]] = []
@@ -148,8 +147,7 @@ class Measures:
         return (units.combine(parts), False) if self._token.kind in _CLOSERS else None
 
     def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, bool] | None:
-        """Read one unit. Return it, its exponent, and True if its letters may be variables; None if there
-        is no unit."""
+        """Read one unit, or None; return it, its exponent, and True if its letters may be variables."""
         prefix = units.PREFIX_POWERS.get(self._token.text)
         if prefix:
             self._at += 1

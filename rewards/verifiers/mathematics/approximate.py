@@ -51,8 +51,7 @@ def without_approximation(value: Value, allowed: bool) -> Value:
 
 
 def near(a: Value, b: Value, share: float = NEAR) -> bool:
-    """Return False for two real numbers that differ by more than ``share`` of the larger, and True for all other
-    values."""
+    """Return False for real numbers that differ by more than ``share`` of the larger, True for all other values."""
     first, second = roughly(a), roughly(b)
     if first is None or second is None:
         return True

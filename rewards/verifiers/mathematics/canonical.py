@@ -39,8 +39,7 @@ def canonical_value(value: Value) -> Value:
 
 
 def resolve_braces(a: Value, b: Value) -> tuple[Value, Value]:
-    """Resolve braces around one value, such as ``{17}`` in plain text: a set if the other value is a set,
-    otherwise 17."""
+    """Resolve braces around one value, ``{17}`` in plain text: a set if the other value is a set, otherwise 17."""
     if isinstance(a, ValueGroup) and a.kind == "{":
         a = ValueGroup("{}", a.items) if _kind(b) in ("{}", "{") else a.items[0]
     if isinstance(b, ValueGroup) and b.kind == "{":

@@ -91,8 +91,7 @@ class Ring:
         return not self._subtract(self._multiply(left.above, right.below), self._multiply(right.above, left.below))
 
     def ratio(self, left: RationalForm, right: RationalForm) -> Fraction | bool | None:
-        """Return the constant factor between two forms: a number, True if it is irrational, None if the ratio is not
-        constant."""
+        """Return the constant factor between two forms: a number, True if irrational, None if there is none."""
         first = self._by_variables(self._multiply(left.above, right.below))
         second = self._by_variables(self._multiply(right.above, left.below))
         if first.keys() != second.keys() or not first:

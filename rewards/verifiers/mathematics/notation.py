@@ -61,8 +61,7 @@ def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
 
 
 def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
-    """Read lists separated by semicolons, or an inequality and its interval separated by a colon; None
-    for other text."""
+    """Read lists separated by semicolons, or an inequality and its interval separated by a colon, or None."""
     parts = [part for part in core.split(";") if part.strip()]
     if 1 < len(parts) <= MAX_LISTS and "," in core:
         return ValueGroup(";", tuple(map(parse, parts)))
@@ -74,8 +73,7 @@ def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
 
 
 def in_one_formula(text: str) -> str | None:
-    """Join several formulas, with the separators and numbers between them, into one: ``$2$ or $-2$``
-    gives ``2 or -2``."""
+    """Join several formulas, with separators and numbers between them, into one: ``$2$ or $-2$`` to ``2 or -2``."""
     parts = _DOLLAR.split(text)
     # Marks come in pairs; formulas are at the odd positions.
     if len(parts) < 3 or len(parts) % 2 == 0:

@@ -181,8 +181,7 @@ def _both(left: Scalar, right: Scalar, point: dict[str, Any]) -> tuple[Any, Any]
 
 
 def build_expression(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """Build the sympy expression of a tree. Variables are real unless ``symbols`` gives other symbols for
-    their names."""
+    """Build the sympy expression of a tree; ``symbols`` maps names to symbols, other variables are real."""
     if isinstance(tree, Num):
         return sympy.Rational(tree.value.numerator, tree.value.denominator)
     if isinstance(tree, Sym):

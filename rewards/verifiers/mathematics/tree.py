@@ -106,8 +106,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Values ``sides`` joined by ``=``, ``≈``, ``≠``, ``<``, ``≤``, ``>``, ``≥`` or ``∈``; one operator fewer than
-    sides."""
+    """Values ``sides`` joined by =, ≈, ≠, <, ≤, >, ≥ or ∈ as ``operators``, of which there is one fewer."""
 
     operators: tuple[str, ...]
     sides: tuple[Value, ...]

@@ -114,8 +114,7 @@ MAX_EXPONENT = 9
 
 
 def unit_named(name: str, in_text: bool) -> Unit | None:
-    """Return the unit ``name``, or None. Outside text (``in_text`` False), names that may be products of variables give
-    None."""
+    """Return the unit ``name`` or None; outside text also None for names that may be products of variables."""
     unit = UNITS.get(name)
     if unit is None and len(name) > 3:
         unit = UNITS.get(name.lower())
