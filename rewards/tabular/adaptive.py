@@ -44,7 +44,7 @@ class AdaptiveDesign(Designer):
     paper = "ExpAdaRD, Devidze et al., AAMAS 2024"
     effect = "leaves one of the optimal policies of each level as it is and adds none"
     adaptive = True
-    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: that of the primary.")
+    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: as in the primary reward.")
 
     def design(self, problem: RewardProblem) -> np.ndarray:
         count, actions = problem.primary.shape

@@ -88,7 +88,7 @@ class ExplicableDesign(Designer):
     paper = "ExpRD, Devidze et al., NeurIPS 2021"
     effect = "leaves one of the optimal policies of each level as it is and adds none"
     budget: int = option(default=5, unit="states", says="number of states besides those with a primary reward.")
-    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: that of the primary.")
+    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: as in the primary reward.")
     horizons: Sequence[int] = option(
         default=HORIZONS, check=_check_horizons, says="numbers of steps h within which actions should differ."
     )

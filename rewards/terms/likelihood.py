@@ -53,9 +53,9 @@ class FollowupLikelihood(Reward):
 
     paper = "FLR, arXiv 2409.13948"
     needs = frozenset({"positive_logps", "negative_logps"})
-    log_likelihood: LogLikelihood | None = option(default=None, says="see `LogLikelihood`; None reads the extras.")
+    log_likelihood: LogLikelihood | None = option(default=None, says="function of texts; None: read `episode.extra`.")
     positive: Sequence[str] = option(default=POSITIVE, check=_check_followups, says="follow-ups of a satisfied user.")
-    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="those of a dissatisfied user.")
+    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="follow-ups of a displeased user.")
     separator: str = option(default="\n\n", says="text between prompt, response and follow-up.")
 
     def setup(self) -> None:
@@ -113,7 +113,7 @@ class PromptEcho(Reward):
 
     paper = "PromptEcho"
     needs = frozenset({"echo_logps"})
-    log_likelihood: LogLikelihood | None = option(default=None, says='see `LogLikelihood`; None reads "echo_logps".')
+    log_likelihood: LogLikelihood | None = option(default=None, says="function of texts; None: read `episode.extra`.")
     query: str = option(default=QUERY, says="question to the model, after the response.")
     run: int = option(default=4, low=1, unit="words", says="number of consecutive words that make a copy.")
     masked: bool = option(default=False, says='``episode.extra("echo_logps")`` was computed on masked responses.')

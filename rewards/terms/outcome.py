@@ -224,7 +224,7 @@ class OutcomeNoise(Composite):
     )
     flip_prob: float = option(default=0.4, low=0, high=1, says="probability of a flip.")
     unit: Literal["group", "sample"] = option(default="group", says="unit of one draw; a group in the paper's code.")
-    seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
+    seed: int = option(default=0, says="seed of the random draws; a resumed run continues them.")
 
     def setup(self) -> None:
         self.take_parts({"child": Verifiable(scale=1.0) if self.child is None else self.child})
@@ -274,7 +274,7 @@ class Spurious(GroupReward):
     counts = ("groups",)
     groups = 0
     p: float = option(default=0.5, low=0, high=1, says="probability of 1.")
-    seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
+    seed: int = option(default=0, says="seed of the random draws; a resumed run continues them.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         rng = np.random.default_rng([self.seed, self.groups])

@@ -1,4 +1,4 @@
-"""Verifier "list": several answers, in order or in any order, each judged by a verifier of its own kind.
+"""Verifier "list": several answers, in order or in any order, each judged by the verifier `element`.
 
 `split_elements` reads lists for all verifiers, in one pass over the text.
 """

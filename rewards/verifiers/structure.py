@@ -37,9 +37,10 @@ def verify_structure(answer: str, reference: Any) -> Verdict:
     Args:
         answer: JSON or a Python literal of the same types (``{'a': (1, True), 'b': None}``), bare or in a code fence;
             other text is compared as a string. At most 50,000 characters.
-        reference: any JSON value; tuples count as arrays. In both, a string that is itself JSON text of an object or
-            array, or one of the words true, false, null, True, False and None, is replaced by its value, to a depth of
-            three such layers. The values are then compared by `json_text.same_json`: no tolerance, true is not 1.
+        reference: any JSON value; tuples count as arrays. In answer and reference, a string that is itself JSON
+            text of an object or array, or one of the words true, false, null, True, False and None, is replaced by its
+            value, to a depth of three such layers. The values are then compared by `json_text.same_json`: no
+            tolerance, true is not 1.
 
     Raises:
         InputError: the reference is not a JSON value.
