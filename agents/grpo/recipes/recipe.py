@@ -174,7 +174,7 @@ class Recipe:
     """One algorithm.
 
     Attributes:
-        rollout: strategy that plays the samples of a task.
+        rollout: strategy that plays the episodes of the tasks.
         measures: producers of measures for rewards and teachers; only those with non-default parameters must be listed,
             as other needed producers are added automatically.
         shaping: registered rewards, added to the environment's; a reward that is `complete` replaces these. A parameter
@@ -326,7 +326,7 @@ class Stages:
     package registers is named with its module: mine:my_component, or mine:my-reward.
 
     Attributes:
-        rollout: strategy that plays the samples of a task.
+        rollout: strategy that plays the episodes of the tasks.
         measures: producers of measures for rewards and teachers, with parameters, e.g. "prefix_values(samples=4)".
         reward: rewards in place of the environment's, e.g. "mine:score", or from a file "mine.py:score".
         shaping: rewards added to the environment's, e.g. "overlong(cache=16) + mine:Brevity".

@@ -108,7 +108,7 @@ SURROGATES = _add(Stage("surrogate", "surrogate", "components.surrogates", argum
 REGULARISERS = _add(
     Stage("regularisers", "regulariser", "components.regularisers", arguments=1, many=True, part="loss")
 )
-"""``(scored, **params) -> LossTerm``: penalty added to the loss at each token, already multiplied by its coefficient."""
+"""``(scored, **params) -> LossTerm``: penalty added to the loss at each token, multiplied by its coefficient already."""
 
 REDUCTIONS = _add(Stage("reduction", "reduction", "components.reductions", arguments=2, part="selection"))
 """``(batch, keep [N] bool, **params) -> weight [N]``, called once for the whole optimiser batch."""
@@ -125,4 +125,4 @@ after an optimiser batch (1 replaces it), or None to leave it."""
 
 GUARDS = _add(Stage("guards", "guard", "components.guards", arguments=1, many=True))
 """``(statistics, **params) -> bool``: True to apply an update, given the means of its loss's statistics. A guard that
-needs "after_update" gets ``change_t`` [T] instead, the change of each sampled token in nats; False undoes the update."""
+needs "after_update" gets ``change_t`` [T], the change of each sampled token in nats; False undoes the update."""
