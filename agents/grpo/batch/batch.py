@@ -114,8 +114,8 @@ class Batch:
 
     @cached_property
     def kl_scale(self) -> Tensor | None:
-        """Teacher's factor on the KL penalties of each episode, float32 [E], NaN if the teacher set none; None if all
-        are NaN."""
+        """Teacher's factor on each episode's KL penalties, float32 [E], NaN if not set; None if the teacher set
+        none."""
         asked = [t.kl_scale for t in self.trajectories]
         if all(scale is None for scale in asked):
             return None
@@ -153,7 +153,7 @@ class Batch:
         return self.action & wanted[self.origin]
 
     def measurement(self, name: str) -> Tensor:
-        """Return the measured tensor called ``name``; RuntimeError if it is missing. Its reader must declare it with
+        """Return a measurement by name; RuntimeError if it is missing. A component that reads it must declare
         `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:

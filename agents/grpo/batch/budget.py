@@ -86,8 +86,7 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
 
 
 def _kept_bytes(model: Any, forward: Forward) -> float:
-    """Return the bytes per token that a forward pass keeps for the backward pass, without weights; shared storage
-    counts once."""
+    """Return the bytes per token that a forward pass keeps for the backward pass, besides weights."""
     half = _DRY_TOKENS // 2
     turn = Turn((0,) * half, (0,) * half, (0.0,) * half, "stop", 0.0)
     episode = Trajectory(

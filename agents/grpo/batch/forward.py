@@ -144,8 +144,7 @@ class Forward:
         return head if self.vocabulary is None else head.first(self.vocabulary)
 
     def logits_of(self, model: Any) -> Callable[[Tensor, Tensor], Tensor]:
-        """Return a function ``(hidden [A, H], ids [U]) -> [A, U]``: logits of the ids at the sampling temperature, no
-        gradient."""
+        """Return ``(hidden [A, H], ids [U]) -> [A, U]``, the logits at the sampling temperature, without gradient."""
         head = self._head(model)
 
         @torch.no_grad()
@@ -283,8 +282,7 @@ class Forward:
         top_ids: Tensor | None = None,
         episodes: Sequence[int] | None = None,
     ) -> Outputs:
-        """Score all action tokens of a batch, or of ``episodes``, without gradient; outputs [N] on the CPU, 0 at other
-        tokens."""
+        """Score all action tokens of a batch, or of ``episodes``, without gradient: [N] on the CPU, 0 elsewhere."""
         names = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
         found: list[str] = []
         top_ids = None if top_ids is None else send(top_ids, self.device(model))

@@ -150,8 +150,7 @@ def _parts(hidden: Tensor, head: Head) -> list[slice]:
 
 
 class _HeadGradient:
-    """Accumulator of the gradient of a head's input, weight and bias, from the gradient of the logits of one chunk at a
-    time."""
+    """Accumulator of the gradients of a head's input, weight and bias, from the logits' gradient chunk by chunk."""
 
     def __init__(self, hidden: Tensor, head: Head, needed: tuple[bool, ...]):
         self._hidden, self._head = hidden, head
@@ -189,8 +188,7 @@ class _HeadGradient:
                 self.weight += slope.T @ hidden
 
     def result(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Return the gradients of hidden states, weight and bias; autograd casts the latter two to the type of the
-        parameter."""
+        """Return the gradients of hidden states, weight and bias; autograd casts the latter two to their types."""
         return self.hidden, self.weight, self.bias
 
 

@@ -159,8 +159,7 @@ class _Layout:
         self.first_row = first_rows(batch)
 
     def lay_out(self, episodes: list[int]) -> MicroBatch:
-        """Return the micro-batch of some episodes: their rows in order, each shared prompt before the first row that
-        has it."""
+        """Return the micro-batch of some episodes: rows in order, each shared prompt before the first row with it."""
         first, stop = self.first_row[episodes], self.first_row[np.asarray(episodes) + 1]
         rows = join_ranges(first, stop - first)
         start, length, prompt = self.start[rows], self.start[rows + 1] - self.start[rows], self.prompt[rows]

@@ -45,8 +45,7 @@ class Tally:
         self._added_weights += part._added_weights
 
     def merge(self, other: Tally, prefix: str = "") -> None:
-        """Add the sums of another tally, with ``prefix`` before each name; importance weights are added only without a
-        prefix."""
+        """Add another tally's sums, with ``prefix`` before each name; importance weights only without a prefix."""
         other._sum_up()
         for name in other._sums:
             self.add(prefix + name, other._sums[name], other._counts[name])
@@ -88,8 +87,7 @@ def _bare(value: Number) -> Number:
 
 
 def _read_all(values: Iterable[Any]) -> Callable[[Number], float]:
-    """Read all one-element tensors in ``values``, in one transfer per device; return a function from value to
-    number."""
+    """Read all one-element tensors in ``values``, in one transfer per device; return a function value -> number."""
     waiting: dict[torch.device, list[Tensor]] = {}
     for value in values:
         if isinstance(value, Tensor):

@@ -98,8 +98,7 @@ class Turn:
         return self.origins or (Origin.POLICY,) * len(self.act_ids)
 
     def attributed_to(self, origin: Origin) -> Turn:
-        """Return a copy whose action tokens all have ``origin`` and log-probability 0, as if not sampled by the
-        policy."""
+        """Return a copy whose action tokens have ``origin`` and log-probability 0, as not sampled by the policy."""
         count = len(self.act_ids)
         return replace(self, logps=(0.0,) * count, origins=(int(origin),) * count, entropies=())
 

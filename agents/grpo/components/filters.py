@@ -39,8 +39,7 @@ def keep_pass_rates(groups: Sequence[Group], low: float = 0.2, high: float = 0.8
 
 @FILTERS.register("untruncated")
 def drop_truncated(groups: Sequence[Group]) -> list[Group]:
-    """Drop episodes that a limit ended, before baselines are computed; the mask of the same name leaves them in the
-    baseline."""
+    """Drop episodes that a limit ended, before any baseline; the mask of this name leaves them in the baseline."""
     return _keep_episodes(groups, lambda members: [t for t in members if not t.truncated])
 
 
@@ -181,8 +180,7 @@ def fewer_failures(groups: Sequence[Group]) -> list[Group]:
 
 
 def _keep_episodes(groups: Sequence[Group], choose: Callable[[list[Trajectory]], list[Trajectory]]) -> list[Group]:
-    """Return the groups with only the valid episodes that ``choose`` selects, in their original order; drop empty
-    groups."""
+    """Return the groups with only the valid episodes that ``choose`` selects, in original order; drop empty groups."""
     kept = []
     for group in groups:
         chosen = {id(t) for t in choose(list(group.valid))} if group.valid else set()

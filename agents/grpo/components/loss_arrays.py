@@ -126,8 +126,7 @@ def corrector(name: str) -> Callable[[F], F]:
 
 
 def loss_term(result: Tensor | tuple[Tensor, Statistics], scored: Scored) -> LossTerm:
-    """Convert the result of a formula to a `LossTerm`; statistics per token become (sum, count) over the trained
-    tokens."""
+    """Convert a formula's result to a `LossTerm`; statistics per token become (sum, count) over the trained tokens."""
     if isinstance(result, Tensor):
         return LossTerm(result)
     value, statistics = result

@@ -135,8 +135,7 @@ def hint_entropy(batch: Batch, advantage: Tensor, share: float = 0.2) -> Tensor:
 
 
 def _select_highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: str) -> Tensor:
-    """Return the mask of the ceil(share x n) highest values of the n tokens in ``among``, with all that tie with the
-    last one, bool [N]."""
+    """Return the mask of the ceil(share x n) highest values of the n tokens in ``among``, including ties, bool [N]."""
     if not 0 < share <= 1:
         raise InputError(f"share={share} of the tokens must be in (0, 1].")
     if scope not in ("batch", "episode"):

@@ -59,8 +59,7 @@ class MovingAverage(ReferenceRule):
 
 @REFERENCES.register("previous")
 class Previous(MovingAverage):
-    """Use the policy before the current optimiser batch as reference: the KL divergence to it measures the size of the
-    step."""
+    """Use the policy before the current optimiser batch, so that the KL penalty limits the size of the step."""
 
     def __init__(self) -> None:
         super().__init__(alpha=0.0)

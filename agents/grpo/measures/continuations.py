@@ -64,8 +64,7 @@ class PrefixValues:
 
     @staticmethod
     def _mean(ends: Sequence[Trajectory]) -> float:
-        """Return the share of successes among valid episodes; NaN, which makes the verdict invalid, if there are
-        none."""
+        """Return the success rate of the valid episodes; NaN, which makes the verdict invalid, if there are none."""
         known = [end.success for end in ends if end.valid]
         return sum(known) / len(known) if known else float("nan")
 

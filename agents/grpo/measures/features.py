@@ -17,8 +17,7 @@ _MODELS = ("policy", "reference")
 
 
 class _Features:
-    """Base class of producers of hidden states, after the last layer and norm, of the policy or the reference
-    policy."""
+    """Base class of producers of hidden states, after the last layer and norm, of the policy or the reference."""
 
     def __init__(self, model: str = "policy"):
         self.model = check_choice("model", model, _MODELS)
@@ -27,8 +26,7 @@ class _Features:
     needs: frozenset[str] = frozenset()
 
     def states(self, rows: Sequence[tuple[Sequence[int], int]], tools: ProducerTools) -> list[torch.Tensor | None]:
-        """Return the hidden states of each (ids, start) row from token ``start`` on, [L, H]; None if the row is too
-        long."""
+        """Return the hidden states of each (ids, start) row from token ``start`` on, [L, H]; None if it is too long."""
         model: Any = tools.reference if self.model == "reference" else None
         # The state at a token is returned with the next token, which it predicts; so one more token is scored.
         contexts = [ids[: start + 1] for ids, start in rows]

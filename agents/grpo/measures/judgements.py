@@ -56,8 +56,7 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: Pr
 
 
 def _fit_context(text: str, question: str, answer: int, tools: ProducerTools) -> tuple[int, ...] | None:
-    """Return the ids of the text and the question, with the beginning of the text cut until they fit; None if none
-    fits."""
+    """Return the ids of text and question, cutting the beginning of a text that is too long; None if nothing fits."""
     player = tools.player
     while True:
         ids = player.renderer.observation(f"{text}\n{question} Answer yes or no.", first=True)

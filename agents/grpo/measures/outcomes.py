@@ -30,8 +30,7 @@ def budget_of_tokens(trajectory: Trajectory) -> float:
 
 @measure_of("policy_entropy")
 def sampled_entropy(trajectory: Trajectory) -> float:
-    """Mean negative log-probability of the tokens that the policy sampled, nats: an unbiased estimate of its
-    entropy."""
+    """Mean -log p of the tokens that the policy sampled, nats: an unbiased estimate of the policy's entropy."""
     logps = [
         logp
         for turn in trajectory.turns

@@ -61,8 +61,7 @@ class ProducerTools:
     rng: np.random.Generator
 
     def score(self, groups: Sequence[Group], *, hidden: bool = False) -> tuple[Batch, Outputs]:
-        """Score the action tokens of the valid trajectories; return their batch, and the policy's outputs at its
-        tokens."""
+        """Score the action tokens of the valid trajectories; return the batch and the policy's outputs for it."""
         batch = collate(groups)
         return batch, self.forward.measure(self.language.model, batch, hidden=hidden)
 

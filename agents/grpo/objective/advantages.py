@@ -114,8 +114,7 @@ class BatchTerms:
         return WeightedBatch(batch, advantage, weight, episodes, self.loss, live_anchor, at_reference)
 
     def sampled_now(self, batch: Batch) -> Tensor:
-        """Return the mask of action tokens sampled in this step, by the policy at the beginning of the update, bool
-        [N]."""
+        """Return the mask of action tokens sampled in this step, by the policy before the update, bool [N]."""
         fresh = torch.tensor([t.version == self.clock.step for t in batch.trajectories], dtype=torch.bool)
         return batch.written_by(Origin.POLICY, Origin.COPY) & batch.per_token(fresh)
 

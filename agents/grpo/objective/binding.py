@@ -187,8 +187,7 @@ _PLAIN: dict[str, tuple[str, tuple[type, ...]]] = {
 
 
 def _describe_mismatch(value: Any, annotation: str) -> str:
-    """Describe the type that an annotation requires if the value has another one; "" if it fits or cannot be
-    checked."""
+    """Describe the type that an annotation requires, if the value has another one; "" if it fits or is not checked."""
     parts = [part.strip() for part in annotation.split("|")]
     if any(part not in _PLAIN for part in parts):
         return ""

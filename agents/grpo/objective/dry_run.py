@@ -61,8 +61,7 @@ def dry_run(
 
 
 def _check_batch_factor(recipe: Recipe, objective: Objective, batch: Batch) -> None:
-    """Raise InputError if a reward multiplies a whole batch by one number and the recipe's scale divides by it
-    again."""
+    """Raise InputError if a reward multiplies a whole batch by one number that the recipe's scale divides out again."""
     scaling = [name for part in recipe.shaping if (name := _find_batch_factor(rewards.build(part.data())))]
     if not scaling:
         return

@@ -57,8 +57,7 @@ class LossTerms:
         )
 
     def __call__(self, scored: Scored, tally: Tally) -> Tensor:
-        """Return sum of weight x (penalties - corrector x surrogate), and add the components' statistics to
-        ``tally``."""
+        """Return sum of weight x (penalties - corrector x surrogate); add the components' statistics to ``tally``."""
         term = self.surrogate(scored)
         value = -self.corrector(scored) * term.value
         tally.add_all(term.stats)
@@ -246,8 +245,7 @@ def _accumulate_coupled(
 
 
 def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
-    """Add the statistics that every loss reports, over trained tokens; those on the sampler only over sampled
-    tokens."""
+    """Add the statistics of every loss, over trained tokens, and those on the sampler, over sampled tokens."""
     trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
     logp, count, compared = scored.logp.detach(), trained.sum(), sampled.sum()

@@ -152,8 +152,7 @@ def _arrays(stage: Stage, part: Component) -> frozenset[str]:
 
 
 def _name_ratio_parts(recipe: Recipe, *stages: Stage) -> str:
-    """Name the parts of the loss that act only through ratios or bound them: components of ``stages``, and
-    regularisers."""
+    """Name the parts of the loss that act only through ratios: components of ``stages``, and regularisers."""
     found: list[Component] = []
     for stage, part in ((SURROGATES, recipe.surrogate), (CORRECTORS, recipe.corrector)):
         if stage in stages:

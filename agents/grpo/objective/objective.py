@@ -237,8 +237,7 @@ class Objective:
     # State -----------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the memory of rewards and components, JSON-able; auxiliary models, which have weights, are saved
-        separately."""
+        """Return the memory of rewards and components, JSON-able; auxiliary models are saved separately."""
         parts = {name: part.state_dict() for name, part in self.parts.items() if not name.startswith("auxiliaries")}
         return {
             "rewards": [reward.state_dict() for reward in self.rewards],

@@ -167,8 +167,7 @@ def _group(backend: str, limit: datetime.timedelta) -> dist.ProcessGroup:
 
 
 def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Divide weights, in order, into lists of one type with at most _BUCKET elements, to bound memory and
-    collectives."""
+    """Divide weights, in order, into lists of one type with at most _BUCKET elements (or one larger weight)."""
     bucket: list[Tensor] = []
     for weight in weights:
         full = sum(w.numel() for w in bucket) + weight.numel() > _BUCKET

@@ -135,8 +135,7 @@ def _places(batch: Batch, episodes: Sequence[int]) -> Tensor:
 
 
 def strip(batch: Batch) -> Batch:
-    """Return the batch without what forward passes and losses do not read: trajectories, groups, head and hidden
-    states."""
+    """Return the batch without data that forward passes and losses do not read, such as trajectories and groups."""
     bare = replace(batch, trajectories=(), group_list=(), head=None, hidden=None)
     bare.__dict__["kl_scale"] = batch.kl_scale  # a cached property, computed from the trajectories
     return bare

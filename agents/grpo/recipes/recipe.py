@@ -21,8 +21,7 @@ from .stages import STAGES
 
 @dataclass(frozen=True)
 class Component:
-    """Name of a registered component, or ``module:name``, with parameters; the value of a parameter may be a
-    component."""
+    """Name of a registered component, or ``module:name``, with parameters, whose values may be components too."""
 
     name: str
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

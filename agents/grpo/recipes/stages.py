@@ -108,7 +108,7 @@ SURROGATES = _add(Stage("surrogate", "surrogate", "components.surrogates", argum
 REGULARISERS = _add(
     Stage("regularisers", "regulariser", "components.regularisers", arguments=1, many=True, part="loss")
 )
-"""``(scored, **params) -> LossTerm``: penalty added to the loss at each token, multiplied by its coefficient already."""
+"""``(scored, **params) -> LossTerm``: penalty added to the loss at each token, including its coefficient."""
 
 REDUCTIONS = _add(Stage("reduction", "reduction", "components.reductions", arguments=2, part="selection"))
 """``(batch, keep [N] bool, **params) -> weight [N]``, called once for the whole optimiser batch."""

@@ -76,8 +76,7 @@ class ConcurrentEpisodes:
         self._open(number, start, env, lambda: _reset(env, start))
 
     def _open(self, number: int, start: Start, env: Any, reset: Callable[[], tuple[str, dict[str, Any]]]) -> None:
-        """Play the episode from the observation and info that ``reset`` returns; end it as invalid if ``reset``
-        raises."""
+        """Play the episode from the (observation, info) of ``reset``; end it as invalid if ``reset`` raises."""
         try:
             first = reset()
         except InputError:
@@ -139,8 +138,7 @@ class ConcurrentEpisodes:
         )
 
     def _step(self, number: int, session: int, episode: EpisodeLoop) -> None:
-        """Submit the environment's step to a thread if there are threads and the action is complete; otherwise
-        continue."""
+        """Submit the environment's step to a thread, if there are threads and the action is complete; else continue."""
         threads, step = self._player.environments.threads, episode.prepare_step()
         if threads is None or step is None:
             self._go_on(number, session, episode)

@@ -78,8 +78,7 @@ class EnvironmentWorkers:
 
 
 class CallLine:
-    """Queue of related calls, such as those of episodes played at the same time. A key must not have two calls at a
-    time."""
+    """Queue of related calls, such as those of episodes played together. A key must not have two calls at a time."""
 
     def __init__(self, workers: EnvironmentWorkers):
         self._workers = workers
@@ -171,8 +170,7 @@ class CallLine:
             self._changed.wait(left)
 
     def _end_late_calls(self) -> float | None:
-        """Let calls beyond the limit fail. Return the seconds until the next call can reach the limit; None without a
-        limit."""
+        """Fail calls beyond the limit. Return the seconds until the next one can reach it; None without a limit."""
         limit = self._workers.seconds
         if not limit:
             return None

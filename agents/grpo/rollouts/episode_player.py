@@ -132,8 +132,7 @@ class EpisodePlayer:
     # Text outside episodes ------------------------------------------------------------------------------------------
 
     def room_to_answer(self, question: str) -> int:
-        """Return the number of context tokens left for the answer to a question outside any environment; may be
-        negative."""
+        """Return the context tokens left for the answer to a question outside any environment; may be negative."""
         return self.limits.context - len(self.renderer.observation(question, first=True))
 
     def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn | None]:
@@ -170,8 +169,7 @@ class EpisodePlayer:
     def log_likelihoods(
         self, contexts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
     ) -> list[tuple[float, ...]]:
-        """Return the log-probabilities of each answer's tokens in its context, at temperature 1; -inf if both do not
-        fit."""
+        """Return the log-probability of each answer's tokens in its context, at temperature 1; -inf if too long."""
         known = {}
         asked = []
         for number, (context, answer) in enumerate(zip(contexts, answers, strict=True)):

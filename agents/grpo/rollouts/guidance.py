@@ -208,8 +208,7 @@ class Solution:
 
     @classmethod
     def read(cls, played: FinishedEpisode, renderer: Renderer, steps: Sequence[str] | None = None) -> Solution:
-        """Locate ``steps``, by default its lines, in an episode of a single action; without effect in longer
-        episodes."""
+        """Make a solution from an episode; in a single action, locate ``steps``, by default the action's lines."""
         if len(played.trajectory.turns) != 1:
             return cls(played, tuple(steps or ()))
         (turn,) = played.trajectory.turns

@@ -148,8 +148,7 @@ class Guided(Strategy):
         number: int,
         player: EpisodePlayer,
     ) -> Start:
-        """Return the start of guided episode ``number``. Solutions of the pool are used in turn, only those with worked
-        steps if there are any."""
+        """Return the start of guided episode ``number``; solutions take turns, those with worked steps if any."""
         check_share("a share of the solution", share)
         worked = [solution for solution in pool if len(solution.steps) != 1] or pool
         if not worked:

@@ -104,8 +104,7 @@ def tree_group(task: RolloutTask, tree: Sequence[Member]) -> Group:
 
 
 def _paths(tree: Sequence[Member]) -> list[tuple[Node, ...]]:
-    """Return the nodes of each member: stretches between branching points, with keys "member that sampled it:first
-    token"."""
+    """Return the nodes of each member: stretches between branching points, with keys "sampling member:first token"."""
     owned: list[list[tuple[int, int, int]]] = []  # (owner, begin, end) of each stretch of a member's tokens
     cuts: dict[int, set[int]] = {}
     for number, member in enumerate(tree):

@@ -129,8 +129,7 @@ class LookaheadTree:
         return []
 
     def _step(self) -> None:
-        """Append one token to every branch that has not ended, open new branches, and drop branches too similar to
-        their parent."""
+        """Append a token to every unfinished branch, open new branches, and drop those too similar to their parent."""
         options = [
             (rank, row, candidate)
             for row, branch in enumerate(self.branches)
@@ -266,8 +265,7 @@ class Lookahead(Strategy):
 
 
 def _render_prompt(task: RolloutTask, player: EpisodePlayer) -> tuple[int, ...]:
-    """Return the token ids before the first action; () if the environment raises, as it will again when the task is
-    played."""
+    """Return the token ids before the first action; () if the environment raises, as it will when played."""
     env = player.environments.take()
     try:
         observation, _ = begin(env, task.seed, task.params)

@@ -190,8 +190,7 @@ _RIGHT = "every step of the solution so far is right"
 
 
 def _last_chances(task: RolloutTask, members: Sequence[Member], player: EpisodePlayer) -> list[int | None]:
-    """Return for each episode of a game the last turn before which the oracle could still have won; None if there is
-    none."""
+    """Return for each episode of a game the last turn before which the oracle could still have won, or None."""
     starts = [
         [
             branch(task, member.played, turn, oracle_turns=math.inf, limits=context_limits(player))

@@ -54,8 +54,7 @@ class PairedRephrase(Strategy):
         return player.judge([*groups, *pairs])  # together, as rewards compare the two
 
     def _reword(self, task: RolloutTask, player: EpisodePlayer) -> Moment | None:
-        """Return the beginning of a task with its prompt reworded; None if the context then has no space for an
-        action."""
+        """Return the beginning of a task with a reworded prompt; None if that leaves no context for an action."""
         env = player.environments.take()
         observation, info = begin(env, task.seed, task.params)
         moment = Moment(snapshot(env), reword(observation, player.rng, self.changes), info)

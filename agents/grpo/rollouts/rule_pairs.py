@@ -1,5 +1,4 @@
-"""Rollout strategy without sampling: preference pairs of a right turn and a turn that the environment's rules call
-worse."""
+"""Rollout strategy without sampling: preference pairs of a right turn and one that the environment calls worse."""
 
 from __future__ import annotations
 

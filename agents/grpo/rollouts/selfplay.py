@@ -1,5 +1,4 @@
-"""Rollout strategy in which the policy sets its own tasks: as proposer it writes environment parameters, as solver it
-plays."""
+"""Rollout strategy in which the policy sets its own tasks: the proposer writes parameters, the solver plays."""
 
 from __future__ import annotations
 

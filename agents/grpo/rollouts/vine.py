@@ -72,8 +72,7 @@ class Vine(Strategy):
         return groups
 
     def cuts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[int]:
-        """Return the index of the first token of each segment except the first, counted over the episode's action
-        tokens."""
+        """Return the index of each segment's first token, but the first one's, among the episode's action tokens."""
         total = trajectory.action_tokens
         if not trajectory.valid:
             return []

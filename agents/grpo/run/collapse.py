@@ -134,8 +134,7 @@ class SuccessWatch:
         return back, [sentence]
 
     def observe(self, step: int, success: float) -> Fall | None:
-        """Add the success of a step. Return a `Fall` if the latest window is far below the best earlier one, else
-        None."""
+        """Add the success of a step. Return a `Fall` if the latest window is far below the best earlier one."""
         self._success.append((step, success))
         size = self.settings.window
         if len(self._success) < 2 * size:
@@ -150,8 +149,7 @@ class SuccessWatch:
         return Fall(steps[best], steps[best + size - 1], before, steps[-size], step, now)
 
     def forget(self) -> None:
-        """Forget earlier steps, so that later ones are not compared with them: tasks have become harder, or the policy
-        was replaced."""
+        """Forget earlier steps, with which later ones must not be compared: tasks or policy are no longer the same."""
         self._success.clear()
 
     def add_checkpoint(self, step: int) -> None:

@@ -164,8 +164,7 @@ def _has_markers(file: Path) -> bool:
 
 
 def take_open_values(config: TrainConfig, saved: TrainConfig) -> TrainConfig:
-    """Return ``config`` with values left open (device "auto", threads 0, prompt form None, date of the chat template)
-    taken from a saved run."""
+    """Return ``config`` with open values (device "auto", threads 0, no prompt form ...) taken from a saved run."""
     return dataclasses.replace(
         config,
         threads=config.threads or saved.threads,

@@ -1,5 +1,4 @@
-"""Absolute paths for the folders and files that a configuration names, so that a run can be resumed from any
-directory."""
+"""Absolute paths for the files and folders in a configuration, so that a run can be resumed from any directory."""
 
 from __future__ import annotations
 

@@ -34,8 +34,7 @@ def limit_tokens(assignments: Sequence[Assignment], workplace: Workplace) -> Non
 
 @carries_out("hint", "play")
 def give_hints(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Reveal the first steps of the solution, as the beginning of the answer (SEELE, arXiv 2509.06923) or in the
-    prompt."""
+    """Reveal the first steps of the solution, in the prompt or as beginning of the answer (SEELE, arXiv 2509.06923)."""
     settings = workplace.settings
     hinted = [assignment for assignment in assignments if assignment.request("hint") > 0]
     solutions = solve([assignment.task for assignment in hinted], workplace.player)

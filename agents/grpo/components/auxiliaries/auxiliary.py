@@ -55,13 +55,11 @@ class Auxiliary:
             self._early.append(self.train(batch, forward))
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
-        """Return the measurements named in ``provides``, [N] each, without gradient; 0 at tokens that are not
-        actions."""
+        """Return the measurements named in ``provides``, [N] each, without gradient; 0 at other than action tokens."""
         raise NotImplementedError
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
-        """Train on a batch after the policy if ``when`` is "after". Return the statistics of `train` or
-        `train_early`."""
+        """Train on a batch after the policy, if ``when`` is "after"; return statistics of `train` or `train_early`."""
         if self.when == "after":
             return self.train(batch, forward)
         return self._early.pop(0) if self._early else {}

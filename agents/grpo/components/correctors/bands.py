@@ -25,8 +25,7 @@ from .truncated import check_band, sampling_gap
 def geometric_band(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, low: float = 0.99, high: float = 1.01
 ) -> Tensor:
-    """Drop episodes whose geometric mean of c = pi_old / mu lies outside [low, high]; it does not depend on their
-    length."""
+    """Drop episodes whose geometric mean of c = pi_old / mu, independent of length, lies outside [low, high]."""
     check_band(low, high)
     mean = episode.mean(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
     return episode.spread(((mean >= low) & (mean <= high)).to(logp_old_t.dtype))
@@ -48,8 +47,7 @@ def product_band(
 def outlier_token(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, floor: float = 1e-4
 ) -> Tensor:
-    """Drop episodes with any token of c = pi_old / mu < floor, which is as good as impossible under the trainer's
-    policy."""
+    """Drop episodes with a token of c = pi_old / mu < floor, almost impossible under the trainer's policy."""
     check_number("floor", floor, 0, 1)
     c = sampling_gap(logp_old_t, logp_mu_t, sampled_t).exp()
     outliers = episode.sum((c < floor).to(logp_old_t.dtype))

@@ -72,8 +72,7 @@ def masked_importance(
 @corrector("icepop")
 @needs("anchor")
 def icepop(logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, low: float = 0.5, high: float = 5.0) -> Tensor:
-    """Weight each token by c = pi_old / mu, and drop it if c lies outside [low, high] (IcePop, in Ring-1T, arXiv
-    2510.18855)."""
+    """Weight by c = pi_old / mu, and drop tokens with c outside [low, high] (IcePop, in Ring-1T, arXiv 2510.18855)."""
     check_band(low, high)
     c = bounded_exp(sampling_gap(logp_old_t, logp_mu_t, sampled_t))
     return torch.where((c >= low) & (c <= high), c, 0.0)
@@ -90,8 +89,7 @@ def normalised_importance(
     cap: float = 2.0,
     level: str = "token",
 ) -> Tensor:
-    """Weight by min(c, cap) divided by its mean over the batch's trained tokens, so that the gap does not change the
-    step size."""
+    """Weight by min(c, cap) over its mean in the batch's trained tokens, so that the step size stays the same."""
     c = truncated_importance(logp_old_t, logp_mu_t, sampled_t, episode, cap, level)
     return c / c[trained_t].mean() if trained_t.any() else c
 

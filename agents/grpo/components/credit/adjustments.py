@@ -20,8 +20,7 @@ from .units import turns_left
 
 @ADJUSTMENTS.register("whiten")
 def whiten_tokens(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
-    """Standardise advantages to mean 0 and standard deviation 1 over the tokens that the policy sampled (PRIME, arXiv
-    2502.01456)."""
+    """Standardise to mean 0 and deviation 1 over the tokens that the policy sampled (PRIME, arXiv 2502.01456)."""
     counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
     return torch.where(batch.action, standardise(advantage, counted, eps), 0)
 
@@ -36,8 +35,7 @@ def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
 
 @ADJUSTMENTS.register("sign_weights")
 def sign_weights(advantage: Tensor, batch: Batch, positive: float = 1.0, negative: float = 1.0) -> Tensor:
-    """Multiply positive advantages by ``positive`` and negative ones by ``negative`` (W-REINFORCE, arXiv
-    2506.01347)."""
+    """Multiply positive advantages by ``positive``, negative ones by ``negative`` (W-REINFORCE, arXiv 2506.01347)."""
     return torch.where(advantage > 0, positive * advantage, negative * advantage)
 
 

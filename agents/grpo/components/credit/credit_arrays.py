@@ -59,8 +59,7 @@ value_t: value of the state before each token, [A].
 
 
 def returns(name: str, per: str) -> Callable[[F], F]:
-    """Register a formula as a return: arrays (see `BATCH_ARRAYS`) -> one value ``per`` "episode" [E], "turn" [K] or
-    action "token" [A]."""
+    """Register a formula as a return: `BATCH_ARRAYS` -> a value per "episode" [E], "turn" [K] or "token" [A]."""
     units_of = {"episode": episode_units, "turn": turn_units, "token": token_units}[per]
 
     def add(formula: F) -> F:
@@ -122,8 +121,7 @@ def baseline(name: str, *, peers: str = "group", by: str | None = None, summary:
 
 
 def scale(name: str, *, peers: str = "group", by: str | None = None) -> Callable[[F], F]:
-    """Register as a scale a formula from arrays (see `UNIT_ARRAYS`) to a value for each unit, [M]; arguments as in
-    `baseline`."""
+    """Register as a scale a formula from `UNIT_ARRAYS` to a value for each unit, [M]; arguments as in `baseline`."""
     return _register(SCALES, name, peers, by, "")
 
 

@@ -27,8 +27,7 @@ _KEYS = {
 
 
 class RunningBaseline:
-    """Base class of baselines that keep numbers per key of an episode: its role, task, parameters or one key for
-    all."""
+    """Base class of baselines that keep numbers per key of an episode: role, task, parameters, or none."""
 
     def __init__(self, by: str):
         if by not in _KEYS:

@@ -45,8 +45,7 @@ def whiten(centred_u: Tensor, tokens_u: Tensor, eps: float = 1e-8) -> Tensor:
 
 @scale("whiten_units")
 def whiten_units(centred_u: Tensor, eps: float = 1e-8) -> Tensor:
-    """Standardise over the batch to mean 0 and deviation 1, counting every unit once (single-stream policy
-    optimisation, arXiv 2509.13232)."""
+    """Standardise over the batch, counting every unit once (single-stream policy optimisation, arXiv 2509.13232)."""
     return standardise(centred_u, torch.ones_like(centred_u), eps)
 
 
@@ -106,8 +105,7 @@ def per_informative_unit(centred_u: Tensor, return_u: Tensor, peers: Segments, e
 
 @SCALES.register("drawn_std")
 def drawn_std(units: Units, batch: Batch, ddof: int = 1, eps: float = 1e-4) -> Tensor:
-    """Divide by the standard deviation over all episodes sampled for the task, if only some were kept, else over the
-    group."""
+    """Divide by the standard deviation over all episodes sampled for the task, or over the group if all were kept."""
     drawn = [torch.tensor(group.drawn, dtype=torch.float64) for group in batch.group_list]
     known = [float(((d - d.mean()) ** 2).sum().div(max(len(d) - ddof, 1)).sqrt()) if len(d) else -1.0 for d in drawn]
     deviation = torch.tensor(known, dtype=units.value.dtype)[batch.group_of[units.episode]]

@@ -183,8 +183,7 @@ def turning_point(batch: Batch) -> Units:
 
 
 def _values_around(tree: Tree, outcome: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the values of the states before and after each visit, [P] each; states without an estimate take the next
-    value."""
+    """Return the values of the states before and after each visit, [P] each; the next value replaces a missing one."""
     before, after = tree.value[tree.node].tolist(), outcome[tree.by].tolist()
     last = tree.last.tolist()
     for visit in range(len(before) - 1, -1, -1):

@@ -68,8 +68,7 @@ def episode_units(batch: Batch, value: Tensor) -> Units:
 
 
 def turn_units(batch: Batch, value: Tensor, group: Tensor | None = None) -> Units:
-    """Make one unit per turn from ``value`` [K]; peers are the turns of the group, or turns with equal ``group``
-    [K]."""
+    """Make one unit per turn from ``value`` [K]; peers are the turns of the group, or those of equal ``group`` [K]."""
     of_token = torch.where(batch.action, batch.turn_of, -1)
     if group is None:
         group = batch.group_of[batch.episode_of_turn]

@@ -51,8 +51,7 @@ class Replay:
 
 
 def draw_numbers(count: int, most: int, rng: np.random.Generator) -> list[int]:
-    """Draw ``most`` of the numbers 0..count-1 without replacement (all if ``count`` is not larger), in increasing
-    order."""
+    """Draw ``most`` of the numbers 0..count-1 without replacement (all if ``count`` is smaller), in rising order."""
     if count <= most:
         return list(range(count))
     return sorted(rng.choice(count, most, replace=False).tolist())

@@ -92,8 +92,7 @@ class SelfImitation(Replay):
         self._means, self._stds = self._means[-self.history :], self._stds[-self.history :]
 
     def recall(self, fresh: int, step: int, rng: np.random.Generator) -> list[Group]:
-        """Draw stored episodes with a positive advantage: at most ``most``, or at most ``fresh`` if ``most`` is
-        None."""
+        """Draw stored episodes with a positive advantage, at most ``most``, or ``fresh`` if ``most`` is None."""
         self._kept = [kept for kept in self._kept if step - kept.step <= self.expiry]
         measured = [(kept.group, self._advantage(kept.group.trajectories[0])) for kept in self._kept]
         positive = [(group, advantage) for group, advantage in measured if advantage > 0]

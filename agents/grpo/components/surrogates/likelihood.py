@@ -1,5 +1,4 @@
-"""Supervised learning as a surrogate: the log-likelihood of tokens, whoever wrote them, and distillation (sg:
-stop-gradient)."""
+"""Supervised learning as surrogates: log-likelihood of tokens of any origin, and distillation; sg: stop-gradient."""
 
 from __future__ import annotations
 

@@ -36,8 +36,7 @@ def dpo(
 def ipo_pairs(
     logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
 ) -> Tensor:
-    """-(s_w - s_l - 1 / (2 beta))^2, s = log pi - log reference of the whole episode (IPO, arXiv 2310.12036, eq.
-    17)."""
+    """-(s_w - s_l - 1 / (2 beta))^2, s = log pi - log reference of the episode (IPO, arXiv 2310.12036, eq. 17)."""
     s = episode.sum(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))

@@ -20,8 +20,7 @@ from .ratios import bounded_exp
 @surrogate("dro")
 @needs("every_row")
 def dro(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, beta: float = 1.0) -> Tensor:
-    """A log pi - (beta / 2) l^2 at each token, l = log(pi / pi_old) (DRO, arXiv 2405.19107, with the advantage in place
-    of r - V)."""
+    """A log pi - (beta / 2) l^2 at each token, l = log(pi / pi_old) (DRO, arXiv 2405.19107, with A for r - V)."""
     return adv_t * logp_t - check_number("beta", beta, 0) / 2 * (logp_t - logp_old_t) ** 2
 
 

@@ -1,5 +1,4 @@
-"""Trust regions other than a clip of the ratio: differences of probability, divergences, soft gates; r = pi /
-pi_old."""
+"""Trust regions other than a clipped ratio: differences of probability, divergences, soft gates; r = pi / pi_old."""
 
 from __future__ import annotations
 
