@@ -43,7 +43,7 @@ def make_optimizer(
         optimizer = MasterAdamW(trained, lr, betas, weight_decay)
     else:
         optimizer = torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
-    # torch's fused steps do not increment the weights' version counters, from which `Ranks` sees that weights changed.
+    # torch's fused steps do not increment the version counters of weights, by which holders of copies see changes.
     optimizer.register_step_post_hook(lambda *_: increment_version(trained))
     return optimizer
 

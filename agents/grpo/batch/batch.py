@@ -114,8 +114,7 @@ class Batch:
 
     @cached_property
     def kl_scale(self) -> Tensor | None:
-        """Teacher's factor on each episode's KL penalties, float32 [E], NaN if not set; None if the teacher set
-        none."""
+        """Teacher's factor on each episode's KL penalties, float32 [E], NaN if unset; None if unset in all episodes."""
         asked = [t.kl_scale for t in self.trajectories]
         if all(scale is None for scale in asked):
             return None
@@ -153,8 +152,7 @@ class Batch:
         return self.action & wanted[self.origin]
 
     def measurement(self, name: str) -> Tensor:
-        """Return a measurement by name; RuntimeError if it is missing. A component that reads it must declare
-        `needs`."""
+        """Return a measurement by name; RuntimeError if it is missing. Components that read it must declare `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")

@@ -63,7 +63,7 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     gradients = sum(w.numel() * max(4, w.element_size()) for w in trained)
     # A chunk of logits, tensors computed from it, and the gradient of the output matrix in both precisions.
     chunk = 3 * CHUNK_BYTES.get(head.device.type, CHUNK_BYTES["cpu"]) + 6 * head.numel()
-    # The backward pass holds gradients of about one layer's activations besides.
+    # The backward pass also holds gradients of about one layer's activations.
     return TrainingMemory(kept + layer, state + gradients + chunk)
 
 

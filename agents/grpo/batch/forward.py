@@ -160,7 +160,7 @@ class Forward:
 
         Args:
             hidden: states that predict the tokens, [A, H].
-            count: number of tokens, at most the size of the vocabulary.
+            count: number of tokens; the size of the vocabulary if that is smaller.
 
         Returns:
             [A, count] on the CPU, nats at the sampling temperature.

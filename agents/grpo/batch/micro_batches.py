@@ -44,7 +44,7 @@ class MemoryLimit:
         self._said.append(sentence)
 
     def lower(self, micro: MicroBatch, checkpoint: bool, reason: str) -> None:
-        """Set the budget to half the tokens of a micro-batch that did not fit.
+        """Lower the budget to half the tokens of a micro-batch that did not fit.
 
         Args:
             checkpoint: True if activations are recomputed already; the error message then does not advise it.

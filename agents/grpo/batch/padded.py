@@ -24,7 +24,7 @@ class _Bucket:
     keys: Tensor  # [B, K] token of each key
     visible: Tensor  # [B, 1, Q, K] bool
     real: Tensor  # [own tokens] flat places of real queries in [B * Q]
-    causal: bool  # no context: as padding stands behind the real tokens, plain causal attention suffices
+    causal: bool  # no context: as padding follows the real tokens, plain causal attention suffices
 
     def to(self, device: torch.device) -> _Bucket:
         moved = {name: send(getattr(self, name), device) for name in ("queries", "keys", "visible", "real")}

@@ -1,8 +1,8 @@
 """Turns, trajectories and groups: the record of a rollout as immutable data without tensors, and its form as JSON.
 
 Token ids and log-probabilities are kept exactly as sampled; the text is for display and never tokenized again. Every
-token has an `Origin`, which tells tokens that the policy sampled from given ones. A saved group is exact, as JSON
-writes a float in the shortest form that reads back as the same number; NumPy numbers become Python numbers.
+token has an `Origin`, which distinguishes sampled from given tokens. A saved group is exact, as JSON writes a float in
+the shortest form that reads back as the same number; NumPy numbers become Python numbers.
 """
 
 from __future__ import annotations

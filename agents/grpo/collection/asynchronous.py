@@ -242,7 +242,7 @@ class AsynchronousCollection(StepCollection):
         try:
             while (waited := self._wait_for_capacity()) is not None:
                 self._play(waited)
-        except BaseException as error:  # whatever it is, the updates must not wait for ever
+        except BaseException as error:  # of any kind, as the updates must not wait for ever
             with self._changed:
                 self._error, self._busy = error, False
                 self._changed.notify_all()

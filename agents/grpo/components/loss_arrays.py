@@ -83,7 +83,7 @@ logp_t, logp_old_t, logp_mu_t, logp_ref_t, logp_teacher_t: log-probability of ea
 gradient), the anchor of ratios, the sampler, the reference and the model to distil from, [A].
 kl_ref_t: KL(policy || reference) over the whole vocabulary, with gradient, [A].
 logp_top_tk, logp_top_old_tk: log-probabilities of the k tokens that were likeliest at the beginning of the update:
-under the present policy (with gradient), and under the policy at that time, [A, k].
+under the policy being trained (with gradient), and under the policy at that time, [A, k].
 adv_t, entropy_t: advantage and entropy, [A].
 trained_t, sampled_t: masks of the trained tokens and of the tokens that the policy sampled, bool [A].
 turn_t: turn of each token, int64 [A].

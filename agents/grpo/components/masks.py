@@ -89,8 +89,8 @@ def last_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
 @MASKS.register("unshared")
 @needs("nodes")
 def unshared(batch: Batch, advantage: Tensor) -> Tensor:
-    """Leave out stretches that several episodes of a group share: only tokens after the branching point tell better
-    from worse episodes (R3L's pivotal credit, arXiv 2601.03715)."""
+    """Leave out stretches that several episodes of a group share: only tokens after the branching point distinguish
+    better from worse episodes (R3L's pivotal credit, arXiv 2601.03715)."""
     tree = tree_of(batch)
     visits = torch.bincount(tree.node, minlength=len(tree.parent))
     alone = torch.cat((visits == 1, torch.ones(1, dtype=torch.bool)))

@@ -35,8 +35,8 @@ def dry_run(
         extras: names of the extras (`info["extras"]`) that the environment supplies.
 
     Raises:
-        InputError: a component raises it, a result is not finite, a reward's common factor is divided out again, or
-            ``samples`` is 1 and the recipe's gradient is 0 for groups of one episode.
+        InputError: a component raises it, a result is not finite, the recipe's scale cancels a reward that scales whole
+            batches, or ``samples`` is 1 and the recipe's gradient is 0 for groups of one episode.
     """
     # Synthetic episodes have neither rewards nor the measures that rewards read.
     objective = Objective(replace(recipe, shaping=(), measures=()), teacher_model=teacher_model, extras=extras)
@@ -61,7 +61,7 @@ def dry_run(
 
 
 def _check_batch_factor(recipe: Recipe, objective: Objective, batch: Batch) -> None:
-    """Raise InputError if a reward multiplies a whole batch by one number that the recipe's scale divides out again."""
+    """Raise InputError if a reward multiplies a whole batch by one number and the recipe's scale cancels this."""
     scaling = [name for part in recipe.shaping if (name := _find_batch_factor(rewards.build(part.data())))]
     if not scaling:
         return

@@ -240,7 +240,7 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
         self.observation_space, self.action_space = self._twin.observation_space, self._twin.action_space
         # The episode so far: (name, arguments, result) of each call that changes the state.
         self._played: list[tuple[str, tuple[Any, ...], Any]] = []
-        self._repeated = 0  # number of these calls that the twin has replayed
+        self._repeated = 0  # number of these calls that were replayed in the copy
         self._host: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:

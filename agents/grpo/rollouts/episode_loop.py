@@ -54,7 +54,7 @@ class EpisodeLoop:
         entropies: bool,
     ):
         self.env, self.start, self.over = env, start, False
-        # True if the first observation left no room for an action.
+        # True if the first observation left no context for an action.
         self.overlong = False
         self.moments: list[Moment] = []
         self._info, self._renderer, self._limits = info, renderer, limits
@@ -174,7 +174,7 @@ class EpisodeLoop:
             hinted = f"{text}\n{conditions.hint}"
             if self._room(self._render(hinted)) > 0:
                 text = hinted
-            else:  # A hint that would leave no room for an action is left out.
+            else:  # A hint that would leave no context for an action is left out.
                 conditions = replace(conditions, guided=0.0)
                 self._guided = self.start.guided
         seen = bare = self._render(text)

@@ -1,9 +1,9 @@
 """Building blocks of guidance by a worked solution: triggers, amounts, hints and placements.
 
-A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement where
-this part of the solution stands. Triggers and amounts are registered; strategies, recipes and the command line name
-them by text, such as ``"ladder(levels=(0.25, 0.5))"``. A hint consists of the first steps of a worked solution; for
-shares below 1 it does not give the answer away (`envs.hints`).
+A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement the
+position of that part: prompt or answer. Triggers and amounts are registered; strategies, recipes and the command line
+name them by text, such as ``"ladder(levels=(0.25, 0.5))"``. A hint consists of the first steps of a worked solution;
+for shares below 1 it does not give the answer away (`envs.hints`).
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ class OwnSolutions(SolutionSource):
             self._memory.pop(next(iter(self._memory)))
 
     def state_dict(self) -> dict[str, Any]:
-        # A list, because tasks are forgotten in this order.
+        # A list, because tasks are dropped in this order.
         return {"memory": [[task, [trajectory_to_json(t) for t in rows]] for task, rows in self._memory.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

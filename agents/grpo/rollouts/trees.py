@@ -48,7 +48,7 @@ class SplitTree(Strategy):
         roots: number of episodes that begin the tree.
         width: number of branches that leave a split, including the episode that reached it.
         splits: number of splits along an episode.
-        at: the k-th split is before turn k, from 0 ("turn"), or after k x ``spacing`` action tokens ("token").
+        at: the k-th split is after k turns ("turn") or after k x ``spacing`` action tokens ("token").
         spacing: number of tokens between splits.
         copies: shared tokens are trained "once", in the episode that sampled them, or in "each" episode that has them.
     """

@@ -22,7 +22,7 @@ from .health import StepSigns
 MEMORY = 10
 """Number of windows of steps before the latest one among which the best is sought."""
 EPISODES = 64
-"""Approximate number of episodes that are played to tell a collapse from harder tasks."""
+"""Approximate number of episodes played to distinguish a collapse from harder tasks."""
 LEAST = 0.1
 """Success rate below which no fall is detected."""
 

@@ -17,7 +17,7 @@ from ..batch.trajectory import Group
 from ..settings import Patience
 
 CUT_SHARE = 0.95
-"""Least share of failed episodes cut off by a token budget for which a step counts as truncated."""
+"""Value of `StepSigns.cut`, failures cut off by a token budget, from which a step counts as truncated."""
 SIGNS = ("nonfinite", "skipped", "truncated", "no_signal")
 """Signs, by the fields of `Patience`; if several end a run in the same step, the first is stated as reason."""
 _REMEDIES = {

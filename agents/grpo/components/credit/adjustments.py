@@ -189,8 +189,8 @@ def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tenso
 def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float = 0.5) -> Tensor:
     """Change the advantages of steps that are known to be wrong (thought-level TP-GRPO, arXiv 2507.23317).
 
-    In a successful episode, a wrong step loses alpha x success rate of the group. In a failed episode, it gets 0: it
-    disagrees with the final answer, and only the steps that led to that answer keep the advantage. The paper merges
+    In a successful episode, a wrong step loses alpha x success rate of the group. In a failed episode, the steps that
+    led to the wrong answer count as right and keep the advantage; the other, "wrong" ones get 0. The paper merges
     successive steps that are all right or all wrong into one thought, which gives the same result.
 
     Args:

@@ -58,7 +58,7 @@ def any_of_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0
 
     With n samples of which w failed, q = C(w, k) / C(n, k) is the rate at which k samples all fail and s = sqrt(q (1 -
     q)): a success gets q / s, a failure (q - C(w-1, k-1) / C(n-1, k-1)) / s, and all get 0 if s = 0. In a group of at
-    most k samples with a success all advantages are 0.
+    most k samples all get 0.
 
     Args:
         threshold: returns above it count as success.

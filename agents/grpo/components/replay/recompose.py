@@ -20,8 +20,9 @@ class Recompose(Replay):
     """Train a share of each group's shortest successes and longest failures now, and queue the rest; the oldest part of
     the queue joins a batch with ``probability`` (RoRecomp, arXiv 2509.25958, section 3).
 
-    Every trajectory stores the advantage that it has in its whole group, so the recipe must use the return "given". The
-    paper states neither the shares nor the size of the queue, and trains episodes from the queue in separate updates.
+    Every trajectory stores the advantage that it has in its whole group, so the recipe must use the adjustment "given".
+    The paper states neither the shares nor the size of the queue, and trains episodes from the queue in separate
+    updates.
 
     Args:
         share: share of a group's successes, and of its failures, that is trained at once, at least one of each.

@@ -42,7 +42,7 @@ class SelfImitation(Replay):
         threshold: an episode is stored if its advantage within its group exceeds this.
         good: least number of successes in the group of a stored episode.
         expiry: number of updates after which an episode is dropped.
-        history: number of latest group means (and deviations) that medians are taken over.
+        history: number of latest group means (and deviations) of which medians are computed.
         normalise: divide by the median standard deviation.
         calibration: "median" (see above), or "decay": 0.9 x the stored advantage.
         most: most episodes replayed at a time; None: as many as fresh episodes.
