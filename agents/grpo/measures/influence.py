@@ -28,8 +28,8 @@ def gradient_products(
     """Compute inner products of the gradients of the objectives' losses with respect to the weights of the model's last
     layer.
 
-    The last layer is a small share of the weights that every token uses (this choice is ours; arXiv 2509.11452 uses the
-    whole model).
+    The last layer has a small share of the weights, and every token uses it (this choice is ours; arXiv 2509.11452 uses
+    the whole model).
 
     Args:
         groups: episodes; only those with ``extras["objective_rewards"]``, reward by name of objective, are used.

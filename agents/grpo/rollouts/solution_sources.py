@@ -1,8 +1,7 @@
 """Sources of solutions; several form a pool, from which teacher rows and hints are taken.
 
 A source writes any number of solutions per task. `gather_solutions` plays all of them in the environment and keeps
-those that the environment's verifier accepts. A strategy names its sources by text, such as ``"oracle +
-model(samples=2)"``.
+those that the environment's verifier accepts. A strategy names its sources by text: ``"oracle + model(samples=2)"``.
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ class Vine(Strategy):
         return groups
 
     def cuts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[int]:
-        """Return the index of each segment's first token, but the first one's, among the episode's action tokens."""
+        """Return the index of each segment's first token, except the first segment's, among the episode's action
+        tokens."""
         total = trajectory.action_tokens
         if not trajectory.valid:
             return []

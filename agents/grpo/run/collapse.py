@@ -1,9 +1,9 @@
 """Detection of a collapse: the policy fails on tasks that it solved some steps ago.
 
-Training success also falls when the teacher makes tasks harder. So a collapse is only suspected, when mean success over
-the latest steps is far below that over the best earlier window of steps. The tasks of that window are then played
-again. If the policy still succeeds on them, the tasks have become harder. If not, the policy has collapsed, and the run
-can be restored to its last good checkpoint.
+Training success also falls when the teacher makes tasks harder. So if mean success over the latest steps is far below
+that over the best earlier window, a collapse is only suspected. The tasks of that window are then played again. If the
+policy still succeeds on them, the tasks have become harder. If not, the policy has collapsed, and the run can be
+restored to its last good checkpoint.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tupl
 @regulariser("kl_abs")
 @needs("every_row", "zero_at_reference")
 def kl_abs(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """d| with d = log ref - log pi."""
+    """Absolute difference |d|, d = log ref - log pi."""
     return penalty((logp_ref_t - logp_t).abs(), coefficient)
 
 

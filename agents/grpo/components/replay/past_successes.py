@@ -108,8 +108,8 @@ class PromptReplay(Replay):
     """Add up to ``samples`` earlier episodes of the same task to each fresh group (RePO, arXiv 2506.09340, section 3).
 
     Args:
-        strategy: episodes to add: "recency": the latest; "reward": those with the highest; "variance": the subset whose
-            rewards vary most; "full": random ones.
+        strategy: episodes to add: "recency": the latest; "reward": those with the highest rewards; "variance": the
+            subset whose rewards vary most; "full": random ones.
         split: put the earlier episodes into a separate group, so that advantages are computed for old and fresh
             episodes separately; if False, over both together.
     """

@@ -25,7 +25,7 @@ class Recompose(Replay):
     updates.
 
     Args:
-        share: share of a group's successes, and of its failures, that is trained at once, at least one of each.
+        share: share of a group's successes, and of its failures, that is trained at once, rounded up.
         probability: chance per update of taking the oldest part of the queue.
         capacity: most groups in the queue; from a fuller queue the oldest part is taken in any case.
         most: number of groups taken from the queue at a time; None: as many as there are fresh ones.
