@@ -227,7 +227,7 @@ class Solution:
 
     @property
     def is_right(self) -> bool:
-        """True if the environment's verifier accepted it."""
+        """True if the environment's verifier accepted the solution."""
         trajectory = self.played.trajectory
         return trajectory.valid and trajectory.success and bool(trajectory.turns)
 

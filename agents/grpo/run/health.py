@@ -31,7 +31,7 @@ _MEND = "mend the judge, reward, verifier or environment that failed"
 
 
 class DeadRun(RuntimeError):
-    """The run was ended because it could not learn; the message is one sentence with the remedy."""
+    """Error that ends a run which cannot learn; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True)
