@@ -1,8 +1,8 @@
-"""The GRPO learner: small pure stages with one registry each, and recipes that name their components.
+"""GRPO learner: small pure stages with one registry each, and recipes that name a component for each stage.
 
-A step, from the tasks to the weights, and the file where each happens::
+One training step, from the tasks to the weights, with the file of each part::
 
-    tasks      asked of the teacher                                  collection/task_collector.py
+    tasks      proposed by the teacher                               collection/task_collector.py
       |          played: one episode                                 rollouts/episode_loop.py
       |                  many at once, their requests batched        rollouts/concurrent_episodes.py
       |                  by a strategy, from its starts              rollouts/episode_player.py
@@ -11,28 +11,28 @@ A step, from the tasks to the weights, and the file where each happens::
     groups     `Group`: the episodes of one task                     update.py: mini-batches of groups
       |          flattened
       v
-    batch      `Batch`: their tokens in one line                     batch/batch.py
+    batch      `Batch`: their tokens, concatenated                   batch/batch.py
       |          returns - baselines, scaled
       v
     units      `Units` with advantages, `WeightedBatch`              objective/advantages.py
       |          the action tokens of a micro-batch, `Scored`
       v
-    loss       summed over the units                                 objective/loss.py
-      |          backward, cut smaller where memory lacks            batch/micro_batches.py
+    loss       summed over tokens                                    objective/loss.py
+      |          backward, in smaller parts if memory runs out        batch/micro_batches.py
       v
     step       of the optimiser                                      optimizer_steps.py
       |
       v
-    weights    handed to the engine that plays the next tasks        collection/policy_weights.py
+    weights    for the engine that plays the next tasks              collection/policy_weights.py
 
 Subpackages, in import order (each imports only earlier ones): ``recipes`` (algorithms as data, registries of the
 stages), ``batch`` (trajectories, tensors, passes through a model), ``components`` (all stages except rollouts),
-``objective`` (a recipe's components resolved; advantages, weights, loss), ``rollouts`` (strategies, and how episodes
-are played) and ``ranks`` (several processes), ``measures`` (measurements of an episode for rewards and teachers),
-``teacher_requests`` (a teacher's requests beyond the task) and ``run`` (folder, logs, models). `components`,
-`objective` and `rollouts` do not import each other: they meet in the registries. Above them, `collection`, `update`
-and `warmup` are the parts of a step, `run_parts` checks a configuration and makes what it needs, and `learner` is the
-run. Below them are `config` and `optimizers`. Recipes and configuration import no torch.
+``objective`` (a recipe's resolved components; advantages, weights, loss), ``rollouts`` (strategies, and the playing of
+episodes) and ``ranks`` (several processes), ``measures`` (measurements of an episode for rewards and teachers),
+``teacher_requests`` (requests in a teacher's proposals) and ``run`` (folder, logs, models). `components`, `objective`
+and `rollouts` do not import each other; registries connect them. The modules above import these: `collection`, `update`
+and `warmup` are the parts of a step, `run_parts` checks a configuration and creates the objects of a run, `learner` is
+the training loop. `config` and `optimizers` import none of them. Recipes and configuration import no torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything that defines a training run, as one frozen record that is stored with the run. Imports nothing heavy."""
+"""Configuration of a training run: one frozen record that is stored with the run. Imports neither torch nor models."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from .settings import Collapse, Patience, RequestSettings, WarmUp
 
 @record
 class TrainConfig:
-    """A run is a function of this record (bit for bit on a CPU)."""
+    """Configuration of a run. On a CPU, this record determines the run bit for bit."""
 
     env: tyro.conf.Positional[str | tuple[str, ...]] = option(
-        default="palaestra/Arithmetic-v0", says="environment id with text actions; or several, whose tasks are mixed."
+        default="palaestra/Arithmetic-v0",
+        says="environment id with text actions; or several ids, whose tasks are mixed.",
     )
     axes: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
         default_factory=dict,
@@ -41,7 +42,7 @@ class TrainConfig:
     )
     env_weights: Annotated[tuple[Any, ...], tyro.conf.Suppress] = option(
         default=(),
-        says="sampling weights of several environments: numbers, or schedules of training progress as plain data; "
+        says="sampling weights of several environments: numbers, or schedules over training as plain data; "
         "empty: equal weights.",
     )
     history: str | None = option(
@@ -54,8 +55,8 @@ class TrainConfig:
         default=0,
         group="sampling",
         says="worked examples before each question, training tasks with its parameters; for models that have not "
-        "learned to answer, on environments of one question an episode. A model without a chat template then ends its "
-        "answer with the line.",
+        "learned to answer, on environments of one question an episode. For a model without a chat template, the end "
+        "of the line then ends the answer.",
     )
     teacher: str = option(
         default="alp-gmm",
@@ -72,13 +73,13 @@ class TrainConfig:
     )
     recipe: str = option(default="grpo", says="registered recipe, or module:name of your own recipe.")
     stages: Annotated[Stages, tyro.conf.arg(name="")] = option(
-        default_factory=Stages, says="stages that replace the recipe's."
+        default_factory=Stages, says="components that replace those of the recipe, by stage."
     )
     kl: float | None = option(
         default=None,
         low=0,
         group="update",
-        says="replaces the coefficient of the recipe's KL penalties; 0 removes them; None keeps the recipe's "
+        says="coefficient of the KL penalties, overrides the recipe's; 0 removes them; None keeps the recipe's "
         "coefficient.",
     )
     model: str = option(
@@ -89,13 +90,13 @@ class TrainConfig:
     vocabulary: int = option(
         default=0,
         group="weights",
-        says="tokens that the tiny model learns from worked solutions of the tasks before it begins, at least 261, "
+        says="size of the vocabulary that the tiny model learns from worked solutions before training, at least 261, "
         "for tasks with long texts; 0: it reads and writes single characters.",
     )
     teacher_model: str | None = option(
         default=None,
         group="weights",
-        says="a model to distil from, named as for model and with the same vocabulary; for recipes that need one.",
+        says="a model to distil from, named like model, with the policy's vocabulary; for recipes that need one.",
     )
     system: str | None = option(default=None, says="system prompt of a chat model.")
     chat_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
@@ -115,7 +116,7 @@ class TrainConfig:
         says='"float32", or "bfloat16" with single-precision master weights in the optimiser.',
     )
     fp32_head: bool = option(
-        default=False, group="weights", says="compute logits in single precision where weights are half precision."
+        default=False, group="weights", says="compute logits in single precision if weights are half precision."
     )
     gradient_checkpointing: bool = option(
         default=False, group="weights", says="recompute activations in the backward pass instead of keeping them."
@@ -129,20 +130,20 @@ class TrainConfig:
     compile: bool = option(
         default=False,
         group="weights",
-        says="run the layers of Llama, Qwen2 and Qwen3 models through torch.compile in training. A minute or more is "
-        "spent on that first; on a CPU it has brought 1.1 times the speed.",
+        says="run the layers of Llama, Qwen2 and Qwen3 models through torch.compile in training. Compilation takes a "
+        "minute or more; on a CPU training was then 1.1 times as fast.",
     )
     seed: int = option(default=0, says="root of all randomness, at least 0.")
-    steps: int = option(default=300, says="optimiser batches.")
-    prompts: int = option(default=16, low=1, says="tasks a step (P).")
-    samples: int = option(default=8, low=1, says="episodes a task (G).")
+    steps: int = option(default=300, says="number of optimiser batches.")
+    prompts: int = option(default=16, low=1, says="tasks per step (P).")
+    samples: int = option(default=8, low=1, says="episodes per task (G).")
     lr: float = option(default=3e-4, above=0, says="learning rate of AdamW.")
     lr_warmup: int = option(default=10, group="optimiser", says="steps over which the learning rate rises linearly.")
     lr_schedule: str = option(
         default="constant",
         group="optimiser",
-        says='learning rate after the warm-up: "constant"; "linear" or "cosine", towards lr_end at the end of the '
-        "run; or any schedule of `palaestra.schedules` as JSON, whose value is a factor of lr.",
+        says='learning rate after the warm-up: "constant"; "linear" or "cosine", falling to lr x lr_end by the end of '
+        "the run; or any schedule of `palaestra.schedules` as JSON, whose value is a factor of lr.",
     )
     lr_end: float = option(
         default=0.0,
@@ -155,7 +156,7 @@ class TrainConfig:
         default=0.0,
         low=0,
         group="optimiser",
-        says="AdamW's, which shrinks weights by the factor 1 - lr x weight_decay a step.",
+        says="weight decay of AdamW: each step multiplies weights by 1 - lr x weight_decay.",
     )
     beta2: float = option(
         default=0.999,
@@ -168,7 +169,7 @@ class TrainConfig:
         default=1.0,
         above=0,
         group="optimiser",
-        says="gradients are scaled down to this norm.",
+        says="largest norm of the gradient; larger ones are scaled down to it.",
     )
     temperature: float = option(
         default=1.0,
@@ -176,13 +177,13 @@ class TrainConfig:
         group="sampling",
         says="sampling temperature, also used in training.",
     )
-    max_new_tokens: int = option(default=32, low=1, says="longest action in tokens.")
+    max_new_tokens: int = option(default=32, low=1, says="most tokens of an action.")
     max_episode_tokens: int = option(default=256, low=1, group="sampling", says="most action tokens in an episode.")
     context: int = option(
         default=512,
         low=8,
         group="sampling",
-        says="longest conversation in tokens. Tasks whose first observation leaves no room to answer are left out and "
+        says="most tokens of a conversation. Tasks whose first observation leaves no room to answer are left out and "
         "counted.",
     )
     max_overlong: float = option(
@@ -190,23 +191,27 @@ class TrainConfig:
         low=0,
         high=1,
         group="sampling",
-        says="largest share of such tasks, in [0, 1]; a run with more of them does not begin.",
+        says="largest share of tasks that leave no room to answer, in [0, 1]; with more of them a run does not begin.",
     )
     minibatches: int | None = option(
         default=None,
         low=1,
         group="update",
-        says="optimiser steps per rollout batch and epoch; groups are dealt out in order. None: the recipe's.",
+        says="optimiser steps per rollout batch and epoch; groups are divided among them in order. None: the recipe's.",
     )
     epochs: int | None = option(
         default=None, low=1, group="update", says="passes over each rollout batch. None: the recipe's."
     )
-    packer: str = option(default="shared_prefix", group="run", says='"shared_prefix" or "plain".')
+    packer: str = option(
+        default="shared_prefix",
+        group="run",
+        says='packing of tokens: "shared_prefix" (encode shared prompts once) or "plain".',
+    )
     token_budget: int = option(
         default=0,
         group="run",
-        says="most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and gains no time, and "
-        "what the free memory allows on a GPU. A pass that does not fit is cut and made again.",
+        says="most tokens in one forward pass. 0 takes 2,048 on a CPU, where more costs memory and saves no time, and "
+        "as many as the free memory allows on a GPU. A pass that does not fit is split and repeated.",
     )
     warmup: WarmUp = option(default_factory=WarmUp, says="supervised steps on oracle solutions before the first step.")
     requests: RequestSettings = option(
@@ -228,15 +233,16 @@ class TrainConfig:
     patience: Patience = option(default_factory=Patience, says="limits after which a run that cannot learn ends.")
     collapse: Collapse = option(
         default_factory=Collapse,
-        says="restoring of a run that has collapsed. A run has collapsed when the mean success of its last steps lies "
-        "far below the best of the ten windows of steps before, and success on the replayed tasks of that window has "
-        "fallen as far, beyond 95 % intervals (so harder tasks do not count). A collapse is always reported.",
+        says="detection of a collapse, and return to a checkpoint. A run has collapsed when the mean success of its "
+        "last steps is far below that of the best of the ten windows of steps before, and success on the replayed "
+        "tasks of that window has fallen as far, beyond 95 % intervals (so harder tasks do not count). A collapse is "
+        "always reported.",
     )
-    keep_trajectories: int = option(default=8, group="run", says="episodes a step that are written out in full.")
+    keep_trajectories: int = option(default=8, group="run", says="episodes per step that are logged in full.")
     track: tuple[str, ...] = option(
         default=("tensorboard",),
         group="run",
-        says='registered trackers that receive the figures besides the run folder, such as "tensorboard" and "wandb".',
+        says='registered trackers that receive the metrics too, such as "tensorboard" and "wandb".',
     )
     engine: str = option(
         default="torch",
@@ -266,7 +272,7 @@ class TrainConfig:
         group="processes",
         says="updates by which the sampling policy is older than the trained one. With N of 1 and more, a thread "
         "plays up to N batches ahead while earlier ones are trained on, batch k with the policy after k - 1 - N "
-        "updates: a run does not depend on the speed of either side. 0: collection and updates take turns.",
+        "updates, so that a run does not depend on timing. 0: collection and updates take turns.",
     )
     env_workers: int = option(
         default=0,
@@ -286,8 +292,8 @@ class TrainConfig:
         default=0.0,
         low=0,
         group="processes",
-        says="time limit in seconds for an environment's reset or step, with env_workers or env_processes; exceeding "
-        "it makes the episode invalid, which is then not trained on. 0: no limit.",
+        says="time limit in seconds for an environment's reset or step, with env_workers or env_processes; an episode "
+        "that exceeds it is invalid and not trained on. 0: no limit.",
     )
     device: str = option(default="auto", group="run", says='"auto" (a GPU if available), "cpu", "cuda" or "cuda:1".')
     threads: int = option(
@@ -346,33 +352,36 @@ class TrainConfig:
 
     @property
     def envs(self) -> tuple[str, ...]:
-        """The environments, one or several."""
+        """Ids of the environments, one or several."""
         return (self.env,) if isinstance(self.env, str) else tuple(self.env)
 
     def in_one_process(self) -> TrainConfig:
-        """Return the same run, sampled and played in this process alone."""
+        """Return a copy of the configuration that samples and plays in this process only."""
         elsewhere: dict[str, Any] = {"engine": "torch", "engine_options": {}, "ray": None, "workers": 1}
         elsewhere |= {"env_processes": 0, "staleness": 0}
-        # Without processes of their own, the time of environments has a limit in threads only.
+        # Without processes, only threads can enforce the time limit of environments.
         seconds = self.env_seconds if self.env_workers else 0.0
         return dataclasses.replace(self, **elsewhere, env_seconds=seconds)
 
     @property
     def serving(self) -> tuple[str, dict[str, Any]]:
-        """The name of the engine that samples, and its options."""
+        """(Name, options) of the engine that samples."""
         if self.ray is None:
             return self.engine, self.engine_options
         return "ray", {"address": self.ray, "workers": self.workers, **self.engine_options}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain types, for ``config.json``."""
+        """Return the configuration as plain types, for ``config.json``."""
         env = self.env if isinstance(self.env, str) else list(self.env)
         lists = {name: list(getattr(self, name)) for name in ("env_weights", "track")}
         return {**dataclasses.asdict(self), "env": env, **lists}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrainConfig:
-        """The inverse of `to_json`; unknown keys raise InputError. Runs that name no form of prompts are terse."""
+        """Make a configuration from the result of `to_json`; unknown keys raise InputError.
+
+        Runs whose data name no form of prompts used the terse one.
+        """
         inner = {name: (part, data.get(name, {})) for name, part in _RECORDS.items()}
         for part, given in ((cls, data), *inner.values()):
             known = {item.name for item in dataclasses.fields(part)}
@@ -383,13 +392,13 @@ class TrainConfig:
         return cls(**{"prompt_form": FORM_OF_OLD_RUNS, **data, **parts, **lists})
 
     def differences(self, other: TrainConfig) -> list[str]:
-        """``name: ours != theirs`` for each entry that differs."""
+        """Return ``name: ours instead of theirs`` for each entry that differs."""
         mine, theirs = _flat(self.to_json()), _flat(other.to_json())
         return [f"{name}: {mine[name]!r} instead of {theirs[name]!r}" for name in mine if mine[name] != theirs[name]]
 
 
 def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten inner records into the outer one, with names as on the command line."""
+    """Merge inner records into the outer one, with names as on the command line."""
     parts = ((part, data[part]) for part in _RECORDS if part != "stages")
     inner = {f"{part}.{name}": value for part, values in parts for name, value in values.items()}
     return {name: value for name, value in data.items() if name not in _RECORDS} | inner | data["stages"]

@@ -1,7 +1,7 @@
-"""The training loop: proposals, rollouts, updates, logs, checkpoints.
+"""Training loop: proposals, rollouts, updates, logs, checkpoints.
 
-All randomness of step t is derived from (seed, t), so that a run continued from a checkpoint repeats exactly the steps
-that it would have taken without the interruption.
+All randomness of step t is derived from (seed, t), so a run continued from a checkpoint repeats exactly the steps that
+it would have taken without the interruption.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from .update import Update
 from .warmup import measure_variance, run_warm_up, solution_texts
 
 FREE = ("patience", "collapse", "engine", "engine_options", "ray", "workers", "env_processes")
-"""Fields of the configuration that may be others when a run is resumed."""
+"""Fields of the configuration that may differ when a run is resumed."""
 
 
 class Learner:
-    """One run. Build it with `start` or `resume`, then call `run`.
+    """One run. Create it with `start` or `resume`, then call `run`.
 
     Args:
-        policy_engine: the engine of another run, taken over from it.
+        policy_engine: engine to reuse, of another `Learner`; None makes one.
         ranks: further processes that share the update.
 
     Raises:
@@ -79,7 +79,7 @@ class Learner:
 
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig, ranks: Ranks | None = None) -> Learner:
-        """Begin a new run in a new folder."""
+        """Create a new run in the folder ``out``, which must be new or empty."""
         config = with_absolute_places(config)
         settled = {"threads": config.threads or torch.get_num_threads(), "device": resolve_device(config.device)}
         config = dataclasses.replace(config, **settled, prompt_form=choose_prompt_form(config))
@@ -94,10 +94,11 @@ class Learner:
         """Continue a run from its newest checkpoint, or from the start if it has none.
 
         Args:
-            config: the configuration that the caller expects; only a larger ``steps`` and the fields `FREE` may differ.
+            config: the configuration that the caller expects; it may differ from the saved one only in a larger
+                ``steps`` and the fields `FREE`.
 
         Raises:
-            InputError: the folder holds no run, or one of another configuration.
+            InputError: the folder contains no run, or a run with another configuration.
         """
         folder, saved = RunFolder.reopen(Path(path), lock=True)
         planned = saved.steps
@@ -124,10 +125,10 @@ class Learner:
 
     @classmethod
     def inspect(cls, path: str | Path) -> Learner:
-        """Load the newest checkpoint of a run for measurements; nothing in its folder is changed.
+        """Load the newest checkpoint of a run for measurements; nothing in the folder is changed.
 
         Raises:
-            InputError: the folder holds no run, or no checkpoint.
+            InputError: the folder contains no run, or no checkpoint.
         """
         folder, saved = RunFolder.reopen(Path(path))
         newest = newest_checkpoint(folder.path)
@@ -144,11 +145,11 @@ class Learner:
         return self.parts.language
 
     def stop(self) -> None:
-        """Make `run` save and return after the present step."""
+        """Make `run` save a checkpoint and return after the current step."""
         self._stop = True
 
     def close(self) -> None:
-        """End the processes of its engine and of its environments, and let others have the folder."""
+        """End the processes of engine and environments, and unlock the folder."""
         if hasattr(self.parts, "collection"):
             self.parts.collection.close()
         self.policy_engine.shut_down()
@@ -165,11 +166,12 @@ class Learner:
 
         Args:
             watch: called after each step and evaluation.
-            notify: called with each sentence about the run that a person should read, which the folder keeps as well;
-                by default they are logged as warnings.
+            notify: called with each notice for the user, which is also stored in the folder; by default notices are
+                logged as warnings.
 
         Raises:
-            DeadRun: the run could not learn for longer than its patience; it can be resumed with more.
+            DeadRun: signs that the run cannot learn lasted longer than its patience; it can be resumed with more
+                patience.
         """
         self.folder.lock()
         self._notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
@@ -249,14 +251,14 @@ class Learner:
         return metrics
 
     def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
-        """Report signs that the run cannot learn, and end it if its patience is used up."""
+        """Report signs that the run cannot learn; raise DeadRun if the patience is used up."""
         memory = self.parts.update.forward.memory.take_notices()
         self._notices.add(self.step, "health", *memory, *self.health.observe(self._signs))
         if (verdict := self.health.verdict(last)) is not None:
             name, sentence = verdict
             self._notices.add(self.step, "end", sentence)
             if name not in ("nonfinite", "skipped"):
-                # The weights are sound, and with another patience the run may go on from here.
+                # The weights are intact; with more patience the run can be resumed from here.
                 self.health.restart()
                 self.parts.update.move_reference(self.step, metrics)
                 self._save()
@@ -265,8 +267,10 @@ class Learner:
             self._notices.add(self.step, "health", *self.health.conclude())
 
     def _check_collapse(self) -> bool:
-        """Report a collapse. Return True if the run has been restored to an earlier checkpoint: policy, optimiser,
-        teacher and components are restored; the step count, and with it the random numbers, continues.
+        """Report a collapse. Return True if the run has been restored to an earlier checkpoint.
+
+        Then policy, optimiser, teacher and components are restored; the step count, and with it the random numbers,
+        continues.
         """
 
         def play_again(tasks: Sequence[Mapping[str, Any]], episodes: int) -> list[bool]:
@@ -280,7 +284,7 @@ class Learner:
         self.parts.collection.halt()
         self.parts.collection.close()
         earlier = Learner(self.config, self.policy_engine, self.ranks)
-        # Memory is freed for the restored models before they are loaded.
+        # Frees memory before the restored models are loaded.
         del self.parts.language, self.parts.update, self.parts.collector, self.parts.collection
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
         self.parts.evaluations.close()  # the restored parts start their own evaluation processes
@@ -297,8 +301,8 @@ class Learner:
         """Evaluate on tasks spread evenly over the trained range of difficulty, played as in training.
 
         Args:
-            greedy: take the likeliest tokens, instead of sampling at the training temperature.
-            family: of several environments, the name of the one to evaluate on; None draws them by their weights.
+            greedy: take the likeliest tokens instead of sampling at the training temperature.
+            family: name of the one environment of a mixture to evaluate on; None draws environments by their weights.
         """
         with self.parts.collection.pause() if hasattr(self.parts, "collection") else nullcontext():
             return self.parts.evaluations.evaluate(self.language, self.step, episodes, seed, split, greedy, family)
@@ -317,14 +321,18 @@ class Learner:
         return row["success"]
 
     def _load(self, language: LanguageModel) -> None:
-        """Set the policy, load the model to distil from, and check that the context has room for an action."""
+        """Set the policy, load the model to distil from, and check that the context leaves space for an action."""
         self.config = config = dataclasses.replace(self.config, chat_options=dict(language.renderer.options))
         self.parts.language = language
         self.parts.distilled = None if config.teacher_model is None else load_teacher(config, language)
         check_room(self.parts.environments, language, token_limits(config), config.max_overlong)
 
     def _prepare(self, fresh: bool = True) -> None:
-        """Make the update and the collector, once the policy has been warmed up."""
+        """Create the update and the collection; the policy must have been warmed up or restored.
+
+        Args:
+            fresh: True unless the run is restored; prepares the sources of streams.
+        """
         config, parts, teacher = self.config, self.parts, self.parts.distilled
         reference = self.language.reference().model if parts.needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)

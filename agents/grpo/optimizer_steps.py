@@ -1,4 +1,4 @@
-"""Optimiser steps on an unsharded policy, the reference that follows it, and their checkpoints.
+"""Optimiser steps on an unsharded policy, movement of the reference, and checkpoints of both.
 
 `part_steps` does the same for one process's shards of a policy, and `sharded.ShardedSteps` for all processes at once.
 """
@@ -18,13 +18,14 @@ from .optimizers import make_optimizer, widen_gradients
 from .ranks.shard_files import SHARDS, load_whole
 
 OPTIMIZER, REFERENCE = "optimizer.pt", "reference.pt"
-"""Files of a checkpoint."""
+"""Names of files in a checkpoint."""
 
 
 class OptimizerSteps:
-    """An optimiser over a model, with a reference that may follow it.
+    """Optimiser over a policy, with a reference that can be moved towards it.
 
     Args:
+        model: the policy.
         reference: the reference model, or None.
     """
 
@@ -34,7 +35,7 @@ class OptimizerSteps:
         self.reset()
 
     def reset(self) -> None:
-        """Make a new optimiser. Gradients of half-precision weights become single precision."""
+        """Make a new optimiser; gradients of half-precision weights will be single precision."""
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         widen_gradients(weights)
         config = self.config
@@ -48,7 +49,7 @@ class OptimizerSteps:
             group["lr"] = rate
 
     def clip(self) -> Tensor:
-        """Scale the gradients down to the largest norm; the norm that they had."""
+        """Scale the gradients down to norm ``max_grad_norm`` if it is exceeded; return the norm before."""
         return torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
 
     def take(self) -> None:
@@ -56,18 +57,18 @@ class OptimizerSteps:
         self.optimizer.step()
 
     def clear(self) -> None:
-        """Forget the gradients, and what `remember` kept."""
+        """Clear the gradients and the copy made by `remember`."""
         self.optimizer.zero_grad()
         self._before = None
 
     def remember(self) -> None:
-        """Keep the present weights and the state of the optimiser, so that `undo` can restore them."""
+        """Copy the current weights and the state of the optimiser, so that `undo` can restore them."""
         weights = [weight.detach().clone() for weight in self._stepped]
         self._before = weights, copy.deepcopy(self.optimizer.state_dict())
 
     @torch.no_grad()
     def undo(self) -> None:
-        """Restore what `remember` kept."""
+        """Restore the copy made by `remember`, which must have been called."""
         weights, state = self._before
         for weight, old in zip(self._stepped, weights, strict=True):
             weight.copy_(old)
@@ -75,27 +76,27 @@ class OptimizerSteps:
 
     @property
     def _stepped(self) -> list[Tensor]:
-        """The weights of the optimiser."""
+        """Weights that the optimiser steps: the model's, or their single-precision masters."""
         return [weight for group in self.optimizer.param_groups for weight in group["params"]]
 
     def finish(self) -> None:
-        """Update all copies of the policy's weights to the latest step."""
+        """Bring other copies of the policy's weights up to date after the last step; here there are none."""
 
     @torch.no_grad()
     def move_reference(self, share: float) -> None:
-        """Move the reference by a share of the way to the policy; 1 replaces it."""
+        """Set the reference to reference + share x (policy - reference); 1 replaces it exactly."""
         for weight, theirs in zip(self.reference.parameters(), self.model.parameters(), strict=True):
             mine, other = self._values(weight), self._values(theirs).to(weight.dtype)
             mine.lerp_(other, share) if share < 1 else mine.copy_(other)
 
     @staticmethod
     def _values(weight: Any) -> Tensor:
-        """This process's part of a weight."""
+        """Return this process's part of a weight."""
         return weight
 
     @property
     def own_reference(self) -> Any:
-        """The reference if it owns weights, which must be saved; else None."""
+        """The reference if it has weights of its own, which must be saved; else None."""
         return None if isinstance(self.reference, BaseOnly) else self.reference
 
     def save(self, folder: Path) -> None:
@@ -105,7 +106,7 @@ class OptimizerSteps:
             torch.save(self.own_reference.state_dict(), folder / REFERENCE)
 
     def load(self, folder: Path) -> None:
-        """Load what `save` saved, or what several processes saved in shards."""
+        """Load the files of `save`, or the shards of several processes."""
         reference = self.own_reference
         if (folder / SHARDS).is_dir():
             load_whole(folder / SHARDS, self.model, self.optimizer, reference)

@@ -1,9 +1,9 @@
-"""AdamW for weights of any precision: half-precision parameters get masters in single precision.
+"""AdamW for weights of any precision: half-precision parameters get master copies in single precision.
 
-A bfloat16 number has eight bits of mantissa, so a step of 1e-6 on a weight of 0.02 rounds to nothing. `make_optimizer`
-takes parameters of any floating type and returns a `torch.optim.Optimizer`: torch's fused AdamW if all parameters are
-in single or double precision, else an optimiser that steps on single-precision masters and rounds them into the
-weights. `widen_gradients` lets gradients be summed over micro-batches in single precision.
+A bfloat16 number has eight bits of mantissa, so a step of 1e-6 on a weight of 0.02 is rounded away. `make_optimizer`
+accepts parameters of any floating type and returns a `torch.optim.Optimizer`: torch's fused AdamW if all parameters are
+in single or double precision, else an optimiser that steps single-precision masters and rounds them into the weights.
+`widen_gradients` makes gradients sum over micro-batches in single precision.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _HALF = (torch.bfloat16, torch.float16)
 def make_optimizer(
     parameters: Iterable[Tensor], lr: float, betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 0.0
 ) -> torch.optim.Optimizer:
-    """AdamW (Loshchilov & Hutter, arXiv 1711.05101, algorithm 2) over the parameters that require gradients.
+    """Make AdamW (Loshchilov & Hutter, arXiv 1711.05101, algorithm 2) over the parameters that require gradients.
 
     Args:
-        parameters: weights, of any floating type and on any device; those without ``requires_grad`` are passed over.
+        parameters: weights, of any floating type and on any device; those without ``requires_grad`` are ignored.
         lr: step size; the ``"lr"`` of the returned optimiser's ``param_groups`` may be changed between steps.
         betas: decay of the first and second moment.
-        weight_decay: decoupled; a step shrinks each weight by the factor 1 - lr * weight_decay.
+        weight_decay: decoupled; each step multiplies weights by 1 - lr * weight_decay.
 
     Raises:
         InputError: no parameter requires a gradient.
@@ -43,17 +43,17 @@ def make_optimizer(
         optimizer = MasterAdamW(trained, lr, betas, weight_decay)
     else:
         optimizer = torch.optim.AdamW(trained, lr=lr, betas=betas, weight_decay=weight_decay, fused=True)
-    # torch's fused steps do not raise the weights' version counters, by which stale copies are recognised.
+    # torch's fused steps do not increment the version counters of weights, by which holders of copies see changes.
     optimizer.register_step_post_hook(lambda *_: increment_version(trained))
     return optimizer
 
 
 def widen_gradients(parameters: Iterable[Tensor]) -> None:
-    """Let backward passes from now on sum the gradients of half-precision weights in single precision.
+    """Make later backward passes sum the gradients of half-precision weights in single precision.
 
     Otherwise each sum over micro-batches is rounded to eight bits. A ``.grad`` that is set by hand must then be float32
-    as well. Weights of other types, frozen weights and weights with a gradient are left unchanged. Before torch 2.10
-    all weights are, because a gradient must then have the type of its weight.
+    too. Weights of other types, frozen weights and weights that have a gradient are left unchanged. No effect before
+    torch 2.10, where a gradient must have the type of its weight.
     """
     for parameter in parameters:
         narrow = parameter.requires_grad and parameter.dtype in _HALF and parameter.grad is None
@@ -62,30 +62,32 @@ def widen_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gradient_dtype(parameter: Tensor) -> torch.dtype:
-    """Return the type that the gradient of a weight has, or would have."""
+    """Return the type of a weight's gradient, also if there is none yet."""
     return getattr(parameter, "grad_dtype", None) or parameter.dtype
 
 
 def state_bytes(parameters: Iterable[Tensor]) -> int:
-    """Return the bytes that an optimiser of `make_optimizer` keeps: two moments in single precision or the weight's
-    higher precision, and a master for each half-precision weight. Of a weight that is sharded over processes, only this
-    process's part counts."""
+    """Return the bytes of state that an optimiser of `make_optimizer` allocates for ``parameters``.
+
+    The state is two moments, in at least single precision, and a master for each half-precision weight. Of a weight
+    that is sharded over processes, only this process's shard counts.
+    """
     total = 0
     for weight in parameters:
         if weight.requires_grad:
-            part = getattr(weight, "_local_tensor", weight)  # of a DTensor, this process's
+            part = getattr(weight, "_local_tensor", weight)  # this process's shard of a DTensor
             total += part.numel() * (12 if part.dtype in _HALF else 2 * part.element_size())
     return total
 
 
 def pending_bytes(optimizer: torch.optim.Optimizer) -> int:
-    """Bytes that an optimiser of `make_optimizer` will take at its first step, and keep; 0 once it has them."""
+    """Return the bytes that an optimiser of `make_optimizer` will allocate at its first step; 0 after that step."""
     begun = optimizer.begun if isinstance(optimizer, MasterAdamW) else bool(optimizer.state)
     return 0 if begun else state_bytes(weight for group in optimizer.param_groups for weight in group["params"])
 
 
 def learning_rate(step: int, steps: int, lr: float, warmup: int, schedule: Schedule) -> float:
-    """Learning rate of a step: a linear rise over ``warmup`` steps, then ``lr`` times a schedule over the rest.
+    """Return the learning rate of a step: a linear rise over ``warmup`` steps, then ``lr`` times a schedule.
 
     Args:
         step: from 1 to ``steps``.
@@ -98,10 +100,11 @@ def learning_rate(step: int, steps: int, lr: float, warmup: int, schedule: Sched
 class MasterAdamW(torch.optim.Optimizer):
     """Fused AdamW over single-precision masters of half-precision parameters.
 
-    Gradients are read from the parameters (so clip those), widened, and applied to the masters; each parameter then
-    takes its master's value, rounded. Each half-precision gradient is freed when it is widened, so both copies never
-    exist for all weights at once. Parameters of other types are stepped in place. Masters are copied from the
-    parameters at the first step. ``state_dict`` holds masters and moments, so a resumed run is exact.
+    Gradients are read from the parameters (so clip the parameters' gradients), converted to single precision, and
+    applied to the masters; each parameter is then set to its master's value, rounded. Each half-precision gradient is
+    freed when it has been converted, so both copies never exist for all weights at once. Parameters of other types are
+    stepped in place. Masters are copied from the parameters at the first step. ``state_dict`` contains masters and
+    moments, so a resumed run is exact.
     """
 
     def __init__(
@@ -117,7 +120,7 @@ class MasterAdamW(torch.optim.Optimizer):
 
     @property
     def begun(self) -> bool:
-        """True if masters and moments are there."""
+        """True if masters and moments have been allocated."""
         return self._masters is not None
 
     @property
@@ -135,7 +138,7 @@ class MasterAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
-        """One AdamW step; ``closure`` is evaluated before it, as torch's optimisers do."""
+        """Take one AdamW step; ``closure``, if given, is evaluated before, as in torch's optimisers."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -157,7 +160,7 @@ class MasterAdamW(torch.optim.Optimizer):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """``{"masters": [...], "inner": AdamW's own state, "param_groups": ...}``; tensors are not copied."""
+        """Return ``{"masters": [...], "inner": state of AdamW, "param_groups": ...}``; tensors are not copied."""
         inner = self._begin()
         assert self._masters is not None
         masters = [
@@ -168,7 +171,7 @@ class MasterAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over masters, moments and settings; the parameters follow their masters.
+        """Load masters, moments and settings; parameters are set to their masters' values.
 
         Raises:
             InputError: the state belongs to another optimiser or another list of parameters.

@@ -1,4 +1,4 @@
-"""The parts of a run: checked and made from its configuration, before a model is loaded or anything is written."""
+"""Parts of a run: checked and created from its configuration before a model is loaded or anything is written."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ from .warmup import Syllabus
 
 @dataclass(eq=False, repr=False)
 class RunParts:
-    """All of a run that has a state, with what is made of it. A return to a checkpoint replaces the whole.
+    """All stateful parts of a run, and the objects made from them. A return to a checkpoint replaces this object.
 
     Attributes:
         evaluations: plays the evaluations.
         environments: environments of the training tasks.
         teacher: proposes the tasks.
-        collecting: the recipe's objective as the collection of episodes uses it.
-        objective: the objective of the updates: the same one, unless the collection is ahead of them.
+        collecting: the recipe's objective for the collection of episodes.
+        objective: the objective of the updates: the same object as ``collecting`` unless collection is ahead of the
+            updates.
         rewriter: rewrites prompts.
         language: the policy, set when it is loaded.
         distilled: the model to distil from, or None.
-        update, collector, collection: set once the policy has been warmed up.
+        update, collector, collection: set once the policy has been warmed up or restored.
     """
 
     evaluations: Evaluations
@@ -60,15 +61,15 @@ class RunParts:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Needs of all components of the recipe."""
+        """Needs of all components of the recipe, see `batch.scored.needs`."""
         return self.objective.needs | self.collecting.needs
 
 
 def check_config(config: TrainConfig, ranks: bool = False) -> Recipe:
-    """Check the names in a configuration. Makes nothing.
+    """Check the names in a configuration; nothing is created.
 
     Args:
-        ranks: several processes share the update.
+        ranks: True if several processes share the update.
 
     Returns:
         The recipe, with the configuration's overrides.
@@ -85,11 +86,12 @@ def check_config(config: TrainConfig, ranks: bool = False) -> Recipe:
 
 
 def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks: bool = False) -> RunParts:
-    """Make the parts that need no model, and check that they fit each other.
+    """Create the parts that need no model, and check that they are compatible.
 
     Args:
-        recipe: what `check_config` returned.
+        recipe: the recipe that `check_config` returned.
         engine: the run's engine.
+        ranks: True if several processes share the update.
 
     Raises:
         InputError: the recipe cannot work with this environment, teacher or engine.
@@ -122,15 +124,15 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
 
 
 def make_practice_teacher(config: TrainConfig, environments: Environments, **range_options: Any) -> teachers.Teacher:
-    """Make the teacher of a run.
+    """Create the teacher of a run.
 
     Args:
         environments: environments of the training split.
-        range_options: ``return_range``, if it differs from the environments' declaration. An option of the
-            configuration overrides both.
+        range_options: ``return_range``, overrides the environments' declaration; ``config.teacher_options`` override
+            both.
 
     Raises:
-        InputError: the teacher is unknown, or an option or the space of tasks does not suit it.
+        InputError: the teacher is unknown, or an option or the space of tasks is unsuitable for it.
     """
     space = environments.param_space
     tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space

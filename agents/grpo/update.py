@@ -1,8 +1,8 @@
-"""The update: optimiser steps on a step's groups.
+"""Update of the policy: optimiser steps on a step's groups.
 
-Rollouts and streams are split over the same mini-batches, so that one optimiser step trains on a part of each. The
-groups of a mini-batch are flattened to a `Batch`, measured, and weighed (`objective.advantages`), all before the first
-change of a weight; then the gradient of its losses is accumulated (`objective.loss`), and the optimiser steps.
+Rollouts and streams are divided into the same number of mini-batches, so that one optimiser step trains on a part of
+each. The groups of each mini-batch are flattened to a `Batch`, measured and weighted (`objective.advantages`), all
+before any weight changes; then the gradients of its losses are accumulated (`objective.loss`), and the optimiser steps.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from .ranks.leader import Ranks
 
 @dataclass
 class StepFigures:
-    """Figures of a step's optimiser steps.
+    """Statistics of the optimiser steps on one batch of rollouts.
 
     Attributes:
         rate: learning rate.
-        norms: norm of the gradient at each step that was kept.
-        changes: largest change of a token at each step that guards judged, nats.
-        skipped: steps that were not taken, or taken back.
-        nonfinite: those of them whose gradient was no number.
+        norms: norm of the gradient at each applied step.
+        changes: largest change of a token at each step that guards judged afterwards, nats.
+        skipped: number of steps that were skipped or undone.
+        nonfinite: number of skipped steps whose gradient was not finite.
     """
 
     rate: float
@@ -56,7 +56,13 @@ class StepFigures:
     nonfinite: int = 0
 
     def add(self, norm: float, accepted: bool, change: float | None) -> None:
-        """Count a step, by the norm of its gradient and the largest change of a token, if that was measured."""
+        """Count a step.
+
+        Args:
+            norm: norm of the gradient.
+            accepted: True if the step was applied.
+            change: largest change of a token, nats; None if it was not measured.
+        """
         if accepted:
             self.norms.append(norm)
         else:
@@ -66,7 +72,7 @@ class StepFigures:
             self.changes.append(change)
 
     def values(self) -> dict[str, float]:
-        """Return the figures for ``metrics.jsonl``."""
+        """Return the statistics for ``metrics.jsonl``."""
         norm = float(np.mean(self.norms)) if self.norms else 0.0
         found = {"grad_norm": norm, "updates": len(self.norms), "skipped_updates": self.skipped, "lr": self.rate}
         found |= {"nonfinite_updates": self.nonfinite} if self.nonfinite else {}
@@ -74,14 +80,14 @@ class StepFigures:
 
 
 class Update:
-    """The trained model with its optimiser, its reference and the auxiliary models.
+    """The policy in training, with its optimiser, its reference and the auxiliary models.
 
     Args:
         model: the policy; only parameters that require a gradient are trained.
         reference: the reference model, or None if no component needs one.
         teacher: a frozen model to distil from, or None.
         vocabulary: see `Forward`.
-        ranks: further processes that compute shares of forwards and gradients; None for this one alone.
+        ranks: further processes that compute shares of passes and gradients; None: this process alone.
         held: see `batch.budget.fit_budget`.
     """
 
@@ -130,26 +136,26 @@ class Update:
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
-        """The optimiser of the weights, or of this process's shards."""
+        """Optimiser of the weights, or of this process's shards."""
         return self.steps.optimizer
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes that the optimiser will take at its first step, and keep; 0 once it has them."""
+        """Bytes that the optimiser will allocate at its first step; 0 after that step."""
         return pending_bytes(self.optimizer)
 
     def run(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]], rate: float
     ) -> tuple[Tally, dict[str, float]]:
-        """Take optimiser steps on the groups and streams; a mini-batch without any gradient is left out.
+        """Take optimiser steps on the groups and streams; a mini-batch without any gradient is skipped.
 
         Args:
-            groups: rollouts that passed the filters, shaped.
+            groups: rollouts that passed the filters, with the recipe's rewards.
             streams: groups of each stream of the recipe.
             rate: learning rate.
 
         Returns:
-            (the tally of the losses, figures of the optimiser steps).
+            (the tally of the losses, statistics of the optimiser steps).
         """
         self.steps.set_rate(rate)
         tally, figures = Tally(), StepFigures(rate)
@@ -177,8 +183,8 @@ class Update:
         return tally, figures.values()
 
     def balance(self, groups: Sequence[Group]) -> dict[str, float]:
-        """Let rewards that follow the gradients of their objectives learn from a step's episodes, before the policy
-        does. Return their new weights, for the logs."""
+        """Let rewards that depend on the gradients of their objectives learn from a step's episodes, before the policy
+        is trained on them; return their new weights, for the logs."""
         objective, metrics = self.objective, {}
         for reward in objective.gradient_rewards:
             state = objective.state_dict()  # weighting may advance the memory of components
@@ -191,7 +197,7 @@ class Update:
     def _weigh_minibatches(
         self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]
     ) -> list[list[WeightedBatch]]:
-        """Weigh each mini-batch: its rollouts, then its part of each stream."""
+        """Weight each mini-batch: its rollouts, then its part of each stream."""
         count = max(1, min(self.minibatches, max([len(groups), *map(len, streams)], default=1)))
         minibatches: list[list[WeightedBatch]] = []
         for rollouts, *others in zip(*(split_groups(some, count) for some in (groups, *streams)), strict=True):
@@ -203,12 +209,12 @@ class Update:
     def weigh(
         self, groups: Sequence[Group], stream: StreamTerms | None = None, first: bool = False, train: bool = False
     ) -> WeightedBatch:
-        """Flatten, measure and weigh one optimiser batch.
+        """Flatten, measure and weight one optimiser batch.
 
         Args:
             stream: terms of the stream that drew the groups; None for rollouts.
-            first: it is trained before any other of its step.
-            train: it is trained, and auxiliary models may begin with that.
+            first: True if the batch is trained before any other of its step.
+            train: True if the batch will be trained on; auxiliary models may then be trained on it right away.
         """
         terms = stream or self.objective.rollout_terms
         batch = collate(groups)
@@ -217,7 +223,7 @@ class Update:
         live = None
         old = bool(before & _POLICY_MEASUREMENTS) or (terms.anchor == "policy" and several)
         if terms.anchor == "rescored":
-            # Measuring again would round differently, so that ratios of 1 are taken as such where they are known.
+            # A second measurement would round differently, so ratios known to be 1 are not computed from one.
             live = bool((terms.sampled_now(batch) == batch.action).all()) and (not several or first)
             live = live and self.epochs == 1
             old = old or not live
@@ -226,20 +232,24 @@ class Update:
         batch = self._measure(batch, needs - {"logp_ref"} if late else needs, old=old, train=train)
         weighted = terms.weigh(batch, live_anchor=live)
         if late:
-            # Often few episodes are left: none, where every group failed.
+            # Only episodes with a gradient are measured; none are left if every group failed.
             episodes = list(weighted.episodes_at_reference)
             logp_ref = self.forward.measure(self.reference, weighted.batch, episodes=episodes).logp
             weighted = replace(weighted, batch=weighted.batch.with_(logp_ref=logp_ref), episodes=episodes)
         return weighted
 
     def _is_at_reference(self) -> bool:
-        """Return True if the policy equals its reference, as before the first update."""
+        """Return True if the policy equals its reference, as it does before the first update."""
         whole = self.ranks is None or not self.ranks.splits
         return whole and self.reference is not None and same_policy(self.model, self.reference)
 
     def _measure(self, batch: Batch, needs: frozenset[str], *, old: bool, train: bool = False) -> Batch:
-        """Add the measurements of ``needs``; the policy is measured if ``old`` or if an episode is to be rescored, and
-        auxiliary models may ``train`` on the batch first."""
+        """Add the measurements in ``needs`` to a batch.
+
+        Args:
+            old: measure the policy; it is also measured if an episode must be rescored (`Trajectory.rescore`).
+            train: auxiliary models with ``when="before"`` are trained on the batch before they measure it.
+        """
         if not batch.episodes:
             empty = torch.zeros(len(batch.ids))
             return batch.with_(**dict.fromkeys(needs & _FIELDS, empty))
@@ -274,7 +284,7 @@ class Update:
         return batch
 
     def _accumulate(self, minibatch: Sequence[WeightedBatch]) -> Tally | None:
-        """Accumulate the gradients of a mini-batch. Return None if no episode is trained."""
+        """Accumulate the gradients of a mini-batch; return the tally, or None if no episode is trained."""
         if any(w.episodes != w.episodes_at_reference for w in minibatch) and self._is_at_reference():
             minibatch = [replace(weighted, episodes=list(weighted.episodes_at_reference)) for weighted in minibatch]
         if not any(weighted.episodes for weighted in minibatch):
@@ -291,10 +301,10 @@ class Update:
         return tally
 
     def _step(self, minibatch: Sequence[WeightedBatch]) -> tuple[bool, float | None]:
-        """Take an optimiser step, unless a guard refuses its effect: weights and optimiser are then as before.
+        """Take an optimiser step, and undo it if a guard rejects its effect.
 
         Returns:
-            (the step was kept, the largest change of a token in nats; None without such guards).
+            (True if the step was kept, largest change of a token in nats; None without such guards).
         """
         guards = [guard for guard in self.objective.guards if "after_update" in guard.needs]
         if not guards:
@@ -316,7 +326,7 @@ class Update:
     # The reference, and what is saved --------------------------------------------------------------------------------
 
     def move_reference(self, step: int, metrics: Mapping[str, float]) -> bool:
-        """Move the reference to the policy by the recipe's rule. Return True if it was replaced by the policy."""
+        """Move the reference towards the policy by the recipe's rule. Return True if the policy replaced it."""
         rule = self.objective.reference.refresh()
         share = rule.after_step(step, metrics)
         if share is None or self.reference is None:
@@ -327,13 +337,13 @@ class Update:
         return share == 1
 
     def save(self, folder: Path) -> None:
-        """Save the optimiser, a reference that owns weights, auxiliary models and the weights of measures."""
+        """Save the optimiser, a reference with its own weights, auxiliary models and producers with weights."""
         self.steps.save(folder)
         for name, parts in self._owners.items():
             torch.save([part.target.state() for part in parts], folder / name)
 
     def load(self, folder: Path) -> None:
-        """The inverse of `save`."""
+        """Load the files of `save`."""
         self.steps.load(folder)
         for name, parts in self._owners.items():
             for part, state in zip(parts, torch.load(folder / name, weights_only=True), strict=True):
@@ -341,18 +351,18 @@ class Update:
 
     @property
     def _owners(self) -> dict[str, list[Any]]:
-        """Components that own weights, by the file that these are saved to."""
+        """File name -> components with weights that are saved in it."""
         found = {"auxiliaries.pt": self.objective.auxiliaries, "measures.pt": self.objective.copies}
         return {name: list(parts) for name, parts in found.items() if parts}
 
 
 _POLICY_MEASUREMENTS = frozenset({"logp_old", "entropy", "hidden"})
-"""Measurements of the policy at the beginning of the update."""
+"""Measurements that one pass through the policy at the beginning of the update makes."""
 _FIELDS = frozenset(item.name for item in fields(Batch) if item.default is None) - {"head"}
 
 
 def split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:
-    """Split the groups, in order, into ``count`` parts of nearly equal size; pairs stay together."""
+    """Divide the groups, in order, into ``count`` parts of nearly equal size; two groups of a pair stay together."""
     units: list[list[Group]] = []
     for group in groups:
         if units and group.pair >= 0 and group.pair == units[-1][-1].pair:

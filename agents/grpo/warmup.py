@@ -1,9 +1,9 @@
 """Warm-up: supervised steps on oracle solutions, until a model answers in the right form and sometimes succeeds.
 
-The data are episodes of the environment's oracle, recorded like rollouts: the same token ids, masks and packing as in
-training. Tasks are drawn uniformly from the parameter space, or the part of it that the settings name, and the training
-split. A share of the episodes may show guesses at the other tasks. Whether the policy that comes out is too certain for
-reinforcement learning is measured at the end.
+The data are episodes of the environment's oracle, recorded like rollouts: with the token ids, masks and packing of
+training. Tasks are drawn uniformly from the training split, over the parameter space or the part of it that the
+settings name. A share of the episodes may show guesses at the other tasks. At the end it is measured whether the policy
+has become too certain for reinforcement learning.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from .run.observers import TrainingProgress
 from .settings import WarmUp
 
 WARM_UP_STREAM = 1
-"""Key of the warm-up's random stream; `run.seeds` has the others."""
+"""Seed key of the warm-up's random stream; `run.seeds` has the other keys."""
 PROBE_EVERY, PROBE_EPISODES = 25, 256
 VOCABULARY_STREAM, VOCABULARY_EPISODES = 8, 200
 RAMP_STEPS = 60
 _LEAST, _SHARE = 1.0, 0.05
-"""Seconds between two savings at least, and the share of the time that they may take."""
+"""Least time between two savings of the state, seconds, and largest share of the time that saving may take."""
 CERTAIN, RARELY = 0.2, 0.05
-"""Nats a token below which a policy is certain, and share of groups below which mixed outcomes are rare."""
+"""Entropy per token, nats, below which a policy is too certain; share of groups below which mixed outcomes are rare."""
 
 
 class Syllabus:
-    """The tasks of a warm-up: tasks with demonstrated solutions, and other tasks with demonstrated guesses.
+    """Tasks of a warm-up: tasks with demonstrated solutions, and other tasks with demonstrated guesses.
 
     Args:
         environments: environments of the run.
-        settings: settings of the warm-up; ``axes`` and ``explore`` are read.
+        settings: settings of the warm-up, of which ``axes`` and ``explore`` are used.
 
     Raises:
         InputError: the environment has no solver, an axis or range does not exist, or ``explore`` is set although no
@@ -80,13 +80,13 @@ class Syllabus:
         environments.give_back(env)
 
     def draw(self, rng: np.random.Generator) -> tuple[dict[str, Any], bool]:
-        """Draw the parameters of a task, and whether a guess is to be shown instead of the solution."""
+        """Draw a task: (its parameters, True if a guess must be demonstrated instead of the solution)."""
         if self.explore and rng.random() < self.explore:
             return self._draw_other(rng), True
         return self.shown.sample(rng), False
 
     def guess(self, env: gymnasium.Env[Any, Any], rng: np.random.Generator) -> Any:
-        """Draw the action of a player who knows the tasks that are shown and guesses the rest."""
+        """Draw the action of a player who knows only the tasks with demonstrated solutions and guesses the rest."""
         inner: Any = env.unwrapped
         known = self.shown.at(1.0)
         action = inner.guess_action(inner.here(), known, rng) if hasattr(inner, "guess_action") else None
@@ -108,7 +108,7 @@ class Syllabus:
 
 
 def solution_texts(environments: Environments, seed: int) -> Iterator[str]:
-    """Return the observations and worked solutions of a few hundred tasks, from which a vocabulary is learned."""
+    """Yield the observations and worked solutions of 200 tasks, from which a vocabulary is learned."""
     rng, env = np.random.default_rng([seed, VOCABULARY_STREAM]), environments.take()
     for _ in range(VOCABULARY_EPISODES):
         params = environments.param_space.sample(rng)
@@ -131,10 +131,10 @@ def demonstrate(
     context: int,
     guess: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
 ) -> Trajectory:
-    """Record an episode of the environment's oracle as tokens, up to the last turn that fits ``context``.
+    """Record an episode of the environment's oracle as tokens, up to the last turn that fits into ``context`` tokens.
 
     Args:
-        guess: makes the actions instead of the oracle.
+        guess: function that returns the actions in place of the oracle.
     """
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
@@ -181,14 +181,15 @@ def warm_up(
     optimizer: torch.optim.Optimizer | None = None,
     done: int = 0,
 ) -> Iterator[dict[str, float]]:
-    """Train the model in place, one step per item, until the target success or the bound on steps is reached.
+    """Train the model in place until the target success or the largest number of steps is reached; one item per step.
 
     Args:
-        optimizer: of the model's weights, made by `make_optimizer`; None makes one.
-        done: steps that model and optimiser have taken already.
+        steps: largest number of steps.
+        optimizer: optimiser of the model's weights, made by `make_optimizer`; None makes one.
+        done: number of steps that model and optimiser have taken already.
 
     Yields:
-        ``{"step", "loss"}`` (mean negative log-likelihood of a token, nats), and "success" if it was measured.
+        ``{"step", "loss"}`` (mean negative log-likelihood per token, nats), and "success" if it was measured.
     """
     widen_gradients(language.model.parameters())
     optimizer = optimizer or make_optimizer(language.model.parameters(), lr=settings.lr)
@@ -230,13 +231,15 @@ def run_warm_up(
     watch: Callable[[TrainingProgress], None],
     stopped: Callable[[], bool],
 ) -> bool:
-    """Warm the policy up in place, from the newest saved state in the folder. Return False if stopped.
+    """Warm the policy up in place, from the newest state saved in the folder. Return False if ``stopped`` ended it
+    early.
 
-    Each step draws its random numbers from the seed and the step number, so a saved state holds only weights, optimiser
-    and step number, and an interrupted warm-up continues to the same bits.
+    Each step draws its random numbers from the seed and the step number, so a saved state has only weights, optimiser
+    and step number, and an interrupted warm-up continues bit for bit.
 
     Args:
         language: the initial policy, or the policy of the saved state.
+        watch: called after each step.
         stopped: called after each step; True ends the warm-up.
     """
     most = config.warmup.most_steps(config.model)
@@ -264,7 +267,7 @@ def run_warm_up(
 
 
 def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, float]:
-    """Load the optimiser's newest state; return the steps that were taken, and the success measured at the last."""
+    """Load the newest state of the optimiser; return the number of steps taken and the last measured success."""
     place = folder.newest_warm_up()
     if place is None:
         return 0, 0.0
@@ -276,13 +279,13 @@ def _restore(folder: RunFolder, optimizer: torch.optim.Optimizer) -> tuple[int, 
 
 @dataclass(frozen=True)
 class Variance:
-    """Count of the groups of episodes in which a policy's outcomes differ, on tasks drawn uniformly.
+    """Number of groups in which a policy's outcomes differ, on tasks drawn uniformly.
 
     Attributes:
-        groups, samples: groups that were played, and episodes in each.
-        mixed: groups with both successes and failures.
+        groups, samples: number of groups played, and of episodes in each.
+        mixed: number of groups with both successes and failures.
         success: share of all episodes that succeeded.
-        entropy: mean of the sampled tokens' negative log-probability, nats.
+        entropy: mean negative log-probability of the sampled tokens, nats.
     """
 
     groups: int
@@ -292,7 +295,7 @@ class Variance:
     entropy: float
 
     def describe(self, settings: WarmUp) -> list[str]:
-        """Return a sentence with the remedy if the warm-up left too little to learn from."""
+        """Return a sentence with the remedy if the warm-up left too little variance to learn from, else []."""
         certain = self.entropy < CERTAIN
         if self.mixed > RARELY * self.groups or not (certain or self.success > 1 - RARELY):
             return []
@@ -318,10 +321,11 @@ def measure_variance(
     temperature: float = 1.0,
     groups: int | None = None,
 ) -> Variance:
-    """Play groups of ``samples`` episodes on tasks drawn uniformly from the environments' space.
+    """Play groups of ``samples`` episodes on tasks drawn uniformly from the environments' space, and count mixed
+    groups.
 
     Args:
-        groups: how many; by default so many that there are at least 256 episodes.
+        groups: number of groups; by default about 256 episodes and at least 8 groups.
     """
     rng = np.random.default_rng([seed, WARM_UP_STREAM])
     engine = language.engine(PROBE_EPISODES, limits.context)
@@ -340,7 +344,7 @@ def measure_variance(
 
 
 def _play_tasks(player: EpisodePlayer, space: Any, count: int, samples: int) -> list[Group]:
-    """Play tasks drawn uniformly, with the random numbers of the player."""
+    """Play tasks drawn uniformly, with random numbers from the player's generator."""
     rng: Any = player.rng
     tasks = [RolloutTask(space.sample(rng), int(rng.integers(2**31)), samples) for _ in range(count)]
     player.sampler.seed(int(rng.integers(2**31)))  # type: ignore[attr-defined]
@@ -350,10 +354,10 @@ def _play_tasks(player: EpisodePlayer, space: Any, count: int, samples: int) -> 
 def supervised_step(
     model: Any, episodes: Sequence[Trajectory], forward: Forward | None = None, prompts: float = 0.0
 ) -> Tally:
-    """Accumulate the gradient of the mean negative log-likelihood of the action tokens.
+    """Accumulate the gradient of the mean negative log-likelihood of the action tokens; return a tally with "loss".
 
     Args:
-        prompts: weight of the mean negative log-likelihood of all other tokens, which is added.
+        prompts: weight of the mean negative log-likelihood of all other tokens, which is added to the loss.
     """
     forward = forward or Forward(packer="plain")
     batch = collate([Group(-1, (episode,)) for episode in episodes])

@@ -1,11 +1,12 @@
-"""The flat batch: every token of every row in one line, without padding.
+"""Flat batch of the learner: the tokens of all rows concatenated in one dimension, without padding.
 
-One convention: a per-token tensor holds, at the place of a token, what belongs to *that* token (its log-probability
-given what precedes it, its advantage, its weight). The shift between a token and the hidden state that predicts it
-happens in `packing` and nowhere else.
+Every per-token tensor is aligned with the token that it describes: index i holds the log-probability of token i given
+the tokens before it, and the advantage and the weight of token i. Only `packing` shifts by one, from a token to the
+hidden state that predicts it.
 
-Tokens lie in rows (one context of the model each), rows in episodes, episodes in groups. An episode has one row unless
-its context began anew at some turn. Losses are defined over episodes; rows matter to the forward pass alone.
+A row is one context of the model. Tokens belong to rows, rows to episodes, episodes to groups. An episode has one row,
+plus one for every turn at which its context was restarted (`Turn.fresh`). Losses are defined over episodes; only the
+forward pass sees rows.
 """
 
 from __future__ import annotations
@@ -28,37 +29,42 @@ class Batch:
 
     Attributes:
         ids: int64 [N].
-        row_of, turn_of, episode_of: where each token lies, int64 [N], non-decreasing; turns are counted over the batch.
-        position: place of each token in its row, int64 [N].
+        row_of, turn_of, episode_of: index of each token's row, turn and episode in the batch, int64 [N],
+            non-decreasing.
+        position: index of each token in its row, int64 [N].
         action: True where the token is part of an action, bool [N].
         origin: `Origin` of each token, int64 [N].
-        node_of: node of the group's tree that each action token lies in, counted over the batch, -1 elsewhere,
-            int64 [N].
+        node_of: number of the tree node (`Trajectory.nodes`) that each action token belongs to, unique in the batch; -1
+            at other tokens; int64 [N].
         logp_mu: behaviour log-probability of action tokens, 0 elsewhere, float32 [N].
-        row_start: first token of each row and N at the end, int64 [S + 1].
-        prompt_length: tokens before the first action of each row, int64 [S].
-        episode_of_row: int64 [S].
-        episode_of_turn: int64 [K].
-        turn_reward: reward of each turn, float64 [K]: the environment's, unless replaced, plus shaping of the turn.
-        process_reward: reward of each turn without the outcome, float64 [K]: from the rewards that judge turns; without
-            any, the environment's reward of every turn except the last.
-        spans: rewards of parts of actions, contained in `turn_reward` or `outcome`: place of the part's last token and
-            reward, in order.
+        row_start: index of the first token of each row, followed by N, int64 [S + 1].
+        prompt_length: number of tokens before the first action of each row, int64 [S].
+        episode_of_row: episode of each row, int64 [S].
+        episode_of_turn: episode of each turn, int64 [K].
+        turn_reward: reward of each turn, float64 [K]: `Turn.shaping`, plus the environment's reward unless
+            `Trajectory.replaced`.
+        process_reward: reward of each turn without the outcome, float64 [K]: `Turn.shaping` in the last turn and in
+            episodes with `Trajectory.stepwise`, ``turn_reward`` in all other turns.
+        spans: rewards of parts of actions (`Turn.spans`), already included in ``turn_reward`` or ``outcome``: (index of
+            the part's last token, reward), in order.
         group_of: group of each episode, int64 [E].
         outcome: return of each episode, float64 [E]; returns of a group that differ only by rounding are made equal.
-        truncated: episodes ended by a limit, bool [E].
-        rescore: episodes whose ratios are taken against the policy at the beginning of the update, bool [E].
-        trajectories: the E episodes themselves.
-        group_list: the groups themselves.
-        max_tokens: the budget of action tokens of one episode.
-        logp_old, entropy, logp_ref, logp_teacher, logp_prm, value, hidden: measured before the update, float [N]
-            (hidden [N, H]), 0 at tokens that are not actions; None if no component needs them. In order:
-            log-probability under the policy at the beginning of the update, entropy of its distribution, under the
-            reference, under the model to distil from, under the implicit process reward model; the critic's value of
-            the state before the token; the last hidden state that predicts the token.
+        truncated: True for episodes ended by a limit, bool [E].
+        rescore: True for episodes whose importance ratios are relative to the policy at the beginning of the update,
+            bool [E].
+        trajectories: the E episodes.
+        group_list: the G groups.
+        max_tokens: largest budget of action tokens of an episode.
+        logp_old, entropy: log-probability of each action token under the policy at the beginning of the update, and
+            entropy of that policy's distribution, nats, float [N]. All measurements up to ``hidden`` are made before
+            the update, 0 at tokens that are not actions, and None if no component needs them.
+        logp_ref, logp_teacher, logp_prm: log-probability under the reference policy, the model to distil from, and the
+            implicit process reward model, nats, float [N].
+        value: the critic's value of the state before each token, float [N].
+        hidden: last hidden state that predicts each token, float [N, H].
         head: function from hidden states to logits at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``,
             on the policy's device; None if no component needs it.
-        extra: further measurements of auxiliary models by name, [N] each.
+        extra: measurements that have no attribute (made by auxiliary models), by name, [N] each.
     """
 
     ids: Tensor
@@ -108,7 +114,7 @@ class Batch:
 
     @cached_property
     def kl_scale(self) -> Tensor | None:
-        """Factor on the KL penalties of each episode, float32 [E], NaN if the teacher set none; None if all are NaN."""
+        """Teacher's factor on each episode's KL penalties, float32 [E], NaN if unset; None if unset in all episodes."""
         asked = [t.kl_scale for t in self.trajectories]
         if all(scale is None for scale in asked):
             return None
@@ -116,23 +122,23 @@ class Batch:
 
     @cached_property
     def action_count(self) -> Tensor:
-        """Action tokens of each episode, int64 [E]."""
+        """Number of action tokens of each episode, int64 [E]."""
         return self.sum_by_episode(self.action.long())
 
     @cached_property
     def prompt(self) -> Tensor:
-        """Tokens of each episode before its first action that have a token before them, bool [N]."""
+        """Mask of the tokens before each episode's first action, without the first token of the row, bool [N]."""
         first = torch.zeros(self.rows, dtype=torch.bool)
         first[segment_starts(self.episode_of_row)] = True
         inside = first[self.row_of] & (self.position < self.prompt_length[self.row_of])
         return inside & (self.position > 0)
 
     def sum_by_episode(self, token_value: Tensor) -> Tensor:
-        """Sum of a token value [N] over each episode, [E]."""
+        """Sum a token value [N] over each episode: [E]."""
         return segment_sum(token_value, self.episode_of, self.episodes)
 
     def sum_by_group(self, episode_value: Tensor) -> Tensor:
-        """Sum of an episode value [E] over each group, [G]."""
+        """Sum an episode value [E] over each group: [G]."""
         return segment_sum(episode_value, self.group_of, self.groups)
 
     def per_token(self, episode_value: Tensor) -> Tensor:
@@ -140,20 +146,20 @@ class Batch:
         return episode_value[self.episode_of]
 
     def written_by(self, *origins: Origin) -> Tensor:
-        """Action tokens of these origins, bool [N]."""
+        """Return the mask of action tokens whose origin is one of ``origins``, bool [N]."""
         wanted = torch.zeros(len(Origin), dtype=torch.bool)
         wanted[list(origins)] = True
         return self.action & wanted[self.origin]
 
     def measurement(self, name: str) -> Tensor:
-        """Return a measured tensor by name. A component that reads one must declare it with `needs`."""
+        """Return a measurement by name; RuntimeError if it is missing. Components that read it must declare `needs`."""
         tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")
         return tensor
 
     def with_(self, **measured: Tensor) -> Batch:
-        """Return the batch with measurements added; names without an attribute go to ``extra``."""
+        """Return a copy with the measurements added; names that are not attributes go into ``extra``."""
         known = {item.name for item in fields(self)}
         own = {name: value for name, value in measured.items() if name in known}
         others = {name: value for name, value in measured.items() if name not in known}
@@ -161,7 +167,7 @@ class Batch:
 
 
 def collate(groups: Sequence[Group]) -> Batch:
-    """Flatten the valid trajectories of ``groups``; group numbers are positions in ``groups``."""
+    """Flatten the valid trajectories of ``groups`` into a batch; a group's number is its index in ``groups``."""
     members = [(g, t) for g, group in enumerate(groups) for t in group.valid]
     ids: list[int] = []
     action: list[bool] = []
@@ -239,7 +245,10 @@ def collate(groups: Sequence[Group]) -> Batch:
 def _node_of_each_token(
     group: int, episode: int, trajectory: Trajectory, known: dict[tuple[int, str], int]
 ) -> list[int]:
-    """Return the node number of each action token; a trajectory without nodes is a single node."""
+    """Return the node number of each action token. A trajectory without nodes counts as a single node.
+
+    ``known`` maps (group, key of the node) to its number; unknown nodes are added.
+    """
     if not trajectory.nodes:
         return [known.setdefault((group, f"\0{episode}"), len(known))] * trajectory.action_tokens
     path: list[int] = []

@@ -1,9 +1,9 @@
-"""The token budget that fits into a GPU's memory, from its free memory and the memory per token.
+"""Choice of the token budget of a micro-batch from a GPU's free memory and the memory needed per token.
 
-One small dry pass of the model counts the activations that a token keeps for the backward pass, so no architecture
-needs a formula; the fixed part (gradients, optimiser state, a chunk of logits) is added up. The
-estimate has not been compared with a GPU's own figures yet; a micro-batch that does not fit all the same is cut (see
-`micro_batches`).
+One dry pass of the model over a few tokens measures the activations that a token keeps for the backward pass, so that
+no formula per architecture is needed. Gradients, optimiser state and a chunk of logits do not depend on the number of
+tokens; their sizes are calculated. The estimate has not been compared with a GPU's own figures yet. A micro-batch that
+does not fit after all is split (see `micro_batches`).
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from .logprobs import CHUNK_BYTES
 from .trajectory import Group, Trajectory, Turn
 
 CPU_BUDGET = 2048
-"""On a CPU more tokens at once cost memory and gain no time."""
+"""Default budget on a CPU, tokens: larger micro-batches cost memory there and save no time."""
 LEAST, MOST = 1024, 65_536
-"""Bounds on the budget that is chosen: what holds an episode of usual length, and what keeps any GPU busy."""
+"""Bounds of the chosen budget, tokens: the lower one holds an episode of usual length, the upper keeps any GPU busy."""
 SHARE = 0.85
-"""Part of the free memory that is planned with; the rest is for fragments and what else the run holds."""
+"""Share of the free memory that the budget may use; the rest is left for fragmentation and other tensors of the run."""
 _DRY_TOKENS = 256
 
 
 @dataclass(frozen=True)
 class TrainingMemory:
-    """Memory of the backward pass and the optimiser step, bytes.
+    """Memory that the backward pass and the optimiser step take, bytes.
 
     Attributes:
-        per_token: of a micro-batch, for each of its tokens.
-        fixed: whatever the number of tokens.
+        per_token: bytes per token of a micro-batch.
+        fixed: bytes that do not depend on the number of tokens.
     """
 
     per_token: float
     fixed: int
 
     def tokens(self, free: int) -> int:
-        """Most tokens of a micro-batch with so many bytes free, a multiple of 256 within the bounds."""
+        """Return the largest micro-batch for ``free`` bytes, in tokens: a multiple of 256 in LEAST..MOST."""
         room = (SHARE * free - self.fixed) / self.per_token
         return int(min(max(room // 256 * 256, LEAST), MOST))
 
 
 def training_memory(model: Any, forward: Forward) -> TrainingMemory:
-    """Estimate the memory that training takes beyond the weights, with one pass over a few tokens."""
+    """Estimate the memory that training takes beyond the weights, from one pass over a few tokens."""
     layers = model.config.get_text_config().num_hidden_layers
     kept = _kept_bytes(model, replace(forward, checkpoint=False))
     head = head_of(model).weight
@@ -63,12 +63,12 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     gradients = sum(w.numel() * max(4, w.element_size()) for w in trained)
     # A chunk of logits, tensors computed from it, and the gradient of the output matrix in both precisions.
     chunk = 3 * CHUNK_BYTES.get(head.device.type, CHUNK_BYTES["cpu"]) + 6 * head.numel()
-    # The backward pass holds gradients of about one layer's activations besides.
+    # The backward pass also holds gradients of about one layer's activations.
     return TrainingMemory(kept + layer, state + gradients + chunk)
 
 
 def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, int], int]) -> Forward:
-    """Set the token budget to what the GPU's free memory allows, and leave a notice with the numbers.
+    """Return ``forward`` with a token budget that fits into the GPU's free memory, and leave a notice with the numbers.
 
     Args:
         held: function (bytes of the weights, bytes free after the optimiser's state) -> bytes that the engine will hold
@@ -86,7 +86,7 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
 
 
 def _kept_bytes(model: Any, forward: Forward) -> float:
-    """Return the bytes that a forward pass keeps for the backward pass, a token; each tensor once, weights not."""
+    """Return the bytes per token that a forward pass keeps for the backward pass, besides weights."""
     half = _DRY_TOKENS // 2
     turn = Turn((0,) * half, (0,) * half, (0.0,) * half, "stop", 0.0)
     episode = Trajectory(

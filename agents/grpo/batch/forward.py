@@ -1,7 +1,8 @@
 """The learner's passes through a model: scoring micro-batches, measuring a whole batch, the backward pass.
 
-A model's outputs here are numbers per action token, and any loss is a function of them. Its gradient with respect to
-them is one coefficient per token and output, from which `Forward.backward` computes the gradient of the weights.
+The outputs of a model are numbers per action token, and a loss is a function of these outputs. The gradient of the loss
+with respect to them is one coefficient per token and output; `Forward.backward` turns the coefficients into the
+gradient of the weights.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class Outputs:
     """Outputs of a model at scored tokens, [A] each (`Forward.score`) or [N] each (`Forward.measure`).
 
     Attributes:
-        logp: log-probability, nats.
-        entropy: of the distribution, nats.
-        kl_ref: KL(model || reference) over the vocabulary, if a reference was given.
-        hidden: the state that predicts the token, [A, H], if requested.
-        logp_top: log-probabilities of given tokens, [A, k], if requested.
+        logp: log-probability of the token, nats.
+        entropy: entropy of the next-token distribution, nats.
+        kl_ref: KL(model || reference) over the vocabulary, nats; None without a reference.
+        hidden: hidden state that predicts the token, [A, H]; None unless requested.
+        logp_top: log-probabilities of the tokens in ``top_ids``, [A, k]; None unless requested.
     """
 
     logp: Tensor
@@ -45,20 +46,20 @@ class Outputs:
 
 
 TOP = 64
-"""Number of the likeliest tokens that are kept of a distribution, where a component needs more than the sampled one."""
+"""Number of likeliest tokens kept per position for components that need more than the sampled token."""
 
 
 @dataclass(frozen=True)
 class Forward:
-    """Settings of the passes through a model.
+    """Passes through a model in micro-batches (score, measure, backward), with their settings as attributes.
 
     Attributes:
         packer: name in `PACKERS`; every packer gives the same gradient.
-        budget: most tokens of a micro-batch, as long as they fit into memory; a longer episode is a micro-batch alone.
-        temperature: the temperature that actions were sampled at; logits are divided by it.
-        fp32_head: compute logits in single precision where weights are half precision.
+        budget: most tokens of a micro-batch, lowered if memory runs out; a longer episode is a micro-batch alone.
+        temperature: sampling temperature of the actions; logits are divided by it.
+        fp32_head: compute logits in single precision if the weights are in half precision.
         checkpoint: recompute each layer in the backward pass instead of keeping its activations.
-        vocabulary: number of ids that can be sampled, if the output matrix is padded to more; None: all of its rows.
+        vocabulary: number of ids that can be sampled, if the output matrix is padded to more rows; None: all rows.
         compile: compile the layers for passes with a gradient.
         memory: limits learned when memory ran out; copies of the settings share this object.
     """
@@ -73,10 +74,10 @@ class Forward:
     memory: MemoryLimit = field(default_factory=MemoryLimit, compare=False)
 
     together = False
-    """True if other processes wait for a backward pass of each micro-batch, even one without any gradient."""
+    """True if every micro-batch must have a backward pass, even without any gradient: other processes wait for it."""
 
     def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
-        """Cut the episodes into micro-batches."""
+        """Divide the episodes into micro-batches of at most the smaller of ``budget`` and ``memory.budget`` tokens."""
         fits = self.memory.budget
         budget = self.budget if fits is None else min(self.budget, fits)
         return PACKERS[packer or self.packer](batch, episodes, budget) if len(episodes) else []
@@ -91,7 +92,7 @@ class Forward:
         weights: Iterable[Tensor] = (),
         reset: Callable[[], None] | None = None,
     ) -> list[T]:
-        """Compute something of each micro-batch of the episodes; see `run_micro_batches`."""
+        """Call ``compute`` on each micro-batch of the episodes and return the results; see `run_micro_batches`."""
         return run_micro_batches(
             lambda some: self.micro_batches(batch, some, packer),
             episodes,
@@ -112,9 +113,12 @@ class Forward:
         hidden: bool = False,
         top_ids: Tensor | None = None,
     ) -> Outputs:
-        """Score the action tokens of a micro-batch, with gradient where torch records it.
+        """Score the action tokens of a micro-batch; the outputs have a gradient if torch records one.
 
         Args:
+            entropy_grad: let the entropy have a gradient too.
+            reference: model for ``kl_ref``, or None.
+            hidden: return the hidden states too, without gradient.
             top_ids: further tokens whose log-probabilities are computed at each token of the batch, int64 [N, k].
         """
         head = self._head(model)
@@ -132,7 +136,7 @@ class Forward:
         return Outputs(logp, entropy, divergence, states.detach() if hidden else None, logp_top)
 
     def device(self, model: Any) -> torch.device:
-        """Device on which passes through a model are computed."""
+        """Return the device on which passes through a model are computed."""
         return self._head(model).weight.device
 
     def _head(self, model: Any) -> Head:
@@ -140,7 +144,7 @@ class Forward:
         return head if self.vocabulary is None else head.first(self.vocabulary)
 
     def logits_of(self, model: Any) -> Callable[[Tensor, Tensor], Tensor]:
-        """``(hidden [A, H], ids [U]) -> [A, U]``: logits of some ids at the sampling temperature, without gradient."""
+        """Return ``(hidden [A, H], ids [U]) -> [A, U]``, the logits at the sampling temperature, without gradient."""
         head = self._head(model)
 
         @torch.no_grad()
@@ -152,14 +156,21 @@ class Forward:
         return logits
 
     def likeliest_logps(self, model: Any, hidden: Tensor, count: int) -> Tensor:
-        """Log-probabilities of the ``count`` likeliest tokens (or of all, if there are fewer), likeliest first, of the
-        distributions that hidden states [A, H] predict: [A, k] on the CPU, nats at the sampling temperature."""
+        """Return the log-probabilities of the ``count`` likeliest tokens, likeliest first, at each hidden state.
+
+        Args:
+            hidden: states that predict the tokens, [A, H].
+            count: number of tokens; the size of the vocabulary if that is smaller.
+
+        Returns:
+            [A, count] on the CPU, nats at the sampling temperature.
+        """
         head = self._head(model)
         hidden = hidden.to(head.weight.device)
         return top_tokens(hidden, head, min(count, len(head.weight)), self.temperature)[1].cpu()
 
     def logp_slopes(self, model: Any, hidden: Tensor, ids: Tensor) -> Tensor:
-        """Gradient of each token's log-probability in the hidden state that predicts it.
+        """Return the gradient of each token's log-probability with respect to the hidden state that predicts it.
 
         Args:
             hidden: [A, H].
@@ -185,7 +196,8 @@ class Forward:
 
     @torch.no_grad()
     def likeliest(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The `TOP` likeliest tokens at each action token of a batch (or all, if there are fewer), likeliest first.
+        """Return the `TOP` likeliest tokens (or the whole vocabulary, if smaller) at each action token, likeliest
+        first.
 
         Returns:
             (ids int64 [N, k], log-probabilities [N, k]) on the CPU, 0 at other tokens.
@@ -206,9 +218,9 @@ class Forward:
 
     @torch.no_grad()
     def measure_prompts(self, model: Any, batch: Batch) -> Tensor:
-        """Log-probability of each prompt token (`Batch.prompt`) given those before it, [N] on the CPU, 0 elsewhere.
+        """Return the log-probability of each prompt token (`Batch.prompt`), [N] on the CPU, 0 at other tokens.
 
-        Of episodes with the same prompt only the first goes through the model.
+        If several episodes have the same prompt, only the first goes through the model.
         """
         logp = torch.zeros(len(batch.ids))
         places = {}
@@ -230,9 +242,10 @@ class Forward:
 
     @torch.no_grad()
     def measure_twins(self, model: Any, batch: Batch) -> Tensor:
-        """Symmetric KL divergence, nats, at each action token between the distributions after the episode's own prompt
-        and after its twin, `Trajectory.extras` "twin_prompt": (KL(p || q) + KL(q || p)) / 2, [N] on the CPU; 0 in
-        episodes without a twin.
+        """Measure how far the distributions at each action token change if the prompt is replaced by a reworded one.
+
+        The second prompt is ``Trajectory.extras["twin_prompt"]``. Returns (KL(p || q) + KL(q || p)) / 2, nats, [N] on
+        the CPU; 0 at other tokens and in episodes without a second prompt.
         """
         divergence = torch.zeros(len(batch.ids))
         twins = {e: t for e, t in enumerate(batch.trajectories) if t.extras.get("twin_prompt") and t.turns}
@@ -269,7 +282,7 @@ class Forward:
         top_ids: Tensor | None = None,
         episodes: Sequence[int] | None = None,
     ) -> Outputs:
-        """Score every action token of a batch (or of some episodes) without gradient; 0 at other tokens, on the CPU."""
+        """Score all action tokens of a batch, or of ``episodes``, without gradient: [N] on the CPU, 0 elsewhere."""
         names = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
         found: list[str] = []
         top_ids = None if top_ids is None else send(top_ids, self.device(model))
@@ -305,14 +318,14 @@ class Forward:
         top_ids: Tensor | None = None,
         episodes: Sequence[int] | None = None,
     ) -> None:
-        """Accumulate the gradient of sum(coefficient x output) over tokens.
+        """Accumulate the gradient of the sum over tokens of coefficient times output, in the weights' ``grad``.
 
         Args:
-            logp, entropy, kl_ref, logp_top: coefficients of the outputs of that name, [N], and [N, k] for the last; the
-                gradient of the loss with respect to them.
-            reference: the reference of ``kl_ref``.
-            top_ids: the tokens of ``logp_top``.
-            episodes: episodes to include; all by default. Episodes without a coefficient are skipped.
+            logp, entropy, kl_ref: coefficient of each output, [N]: the gradient of the loss with respect to it.
+            logp_top: coefficients of the output of that name, [N, k].
+            reference: the reference model of ``kl_ref``.
+            top_ids: the tokens of ``logp_top``, int64 [N, k].
+            episodes: episodes to include; all by default. Episodes whose coefficients are all 0 are skipped.
         """
         weighted = logp != 0
         for other in (entropy, kl_ref):
@@ -351,5 +364,5 @@ class Forward:
 
 
 def _join(results: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
-    """Return the results of all micro-batches one after another, on the CPU: each is read once, after the last pass."""
+    """Concatenate the results of all micro-batches and copy them to the CPU, once, after the last pass."""
     return [torch.cat(parts).cpu() for parts in zip(*results, strict=True)]

@@ -1,9 +1,8 @@
-"""Statistics of next-token distributions without ever holding [tokens x vocabulary].
+"""Log-probabilities, entropies and divergences of next-token distributions, without ever holding [tokens x vocabulary].
 
-Logits are computed for a chunk of tokens at a time, reduced to a number or two a token, and computed again in the
-backward pass, but for a few chunks that are kept on a CPU: log-probabilities and entropies of one policy, divergences
-between two, and the likeliest tokens. All take hidden states and a `Head` (or just its weight) and return nats at the
-given temperature.
+Logits are computed for one chunk of tokens at a time, reduced to a few numbers per token, and computed again in the
+backward pass. On a CPU the probabilities of the first chunks are kept instead (`KEPT_BYTES`). All functions take hidden
+states and a `Head` (or just its weight) and return nats at the given temperature.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ from ....errors import InputError
 from ...language.head import Head
 
 CHUNK_BYTES = {"cpu": 1 << 25, "cuda": 1 << 29}
-"""Most bytes of logits alive at once, by device."""
+"""Most bytes of logits alive at once, by type of device."""
 KEPT_BYTES = {"cpu": 1 << 27}
-"""Most bytes of probabilities that a forward pass keeps for its backward pass, which needs no product for them."""
+"""Most bytes of probabilities that a forward pass keeps, by type of device, so that the backward pass need not compute
+the logits again; 0 for types not listed."""
 
 Divergence = Literal["reverse", "forward"]
 
@@ -35,15 +35,15 @@ def token_logps(
     fp32_head: bool = False,
     entropy_grad: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Log-probability of each target, and the entropy of the distribution it is drawn from.
+    """Return the log-probability of each target and the entropy of the distribution that it is drawn from.
 
     Args:
-        hidden: [A, H], the state that predicts each target.
+        hidden: state that predicts each target, [A, H].
         head: output head, or its matrix [V, H].
         targets: int64 [A].
-        temperature: the sampling temperature; logits are divided by it.
+        temperature: sampling temperature; logits are divided by it.
         fp32_head: compute the logits of half-precision input in single precision; the same as ``Head.fp32``.
-        entropy_grad: whether the entropy has a gradient, d H / d logit_j = -p_j (log p_j + H) / temperature.
+        entropy_grad: let the entropy have a gradient, d H / d logit_j = -p_j (log p_j + H) / temperature.
 
     Returns:
         (logp [A], entropy [A]), nats, float32 (float64 for float64 input).
@@ -60,20 +60,21 @@ def token_divergence(
     kind: Divergence = "reverse",
     temperature: float = 1.0,
 ) -> Tensor:
-    """Divergence between two next-token distributions at each position, summed over the whole vocabulary.
+    """Return the divergence between two next-token distributions at each position, summed over the whole vocabulary.
 
     Args:
-        hidden, head: the policy pi; gradients flow into these. [A, H] and a head over V ids.
-        other_hidden, other_head: another policy, such as the reference; no gradient. [A, H'] and a head over V ids.
+        hidden, head: the policy pi, which receives the gradient: [A, H] and a head over V ids.
+        other_hidden, other_head: another policy, such as the reference, without gradient: [A, H'] and a head over V
+            ids.
         kind: "reverse" is KL(pi || other) = sum_j pi_j log(pi_j / other_j), the usual penalty against a reference;
             "forward" is KL(other || pi).
-        temperature: of both distributions.
+        temperature: temperature of both distributions.
 
     Returns:
         [A] nats, float32 (float64 for float64 input).
 
     Raises:
-        InputError: another kind, or vocabularies of different size.
+        InputError: ``kind`` is unknown, or the vocabularies differ in size.
     """
     if kind not in ("reverse", "forward"):
         raise InputError(f"unknown divergence {kind!r}; take 'reverse' or 'forward'.")
@@ -89,7 +90,7 @@ def token_divergence(
 
 @torch.no_grad()
 def top_tokens(hidden: Tensor, head: Head | Tensor, k: int, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-    """The ``k`` likeliest tokens at each position, likeliest first; no gradient.
+    """Return the ``k`` likeliest tokens at each position, likeliest first, without gradient.
 
     Returns:
         (ids int64 [A, k], log-probabilities [A, k] in nats under the whole distribution, not renormalised).
@@ -110,7 +111,7 @@ def top_tokens(hidden: Tensor, head: Head | Tensor, k: int, temperature: float =
 
 
 def chosen_logps(hidden: Tensor, head: Head | Tensor, ids: Tensor, temperature: float = 1.0) -> Tensor:
-    """Log-probabilities of several given tokens at each position, with gradient.
+    """Return the log-probabilities of ``k`` given tokens at each position, with gradient.
 
     Args:
         hidden, head, temperature: as in `token_logps`.
@@ -149,7 +150,7 @@ def _parts(hidden: Tensor, head: Head) -> list[slice]:
 
 
 class _HeadGradient:
-    """Collects the gradient of a head's input and parameters, chunk by chunk, from the slope of its logits."""
+    """Accumulator of the gradients of a head's input, weight and bias, from the logits' gradient chunk by chunk."""
 
     def __init__(self, hidden: Tensor, head: Head, needed: tuple[bool, ...]):
         self._hidden, self._head = hidden, head
@@ -160,12 +161,12 @@ class _HeadGradient:
         self.bias = torch.zeros_like(head.bias, dtype=wide) if needed[2] and head.bias is not None else None
 
     def add(self, part: slice, slope: Tensor, logits: Tensor | None, factor: Tensor | None = None) -> None:
-        """Add a chunk.
+        """Add a chunk of tokens.
 
         Args:
-            slope: d loss / d logits [n, V], up to the factor.
-            logits: logits of a softcapped head [n, V], else None.
-            factor: factor on each token's slope, [n]; None is 1. It is multiplied into the narrower tensors.
+            slope: d loss / d logits [n, V], before multiplication by ``factor``.
+            logits: logits [n, V] of a head with softcap, else None.
+            factor: factor on each token's slope, [n]; None for 1. It is applied to the smaller [n, H] tensors.
         """
         head, hidden = self._head, self._hidden[part]
         if logits is not None:
@@ -187,12 +188,12 @@ class _HeadGradient:
                 self.weight += slope.T @ hidden
 
     def result(self) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Gradients of hidden states, weight and bias; autograd rounds the latter two to the type they are kept in."""
+        """Return the gradients of hidden states, weight and bias; autograd casts the latter two to their types."""
         return self.hidden, self.weight, self.bias
 
 
 def _minus_chosen(probabilities: Tensor, target: Tensor) -> Tensor:
-    """-d logp / d logits = probability - onehot [n, V], in place; ``target`` [n, 1]."""
+    """Return -d logp / d logits = probability - onehot [n, V], computed in place; ``target`` [n, 1]."""
     return probabilities.scatter_add_(-1, target, probabilities.new_full(target.shape, -1.0))
 
 

@@ -1,8 +1,9 @@
-"""Recovery from out-of-memory errors: micro-batches are split and computed again, and no gradient counts twice.
+"""Recovery from out-of-memory errors: micro-batches are split and repeated, and every gradient is counted once.
 
-A failure before the backward pass leaves no trace. A failure during it has already added gradients to some weights,
-and rounding makes subtracting them inexact. The gradients from before the work are therefore restored, and the work is
-repeated with smaller micro-batches. No second copy of the gradients is held if there were none before.
+If memory runs out before the backward pass, no gradient has changed. If it runs out during the backward pass, gradients
+have been added to some weights already, and rounding forbids subtracting them again. So all gradients are reset to
+their values before the first micro-batch, and the whole work is repeated with smaller micro-batches. The saved copy of
+the gradients takes no memory if there were none before.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class MemoryLimit:
-    """Largest micro-batch that a run's memory still allows, as the run has learned.
+    """Largest micro-batch that fits into memory, lowered each time a micro-batch ran out of memory.
 
     Args:
-        splits: False where every process of a run must make the same passes, so that running out of memory is an error.
+        splits: False if all processes of a run must make the same passes; running out of memory is then an error.
 
     Attributes:
         budget: most tokens of a micro-batch from now on; None as long as memory has not run out.
@@ -39,14 +40,14 @@ class MemoryLimit:
         self._said: list[str] = []
 
     def say(self, sentence: str) -> None:
-        """Leave a sentence for `take_notices`."""
+        """Add a sentence to the notices that `take_notices` returns."""
         self._said.append(sentence)
 
     def lower(self, micro: MicroBatch, checkpoint: bool, reason: str) -> None:
-        """Halve the budget after a micro-batch did not fit.
+        """Lower the budget to half the tokens of a micro-batch that did not fit.
 
         Args:
-            checkpoint: whether activations are recomputed already.
+            checkpoint: True if activations are recomputed already; the error message then does not advise it.
             reason: message of the allocator.
 
         Raises:
@@ -64,7 +65,7 @@ class MemoryLimit:
         _log.info("memory ran out in a micro-batch of %d tokens: %s", tokens, reason)
 
     def take_notices(self) -> list[str]:
-        """Return and clear the notices for the user, with one more sentence if memory has run out."""
+        """Return and clear the notices for the user, with one more if memory has run out since the last call."""
         sentences, self._said = self._said, []
         if self._first is not None:
             sentences.append(
@@ -76,7 +77,7 @@ class MemoryLimit:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for the errors of torch's allocators, on a GPU and on a CPU, and of Python's."""
+    """Return True for errors of torch's allocators (CPU and GPU) and for Python's MemoryError."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     text = str(error)
@@ -96,20 +97,20 @@ def run_micro_batches(
     weights: Iterable[Tensor] = (),
     reset: Callable[[], None] | None = None,
 ) -> list[T]:
-    """Compute a result for each micro-batch; split it into smaller ones if memory runs out.
+    """Compute a result for each micro-batch; if memory runs out, split the micro-batches and repeat.
 
     Args:
-        pack: cuts episodes into micro-batches, within ``limit.budget``.
-        compute: returns a scalar to differentiate, or None, and a result.
-        checkpoint: whether activations are recomputed, for the error message.
-        weights: weights that receive gradients; the gradients are added up.
-        reset: undoes side effects of ``compute``, if it has any.
+        pack: divides episodes into micro-batches of at most ``limit.budget`` tokens.
+        compute: returns (scalar whose gradient is accumulated, or None; result).
+        checkpoint: True if activations are recomputed already; only for the error message.
+        weights: weights that receive gradients, accumulated over the micro-batches.
+        reset: undoes side effects of ``compute`` before a repetition, if there are any.
 
     Returns:
-        The results, in order of the micro-batches.
+        The results, in the order of the micro-batches.
 
     Raises:
-        InputError: an episode does not fit alone.
+        InputError: a single episode does not fit into memory.
     """
     weights = list(weights)
     before = [None if weight.grad is None else weight.grad.clone() for weight in weights]

@@ -1,8 +1,9 @@
-"""Cuts a batch into micro-batches and lays each out for the forward pass.
+"""Division of a batch into micro-batches, and the layout of each for the forward pass.
 
-A micro-batch is a list of distinct tokens plus *segments*: a segment owns some of the tokens and may attend to others
-before them. The plain packer gives each row one segment. The shared-prefix packer gives the prompt that several rows
-have in common a segment of its own, so that it is encoded, and differentiated, once. Both give the same gradient.
+A micro-batch is a list of tokens, divided into *segments*. The tokens of a segment attend to each other causally and to
+a context: tokens that another segment owns. The plain packer makes one segment of each row, without context. The
+shared-prefix packer makes a separate segment of a prompt that several rows have in common, so that the prompt is
+encoded and differentiated once. Both give the same gradient.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .token_places import join_ranges, send
 
 @dataclass(frozen=True)
 class Segment:
-    """Tokens ``own`` (positions in the micro-batch), preceded by ``context`` tokens that other segments own."""
+    """Tokens ``own`` (positions in the micro-batch), preceded by ``context`` tokens that another segment owns."""
 
     context: range
     own: range
@@ -35,14 +36,14 @@ class MicroBatch:
     """The tokens of one forward and backward pass.
 
     Attributes:
-        ids, positions: distinct tokens, int64 [U].
-        episodes: episodes of the batch in this micro-batch, int64 [R].
-        scored: places in the batch of the action tokens, int64 [A].
-        source: token (in [U]) whose hidden state predicts each scored token, int64 [A].
+        ids, positions: id of each token, and its position in its row, int64 [U]; a shared prompt occurs once.
+        episodes: indices in the batch of the R episodes of this micro-batch, int64 [R].
+        scored: indices in the batch of the A action tokens, int64 [A].
+        source: index (in [U]) of the token whose hidden state predicts each scored token, int64 [A].
         targets: ids of the scored tokens, int64 [A].
         episode: episode of each scored token, 0..R-1, int64 [A].
-        spans: (context start, context end, own start, own end) of each segment in tokens, ends exclusive, int64
-            [segments, 4]; segments own the tokens in order.
+        spans: (context start, context end, own start, own end) of each segment, indices of tokens, ends exclusive,
+            int64 [segments, 4]; segments own the tokens in order.
     """
 
     ids: Tensor
@@ -56,21 +57,21 @@ class MicroBatch:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments one by one."""
+        """The segments as objects."""
         return tuple(Segment(range(a, b), range(c, d)) for a, b, c, d in self.spans.tolist())
 
     @cached_property
     def ragged(self) -> Ragged:
-        """The segments as a variable-length kernel takes them, on the device of the tokens."""
+        """Layout of the segments for a variable-length attention kernel, on the device of the tokens."""
         return Ragged.of(self.spans).to(self.ids.device)
 
     @cached_property
     def padded(self) -> Padded:
-        """The segments with padding and masks, on the device of the tokens."""
+        """Layout of the segments with padding and masks, on the device of the tokens."""
         return Padded.of(self.spans).to(self.ids.device)
 
     def to(self, device: torch.device) -> MicroBatch:
-        """Move the tensors to ``device`` without waiting for it."""
+        """Copy the tensors to ``device``; a copy to a GPU is asynchronous."""
         if self.ids.device == device:
             return self
         moved = ("ids", "positions", "episodes", "scored", "source", "targets", "episode")
@@ -79,7 +80,7 @@ class MicroBatch:
     def attend(
         self, layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
     ) -> Tensor:
-        """Attention within segments; see `agents.language.attention.Attend`."""
+        """Compute attention within segments; see `agents.language.attention.Attend`."""
         if softcap is None and suits(q, window):
             return self.ragged.attend(q, k, v, window)
         return self.padded.attend(q, k, v, self.positions, window, softcap)
@@ -93,7 +94,7 @@ PACKERS: Registry[Packer] = Registry("packer")
 
 @PACKERS.register("plain")
 def pack_plain(batch: Batch, episodes: Sequence[int], budget: int) -> list[MicroBatch]:
-    """Each row on its own, episodes in order, as many to a micro-batch as the budget of tokens allows."""
+    """Give each row a segment without context; fill micro-batches with episodes in order, up to ``budget`` tokens."""
     return _pack(batch, episodes, budget, list(range(batch.rows)))
 
 
@@ -116,10 +117,10 @@ def pack_shared_prefix(batch: Batch, episodes: Sequence[int], budget: int) -> li
 
 
 def _pack(batch: Batch, episodes: Sequence[int], budget: int, prompt_of: Sequence[int]) -> list[MicroBatch]:
-    """Fill micro-batches with episodes in order.
+    """Fill micro-batches with episodes in order, up to ``budget`` tokens each.
 
     Args:
-        prompt_of: number of each row's prompt; rows of one micro-batch with equal numbers share it.
+        prompt_of: number of each row's prompt; rows of one micro-batch with equal numbers share the prompt.
     """
     layout = _Layout(batch, prompt_of)
     starts, prompts = layout.start.tolist(), layout.prompt.tolist()
@@ -144,10 +145,10 @@ def _pack(batch: Batch, episodes: Sequence[int], budget: int, prompt_of: Sequenc
 
 
 class _Layout:
-    """Places of a batch's tokens, from which micro-batches are laid out.
+    """Index tables of a batch, from which micro-batches are laid out.
 
     Args:
-        prompt_of: number of each row's prompt; rows of one micro-batch with equal numbers share it.
+        prompt_of: number of each row's prompt; rows of one micro-batch with equal numbers share the prompt.
     """
 
     def __init__(self, batch: Batch, prompt_of: Sequence[int]):
@@ -158,7 +159,7 @@ class _Layout:
         self.first_row = first_rows(batch)
 
     def lay_out(self, episodes: list[int]) -> MicroBatch:
-        """The micro-batch of some episodes: their rows in order, each prompt that several share before its first."""
+        """Return the micro-batch of some episodes: rows in order, each shared prompt before the first row with it."""
         first, stop = self.first_row[episodes], self.first_row[np.asarray(episodes) + 1]
         rows = join_ranges(first, stop - first)
         start, length, prompt = self.start[rows], self.start[rows + 1] - self.start[rows], self.prompt[rows]
@@ -168,11 +169,11 @@ class _Layout:
         shared = (users[number] > 1) & (prompt > 0)
         begins = shared & (earliest[number] == np.arange(len(rows)))
         context = np.where(shared, prompt, 0)
-        # Two pieces a row: the prompt, if it comes here (else empty), and what follows.
+        # Two pieces per row: a shared prompt if this row is its first (else empty), and the rest of the row.
         pieces = np.stack((np.where(begins, prompt, 0), length - context), 1)
         ends = np.cumsum(pieces).reshape(pieces.shape)
         prompt_start, own_start = (ends - pieces).T
-        # Where the prompt lies that each row goes on from.
+        # Start of the shared prompt that each row continues.
         context_start = np.where(shared, prompt_start[earliest[number]], 0)
         places = torch.from_numpy(join_ranges(np.stack((start, start + context), 1).ravel(), pieces.ravel()))
         none = np.zeros_like(rows)
@@ -186,8 +187,8 @@ class _Layout:
         acts = self.first_acted[rows + 1] - self.first_acted[rows]
         scored = self.acted[join_ranges(self.first_acted[rows], acts)]
         row = np.repeat(np.arange(len(rows)), acts)
-        # The state at the token before predicts a token: the only shift in the learner. That token is the last of the
-        # shared prompt for the first action, the own predecessor otherwise.
+        # A token is predicted by the state at the token before it: the only shift in the learner. The token before is
+        # the last of the shared prompt for a first action, and the predecessor in the row otherwise.
         before = scored - start[row] - 1
         source = np.where(before < context[row], context_start[row] + before, own_start[row] + before - context[row])
         where = torch.from_numpy(scored)
@@ -205,6 +206,6 @@ class _Layout:
 
 
 def first_rows(batch: Batch) -> np.ndarray:
-    """First row of each episode, and the number of rows at the end, int64 [E + 1]."""
+    """Return the index of each episode's first row, followed by the number of rows, int64 [E + 1]."""
     counts = torch.bincount(batch.episode_of_row, minlength=batch.episodes).numpy()
     return np.concatenate(([0], np.cumsum(counts)))

@@ -1,6 +1,6 @@
-"""Attention of packed segments with padding: segments of similar size side by side, with masks.
+"""Attention of packed segments with padding: segments of similar size are padded to one size, with masks.
 
-The way of a CPU, of single precision, and of models that squash their scores; `ragged` is the one without padding.
+Used on CPUs, in single precision, with softcapped scores, and wherever `ragged`, which needs no padding, cannot run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Bucket:
     keys: Tensor  # [B, K] token of each key
     visible: Tensor  # [B, 1, Q, K] bool
     real: Tensor  # [own tokens] flat places of real queries in [B * Q]
-    causal: bool  # no context: as padding stands behind the real tokens, plain causal attention suffices
+    causal: bool  # no context: as padding follows the real tokens, plain causal attention suffices
 
     def to(self, device: torch.device) -> _Bucket:
         moved = {name: send(getattr(self, name), device) for name in ("queries", "keys", "visible", "real")}
@@ -33,11 +33,11 @@ class _Bucket:
 
 @dataclass(frozen=True, eq=False)
 class Padded:
-    """All segments of a micro-batch.
+    """Layout of all segments of a micro-batch for padded attention.
 
     Attributes:
-        buckets: the segments, each in one.
-        order: output of the buckets, one after another -> tokens, int64 [U].
+        buckets: every segment belongs to exactly one bucket.
+        order: index of each token's output in the concatenated outputs of the buckets, int64 [U].
     """
 
     buckets: tuple[_Bucket, ...]
@@ -45,7 +45,7 @@ class Padded:
 
     @classmethod
     def of(cls, spans: np.ndarray) -> Padded:
-        """From the spans of segments; see `packing.MicroBatch`."""
+        """Build the layout from the ``spans`` of segments; see `packing.MicroBatch`."""
         parts = _group_by_size(spans)
         produced = np.concatenate([join_ranges(part[:, 2], part[:, 3] - part[:, 2]) for part in parts])
         order = np.empty_like(produced)
@@ -60,10 +60,12 @@ class Padded:
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, positions: Tensor, window: int | None, softcap: float | None
     ) -> Tensor:
-        """Attention of every token over what its segment may see: [U, heads, dim] from flat q, k, v.
+        """Compute the attention of each token over its segment and context: [U, heads, dim] from flat q, k, v.
 
         Args:
-            positions: of each token in its row, int64 [U].
+            positions: position of each token in its row, int64 [U].
+            window: number of keys that a query sees, including the key of its own token; None for all.
+            softcap: bound on attention scores; None for none.
         """
         groups = q.shape[1] // k.shape[1]
         outputs = []
@@ -92,17 +94,17 @@ class Padded:
 
 
 def _visible(bucket: _Bucket, positions: Tensor, window: int | None) -> Tensor:
-    """Keys that each query of a bucket attends to, at most ``window`` positions back, bool [B, 1, Q, K]."""
+    """Return which keys each query of a bucket attends to, fewer than ``window`` positions back, bool [B, 1, Q, K]."""
     if window is None:
         return bucket.visible
     back = positions[bucket.queries][:, :, None] - positions[bucket.keys][:, None]
     near = bucket.visible & (back < window)[:, None]
-    # Padded queries may stand beyond the window of all their keys; a row without any key would not be a number.
+    # The window may exclude all keys of a padded query; the softmax over no key would be NaN.
     return near | (~near.any(-1, keepdim=True) & bucket.visible)
 
 
 def _group_by_size(spans: np.ndarray) -> list[np.ndarray]:
-    """Group segments of similar size, so that little of the padded attention is wasted."""
+    """Group segments of similar size, so that little attention is spent on padding."""
     context, own = spans[:, 1] - spans[:, 0], spans[:, 3] - spans[:, 2]
     order = np.lexsort((own, context + own, context > 0))
     cuts, has_context, widest, real = [0], False, 0, 0
@@ -133,7 +135,7 @@ def _make_bucket(spans: np.ndarray) -> _Bucket:
     valid = key < context_count + own_count
     keys = torch.where(in_context, context_start + key, own_start + key - context_count)
     keys = torch.where(valid, keys, own_start)
-    # Query i of a segment stands at context + i; padded queries see the first key only, so that no row is empty.
+    # Query i of a segment is at position context + i; every query sees at least the first key, so that no row is empty.
     visible = (key[:, None] <= (context_count + query)[:, :, None]) & valid[:, None]
     visible[:, :, 0] = True
     causal = int(context_count.max()) == 0

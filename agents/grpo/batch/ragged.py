@@ -1,4 +1,4 @@
-"""Attention of packed segments on a GPU, without padding: the layout, and the call of torch's variable-length kernel.
+"""Attention of packed segments on a GPU without padding: the layout, and the call of torch's variable-length kernel.
 
 The kernel supports neither CPUs nor single precision; `padded` is used there. `ragged_reference` takes the kernel's
 arguments and computes the documented result, one segment at a time, so that the arguments can be tested without a GPU.
@@ -25,14 +25,14 @@ from .token_places import join_ranges, send
 
 @dataclass(frozen=True)
 class Kernel:
-    """A variable-length attention function and which of the arguments of torch's ``varlen_attn`` it has.
+    """Variable-length attention function, and which optional arguments of torch's ``varlen_attn`` it has.
 
-    torch 2.10 has ``is_causal``; 2.11 has ``window_size`` instead; 2.12 and later have ``enable_gqa`` besides.
+    torch 2.10 has ``is_causal``; 2.11 has ``window_size`` instead; 2.12 and later also have ``enable_gqa``.
 
     Attributes:
         function: takes query, key, value, ``cu_seq_q``, ``cu_seq_k``, ``max_q``, ``max_k``; see `ragged_reference`.
-        windows: whether it has ``window_size``; without, it takes no window.
-        grouped: whether it has ``enable_gqa``; without, it is given a key head for each query head.
+        windows: True if the function has ``window_size``; if False, a window raises ValueError.
+        grouped: True if the function has ``enable_gqa``; if False, key heads are repeated, one per query head.
     """
 
     function: Callable[..., Any]
@@ -41,21 +41,24 @@ class Kernel:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Kernel:
-        """From the names of a function's arguments."""
+        """Inspect the argument names of ``function``."""
         names = inspect.signature(function).parameters
         return cls(function, "window_size" in names, "enable_gqa" in names)
 
     def takes(self, dtype: torch.dtype, head_dim: int, window: int | None) -> bool:
-        """True for inputs that FlashAttention is made for, and a window that this version can be told of."""
+        """Return True if the kernel supports inputs of this type and head size, with this window."""
         half = dtype in (torch.bfloat16, torch.float16)
         return half and fits_flash_attention(head_dim) and (window is None or self.windows)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, *edges: Any, window: int | None) -> Tensor:
-        """Causal attention, the last query of a sequence at its last key: [queries, heads, dim].
+        """Compute causal attention, [queries, heads, dim]; the last query of a sequence is aligned with its last key.
 
         Args:
             edges: ``cu_seq_q``, ``cu_seq_k``, ``max_q``, ``max_k``.
-            window: keys that a query sees, its own among them; None for all before it.
+            window: number of keys that a query sees, including the key of its own token; None for all before it.
+
+        Raises:
+            ValueError: a window is given, and this version of torch does not support windows.
         """
         options: dict[str, Any] = {}
         if self.windows:
@@ -74,7 +77,7 @@ class Kernel:
 
 @functools.cache
 def find_kernel() -> Kernel | None:
-    """torch's own kernel; None before torch 2.10, which has none."""
+    """Return torch's kernel, or None before torch 2.10."""
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:
@@ -84,15 +87,15 @@ def find_kernel() -> Kernel | None:
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Concatenated segments, int64 unless noted. Segments own the tokens in order, so query i is token i.
+    """Layout of a micro-batch's segments, concatenated; int64 unless noted. Query i is token i.
 
     Attributes:
         keys: token of each key: for each segment its context, then its own tokens, [sum of keys].
-        query_start, key_start: offset of each segment, and the total at the end, int32 [segments + 1].
+        query_start, key_start: offset of each segment, followed by the total, int32 [segments + 1].
         most_queries, most_keys: largest number in one segment.
-        own_key: index of each token's key in its own segment, [U].
-        context_keys: indices of a context token's keys in other segments, [context tokens, most such segments]; unused
-            places are padded with the token's own key.
+        own_key: index in ``keys`` of each token in the segment that owns it, [U].
+        context_keys: indices in ``keys`` of each context token in the other segments, [context tokens, most such
+            segments]; padded with the token's ``own_key``.
         context_counts: False at the padding of ``context_keys``, bool, of the same shape.
         context_tokens: the tokens that are context of another segment.
     """
@@ -109,7 +112,7 @@ class Ragged:
 
     @classmethod
     def of(cls, spans: np.ndarray) -> Ragged:
-        """From the spans of segments; see `packing.MicroBatch`."""
+        """Build the layout from the ``spans`` of segments; see `packing.MicroBatch`."""
         begin, context, start, own = spans[:, 0], spans[:, 1] - spans[:, 0], spans[:, 2], spans[:, 3] - spans[:, 2]
         seen = context + own
         key_end = np.cumsum(seen)
@@ -117,7 +120,7 @@ class Ragged:
         pieces = np.stack((context, own), 1).ravel()
         keys = join_ranges(np.stack((begin, start), 1).ravel(), pieces)
         own_key = join_ranges(key_start + context, own)
-        # Every use of a token as context, uses of a token side by side.
+        # Indices of keys that are context, sorted so that the uses of one token are adjacent.
         use = join_ranges(key_start, context)
         use = use[np.argsort(keys[use], kind="stable")]
         tokens, uses = np.unique(keys[use], return_counts=True)
@@ -146,16 +149,17 @@ class Ragged:
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, window: int | None = None, kernel: Kernel | None = None
     ) -> Tensor:
-        """Attention of every token over what its segment may see: [U, heads, dim] from flat q, k, v.
+        """Compute the attention of each token over its segment and context: [U, heads, dim] from flat q, k, v.
 
-        The kernel aligns the last query with the last key, so that query i of a segment sees its whole context and its
-        own tokens up to i.
+        The kernel aligns the last query with the last key, so query i of a segment sees the whole context and the
+        segment's own tokens up to i.
 
         Args:
-            kernel: torch's own by default.
+            window: see `Kernel.__call__`.
+            kernel: torch's kernel by default.
 
         Raises:
-            ValueError: there is no such kernel, or it has no windows; see `suits`.
+            ValueError: this torch has no such kernel, or the kernel has no windows; see `suits`.
         """
         kernel = kernel or find_kernel()
         if kernel is None:
@@ -172,7 +176,7 @@ class Ragged:
         )
 
     def expand(self, x: Tensor) -> Tensor:
-        """Expand keys or values of tokens to segments, with contexts repeated: [U, ...] -> [sum of keys, ...].
+        """Gather keys or values of tokens for all segments, repeating contexts: [U, ...] -> [sum of keys, ...].
 
         The gradient of a token is summed over its uses in a fixed order, in at least single precision and without
         atomic additions, so every run gives the same gradient.
@@ -183,7 +187,7 @@ class Ragged:
 
 
 def _edges(length: np.ndarray) -> Tensor:
-    """Starts of pieces of these lengths, one after another, and the total, int32 [pieces + 1]."""
+    """Return the starts of consecutive pieces of these lengths, followed by the total, int32 [pieces + 1]."""
     return torch.from_numpy(np.concatenate(([0], np.cumsum(length))).astype(np.int32))
 
 
@@ -220,12 +224,13 @@ def ragged_reference(
     """Compute ``torch.nn.attention.varlen.varlen_attn`` as documented, in any precision and on any device.
 
     Args:
-        query: [sum of queries, heads, dim]. key, value: [sum of keys, kv_heads, dim].
-        cu_seq_q, cu_seq_k: offset of each sequence, and the total at the end, int32 [sequences + 1].
+        query: [sum of queries, heads, dim].
+        key, value: [sum of keys, kv_heads, dim].
+        cu_seq_q, cu_seq_k: offset of each sequence, followed by the total, int32 [sequences + 1].
         max_q, max_k: largest length of one sequence.
         window_size: number of keys visible before and after the query's position, -1 for all; the last query of a
             sequence is at the position of its last key.
-        enable_gqa: whether consecutive query heads may share a key head.
+        enable_gqa: allow consecutive query heads to share a key head.
 
     Returns:
         [sum of queries, heads, dim].
@@ -255,7 +260,7 @@ def ragged_reference(
 
 
 def suits(q: Tensor, window: int | None = None) -> bool:
-    """Return True if torch's kernel takes these queries: half precision, on a GPU that FlashAttention supports."""
+    """Return True if torch's kernel accepts the queries: half precision, on a GPU that FlashAttention supports."""
     if not q.is_cuda:
         return False
     kernel = find_kernel()

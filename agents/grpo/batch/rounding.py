@@ -1,8 +1,8 @@
 """Comparison of returns that are sums of floating-point rewards.
 
-Returns that should be equal may differ in their last bits: 0.1 + 0.2 is not 0.3, and a mean of seven 0.1 is not 0.1. A
-scale by the standard deviation would turn such a difference into an advantage. Returns are in double precision;
-returns that differ by no more than rounding count as equal.
+Returns that should be equal may differ in their last bits: 0.1 + 0.2 is not 0.3, and the mean of seven 0.1 is not 0.1.
+Division by the standard deviation would blow such a difference up into an advantage. So returns are in double
+precision, and returns that differ by no more than `ROUNDING` count as equal.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch import Tensor
 from .segments import segment_max
 
 ROUNDING = 2.0**-44
-"""Difference of two returns, relative to their size, up to which they are equal: 256 units in the last place."""
+"""Largest relative difference of two returns that count as equal: 256 units in the last place."""
 
 
 def exact_sum(values: Iterable[float]) -> float:
-    """Sum that does not depend on the order of the values; infinite or NaN where it exceeds double precision."""
+    """Return the sum, independent of the order of the values; infinite or NaN if it exceeds double precision."""
     values = list(values)
     try:
         return math.fsum(values)
@@ -34,16 +34,16 @@ def differ(values: Sequence[float]) -> bool:
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
-    """a - b, and exactly 0 where they differ by no more than rounding: [M], [M] -> [M]."""
+    """Return a - b, exactly 0 where both differ by no more than rounding: [M], [M] -> [M]."""
     gap = a - b
     return torch.where(gap.abs() < ROUNDING * torch.maximum(a.abs(), b.abs()), 0, gap)
 
 
 def merge_equal(value: Tensor, group: Tensor) -> Tensor:
-    """Merge items of a group that differ by no more than rounding into their smallest value, and items that differ as
-    little from 0 into 0: [M], int64 [M] -> [M].
+    """Make values of a group equal that differ by no more than rounding: [M], int64 [M] -> [M].
 
-    Rounding is relative to the largest magnitude in the group, as its values may be differences of larger numbers.
+    In each run of sorted values without a larger gap, all become the smallest; values as close to 0 become 0. The
+    tolerance is relative to the largest magnitude in the group, as the values may be differences of larger numbers.
     """
     if not len(value):
         return value

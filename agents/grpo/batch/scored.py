@@ -1,7 +1,7 @@
 """Input and output of loss components: the scored action tokens of whole episodes, and a term of the loss.
 
 The input is a micro-batch or the whole optimiser batch. A component that relates episodes to each other, or takes
-statistics over tokens, declares ``needs("batch")`` and then always gets the whole batch.
+statistics over tokens, must declare ``needs("batch")``; it then always receives the whole batch.
 """
 
 from __future__ import annotations
@@ -19,28 +19,32 @@ F = TypeVar("F")
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A scored tokens of R episodes; an episode is never split.
+    """A scored action tokens of R whole episodes.
 
     Attributes:
         logp: log-probability under the policy being trained, with gradient, [A].
-        logp_old: log-probability that ratios are taken against (the anchor), [A].
+        logp_old: log-probability under the anchor, the policy in the denominator of importance ratios, [A].
         advantage: [A].
         episode: episode of each token, 0..R-1, int64 [A], non-decreasing.
         episodes: R.
-        logp_mu: behaviour log-probability, [A]; equal to ``logp_old`` where the sampler is the anchor.
-        entropy: of the distribution each token came from, [A]; with gradient where a component needs "entropy_grad".
-        weight: the reduction's weight of each token, [A], by which the loss multiplies; 0 if the token is not trained,
-            the only thing that components read of it.
+        logp_mu: behaviour log-probability, [A]; equal to ``logp_old`` if the sampler is the anchor.
+        entropy: entropy of the distribution that each token was drawn from, [A]; with gradient if a component needs
+            "entropy_grad".
+        weight: the reduction's weight of each token, [A]; the loss multiplies by it. Components must only test whether
+            it is 0, which marks tokens that are not trained.
         origin: `Origin` of each token, int64 [A].
-        turn: turn of each token, counted over the batch, int64 [A].
+        turn: turn of each token, numbered over the batch, int64 [A].
         group: group of each episode, int64 [R].
         outcome: return of each episode, float64 [R].
-        logp_ref, logp_teacher: under the reference policy and the model to distil from, [A], where needed.
-        kl_ref: KL(pi || reference) over the whole vocabulary at each token, with gradient, [A], where needed.
-        kl_scale: factor of the teacher on the KL penalties of each episode, NaN where it asked for none, [R]; None if
-            it asked for none at all.
+        logp_ref, logp_teacher: log-probability under the reference policy and under the model to distil from, [A]; None
+            if no component needs them.
+        kl_ref: KL(pi || reference) over the whole vocabulary at each token, with gradient, [A]; None if no component
+            needs it.
+        kl_scale: teacher's factor on the KL penalties of each episode, [R]; NaN in episodes for which the teacher set
+            none; None if it set none at all.
         logp_top, logp_top_old: log-probabilities of the k tokens that were likeliest at the beginning of the update,
-            likeliest first, now, with gradient, and then, [A, k], where needed.
+            likeliest first, [A, k]: under the policy being trained, with gradient, and under the policy at that time;
+            None if no component needs them.
     """
 
     logp: Tensor
@@ -63,7 +67,7 @@ class Scored:
     logp_top_old: Tensor | None = None
 
     def sum_by_episode(self, token_value: Tensor) -> Tensor:
-        """Sum over each episode's tokens, [A] -> [R]; differentiable."""
+        """Sum a token value over each episode, [A] -> [R]; differentiable."""
         return segment_sum(token_value, self.episode, self.episodes)
 
     def per_token(self, episode_value: Tensor) -> Tensor:
@@ -72,7 +76,7 @@ class Scored:
 
     @property
     def trained(self) -> Tensor:
-        """Tokens that carry weight, bool [A]."""
+        """Mask of the trained tokens (weight not 0), bool [A]."""
         return self.weight != 0
 
     @property
@@ -83,11 +87,10 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class LossTerm:
-    """A value for each token [A], and statistics as (sum, count), so that they add up over micro-batches; numbers, or
-    tensors of one number, which are read at the end of the batch.
+    """Value of a loss component at each token [A], with statistics as (sum, count), which add up over micro-batches.
 
-    A value that belongs to a whole episode is repeated at each of its tokens; the reduction "sequence_mean" then counts
-    it once.
+    A value that belongs to a whole episode is repeated at each of the episode's tokens; the reduction "sequence_mean"
+    then counts it once. Sums and counts are numbers or one-element tensors; tensors are read at the end of the batch.
     """
 
     value: Tensor
@@ -95,14 +98,14 @@ class LossTerm:
 
 
 def needs(*names: str) -> Callable[[F], F]:
-    """Declare a component's inputs beyond log-probabilities; only needed measurements are computed.
+    """Declare the inputs and properties of a component; only measurements that a component needs are computed.
 
     Names: "logp_old", "entropy", "entropy_grad", "logp_ref", "kl_ref", "logp_teacher", "logp_prm", "value", "hidden",
     "head", "top_tokens", "prompt_logp", "prompt_divergence" (measurements of `Batch` or `Scored`); "greedy", "drawn",
-    "nodes", "node_values", "twin_prompt" (what a rollout strategy must provide); "anchor" (a corrector of the gap
-    between sampler and policy); "batch" (a loss component that must see the whole optimiser batch at once); "every_row"
-    (a gradient that does not vanish with the advantage); "zero_at_reference" (a gradient that vanishes while the policy
-    equals its reference); "after_update" (a guard that judges an update by its effect).
+    "nodes", "node_values", "twin_prompt" (data that the rollout strategy must provide); "anchor" (the component
+    corrects the gap between sampler and policy); "batch" (a loss component that must receive the whole optimiser batch
+    at once); "every_row" (the gradient does not vanish with the advantage); "zero_at_reference" (the gradient vanishes
+    while the policy equals its reference); "after_update" (a guard that judges an update by its effect).
     """
 
     def mark(component: F) -> F:
@@ -113,5 +116,5 @@ def needs(*names: str) -> Callable[[F], F]:
 
 
 def needs_of(component: object) -> frozenset[str]:
-    """Return the names that a component declared with `needs`."""
+    """Return the names that a component declared with `needs`; the empty set if it declared none."""
     return getattr(component, "needs", frozenset())

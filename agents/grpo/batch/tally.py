@@ -1,6 +1,6 @@
-"""Statistics that add up: (sum, count) pairs, so that no statistic depends on how a batch was cut.
+"""Statistics as (sum, count) pairs, which add up, so that results do not depend on the division into micro-batches.
 
-A value may be a number or a one-element tensor. Tensors stay on their device until the sums are requested, and are then
+A value may be a number or a one-element tensor. Tensors stay on their device until the sums are requested and are then
 read together, because each read waits for the device.
 """
 
@@ -16,18 +16,18 @@ Number = float | Tensor
 
 
 class Tally:
-    """Named sums with counts. A count of 0 marks a plain total."""
+    """Named sums with counts. A count of 0 marks a total, which is not divided."""
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = {}
         self._counts: dict[str, float] = {}
         self._weights = (0.0, 0.0, 0)
-        # In the order of their arrival: rounding of a sum depends on it.
+        # In the order of arrival, on which the rounding of a sum depends.
         self._added: list[tuple[str, Number, Number]] = []
         self._added_weights: list[tuple[Number, Number, int]] = []
 
     def add(self, name: str, total: Number, count: Number) -> None:
-        """Add ``total`` over ``count`` items."""
+        """Add ``total``, a sum over ``count`` items, to the sum called ``name``."""
         self._added.append((name, _bare(total), _bare(count)))
 
     def add_all(self, stats: Mapping[str, tuple[Number, Number]]) -> None:
@@ -36,16 +36,16 @@ class Tally:
             self.add(name, total, count)
 
     def add_weights(self, total: Number, squares: Number, count: int) -> None:
-        """Add importance weights of ``count`` episodes by their sum and the sum of their squares."""
+        """Add the importance weights of ``count`` episodes: their sum and the sum of their squares."""
         self._added_weights.append((_bare(total), _bare(squares), count))
 
     def append(self, part: Tally) -> None:
-        """Append the entries of a micro-batch's tally, in order."""
+        """Append the entries of ``part``, the tally of a micro-batch, in order."""
         self._added += part._added
         self._added_weights += part._added_weights
 
     def merge(self, other: Tally, prefix: str = "") -> None:
-        """Add the sums of another tally, under names that begin with ``prefix``."""
+        """Add another tally's sums, with ``prefix`` before each name; importance weights only without a prefix."""
         other._sum_up()
         for name in other._sums:
             self.add(prefix + name, other._sums[name], other._counts[name])
@@ -53,8 +53,10 @@ class Tally:
             self.add_weights(*other._weights)
 
     def means(self) -> dict[str, float]:
-        """Mean of each name (the total where the count is 0), and "ess": the effective sample size of the importance
-        weights, (sum w)^2 / sum w^2 (Kong 1992), as a share of the episodes.
+        """Return the mean of each name (the total where the count is 0), and "ess" if importance weights were added.
+
+        "ess" is the effective sample size of the importance weights, (sum w)^2 / sum w^2 (Kong 1992), divided by the
+        number of episodes.
         """
         self._sum_up()
         means = {name: total / (self._counts[name] or 1) for name, total in self._sums.items()}
@@ -64,7 +66,7 @@ class Tally:
         return means
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the part that travels to another process: sums alone."""
+        """Return the state to pickle, with all tensors read and summed."""
         self._sum_up()
         return self.__dict__
 
@@ -80,12 +82,12 @@ class Tally:
 
 
 def _bare(value: Number) -> Number:
-    """Without the graph that it was computed by, which would be kept alive."""
+    """Detach a tensor, so that it does not keep its graph alive."""
     return value.detach() if isinstance(value, Tensor) else value
 
 
 def _read_all(values: Iterable[Any]) -> Callable[[Number], float]:
-    """Read all one-element tensors in ``values``, in one transfer per device. Return a look-up from value to number."""
+    """Read all one-element tensors in ``values``, in one transfer per device; return a function value -> number."""
     waiting: dict[torch.device, list[Tensor]] = {}
     for value in values:
         if isinstance(value, Tensor):

@@ -1,8 +1,8 @@
 """Turns, trajectories and groups: the record of a rollout as immutable data without tensors, and its form as JSON.
 
-Ids and log-probabilities are kept exactly as sampled; text is for people and never fed back to the learner. Every token
-has an origin, by which stages distinguish tokens that the policy sampled from given ones. JSON writes a float in the
-shortest form that reads back as the same number, so that a saved group is exact; NumPy's numbers become Python's.
+Token ids and log-probabilities are kept exactly as sampled; the text is for display and never tokenized again. Every
+token has an `Origin`, which distinguishes sampled from given tokens. A saved group is exact, as JSON writes a float in
+the shortest form that reads back as the same number; NumPy numbers become Python numbers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .rounding import differ, exact_sum
 
 
 class Origin(IntEnum):
-    """The source of a token.
+    """Source of a token.
 
     POLICY: sampled by the policy. HINT: part of a solution that was given to the policy inside its answer. TEACHER:
-    written by another model or a solver. COPY: sampled by the policy in another trajectory, from which this one
-    branched off, and trained there. ENVIRONMENT: observations and the scaffold around messages.
+    written by another model or a solver. COPY: sampled by the policy and trained in another trajectory, from which this
+    trajectory branched off. ENVIRONMENT: observations, and the chat template's tokens around messages.
     """
 
     POLICY = 0
@@ -45,12 +45,13 @@ class Turn:
         act_ids: the tokens of the action, including the stop token if one was sampled.
         logps: behaviour log-probability of each action token, nats; 0 for tokens that the policy did not sample.
         finish: "stop" or "length" (the token budget ended the action).
-        reward, reward_terms: the environment's reward for the action, and its terms.
-        extras: further data of the environment for rewards to read.
-        feedback: the environment's words on the action.
-        shaping, shaping_terms: reward of the learner's shaping stage for this turn, and its terms.
-        spans: rewards of parts of the action, already included in the reward of the turn or the episode: the number of
-            action tokens up to the end of the part, and its reward.
+        reward, reward_terms: the environment's reward for the action, and the named terms that it consists of.
+        extras: the environment's ``info["extras"]``, which rewards read and the agent does not see.
+        feedback: the environment's comment on the action, as text.
+        shaping, shaping_terms: reward of the learner's shaping stage for this turn, and the named terms that it
+            consists of.
+        spans: rewards of parts of the action, already included in the reward of the turn or the episode: (number of
+            action tokens up to the end of the part, reward of the part).
         origins: `Origin` of each action token; () if the policy sampled all.
         entropies: entropy in nats of the distribution that each action token was drawn from; () if not recorded.
         fresh: True if the context restarts here: ``obs_ids`` is all that the model sees before the action.
@@ -88,7 +89,7 @@ class Turn:
 
     @property
     def terms(self) -> Mapping[str, float]:
-        """Reward terms of the environment and of the shaping stage."""
+        """Reward terms of the environment and of the shaping stage; of equal names, the shaping stage's value."""
         return {**self.reward_terms, **self.shaping_terms}
 
     @property
@@ -97,7 +98,7 @@ class Turn:
         return self.origins or (Origin.POLICY,) * len(self.act_ids)
 
     def attributed_to(self, origin: Origin) -> Turn:
-        """Return the turn with all action tokens given by ``origin``, not sampled by the policy."""
+        """Return a copy whose action tokens have ``origin`` and log-probability 0, as not sampled by the policy."""
         count = len(self.act_ids)
         return replace(self, logps=(0.0,) * count, origins=(int(origin),) * count, entropies=())
 
@@ -112,8 +113,8 @@ class Node:
     """A stretch of a trajectory's action tokens between two branching points.
 
     Attributes:
-        key: the same in every trajectory of the group that runs through this stretch.
-        tokens: its action tokens; all nodes of a trajectory together cover all of its action tokens.
+        key: identifier of the stretch, equal in every trajectory of the group that contains it.
+        tokens: number of action tokens; the nodes of a trajectory together cover all of its action tokens.
         value: estimated return from the state *before* this stretch, or None.
     """
 
@@ -130,25 +131,27 @@ class Trajectory:
         valid: False if the environment or a verifier failed (sandbox down, timeout); such an episode is neither trained
             nor counted in any baseline or normaliser.
         error: failure message of an invalid episode.
-        truncated: the turn limit or the token budget ended it, not the task.
-        seed: seed of the task instance, given its parameters; -1 if unknown.
+        truncated: True if the turn limit or the token budget ended the episode.
+        seed: seed of the task instance, given ``params``; -1 if unknown.
         extras: the learner's measurements of the episode, by the names of `rewards.measures.MEASURES`.
-        judged: True once the rewards of the shaping stage have judged it, which they do once.
-        remarks: remarks of these rewards, one a line (unmet criteria, and the like).
-        stepwise: True if a reward gave rewards of turns, which are then the process reward; see `Turn.shaping`.
-        shaping: reward terms of the learner's shaping stage.
-        replaced: True if those terms replace the environment's rewards instead of being added to them.
+        judged: True once the rewards of the shaping stage have scored the episode, which happens once.
+        remarks: the shaping stage's remarks on the episode, one per line (unmet criteria, for example).
+        stepwise: True if a shaping reward gave rewards to single turns; `Turn.shaping` is then the process reward.
+        shaping: reward terms of the learner's shaping stage for the whole episode.
+        replaced: True if ``shaping`` replaces the environment's rewards; False if it is added to them.
         max_tokens: budget of action tokens for the whole episode.
         role: role of the policy if it plays several ("proposer", "solver", "player 0"); "" otherwise.
-        version: number of optimiser batches that the sampling policy had been trained on; -1 if no policy sampled this.
-        rescore: ``logps`` belong to another context (with a hint that is left out here), so that importance ratios are
-            taken against the policy at the beginning of the update instead.
-        nodes: the path through the group's tree; () for a trajectory that shares no prefix.
-        advantage: advantage assigned beforehand (replayed episodes), or None.
+        version: number of optimiser batches that the sampling policy had been trained on; -1 if no policy sampled the
+            episode.
+        rescore: True if ``logps`` were sampled in another context (with a hint that is left out here); importance
+            ratios are then relative to the policy at the beginning of the update.
+        nodes: path of the trajectory through the group's tree, from the root; () if it shares no prefix.
+        advantage: advantage assigned beforehand (to replayed episodes), or None.
         guided: share of the solution that was revealed to the policy, in [0, 1].
-        weight: factor of the teacher on the weight of its tokens in the loss, at least 0.
-        advantage_weight: factor of the teacher on its advantages, at least 0.
-        kl_scale: factor of the teacher on the KL penalties of its tokens, at least 0; None if the teacher set none.
+        weight: teacher's factor on the weight of the episode's tokens in the loss, at least 0.
+        advantage_weight: teacher's factor on the episode's advantages, at least 0.
+        kl_scale: teacher's factor on the KL penalties of the episode's tokens, at least 0; None if the teacher set
+            none.
     """
 
     task_id: str
@@ -191,7 +194,7 @@ class Trajectory:
 
     @property
     def outcome(self) -> float:
-        """The return: environment rewards plus shaping, or shaping alone if it replaces them."""
+        """Return of the episode: environment rewards plus ``shaping``, or ``shaping`` alone if ``replaced``."""
         return exact_sum([*self.shaping.values(), *(() if self.replaced else (turn.reward for turn in self.turns))])
 
     @property
@@ -200,13 +203,13 @@ class Trajectory:
         return sum(len(turn.act_ids) for turn in self.turns)
 
     def attributed_to_teacher(self) -> Trajectory:
-        """Return the episode with all action tokens given by a teacher, not sampled by the policy."""
+        """Return a copy whose action tokens all have the origin TEACHER, without nodes, and with version -1."""
         turns = tuple(turn.attributed_to(Origin.TEACHER) for turn in self.turns)
         return replace(self, turns=turns, nodes=(), version=-1)
 
     @cached_property
     def episode(self) -> Episode:
-        """The view that rewards score."""
+        """The trajectory as the `Episode` that rewards score."""
         steps = tuple(
             Step(
                 *(t.observation, t.action, t.reward, t.reward_terms, len(t.act_ids), t.logps),
@@ -234,10 +237,11 @@ class Group:
     """Samples of one task. Their number may differ between groups.
 
     Attributes:
-        proposal: id of the teacher's proposal; -1 for a group that belongs to none.
+        proposal: id of the teacher's proposal for this task; -1 if there is none.
         greedy: return of a further episode played at temperature 0, or None.
-        drawn: returns of all episodes sampled for the task, if only some were kept; () otherwise.
-        pair: number of the pair of groups that are trained in one optimiser step; -1 for a group without a partner.
+        drawn: returns of all episodes sampled for the task, if only some were kept in ``trajectories``; () otherwise.
+        pair: number that two groups share if they must be trained in one optimiser step; -1 for a group without a
+            partner.
     """
 
     proposal: int
@@ -257,7 +261,7 @@ class Group:
         return differ([t.outcome for t in self.valid])
 
     def invalidate(self, lost: Sequence[bool]) -> Group:
-        """Mark trajectories as invalid."""
+        """Mark the trajectories as invalid for which ``lost`` is True."""
         if not any(lost):
             return self
         marked = (replace(t, valid=False) if gone else t for t, gone in zip(self.trajectories, lost, strict=True))
@@ -285,8 +289,11 @@ def group_from_json(data: Mapping[str, Any]) -> Group:
 
 
 def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
-    """Convert a trajectory to data for `json.dumps`; `trajectory_from_json` is the inverse, except that only the last
-    turn's extras are kept. Earlier extras are not read after the end, and each holds the whole past of the episode."""
+    """Convert a trajectory to data for `json.dumps`; `trajectory_from_json` is the inverse, but for dropped extras.
+
+    Only the last turn keeps its extras: earlier ones are not read after the end, and each holds the whole past of the
+    episode.
+    """
     data = {name: to_plain(getattr(trajectory, name)) for name in _TRAJECTORY}
     turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
     data["turns"] = [{name: to_plain(getattr(turn, name)) for name in _TURN} for turn in turns]

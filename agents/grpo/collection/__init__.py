@@ -1,1 +1,1 @@
-"""Collection of a step's episodes: tasks are asked of the teacher, played, measured, judged, filtered and replayed."""
+"""Collection of a step's episodes: tasks are proposed, played, measured, judged, filtered and mixed with replays."""

@@ -1,14 +1,14 @@
-"""Data collection for updates: synchronous, or prefetched by a background thread.
+"""Data collection for updates: synchronous, or ahead of the updates in a background thread.
 
-With a staleness of N, batch k is played by a policy N updates older than in synchronous training: by version
-max(0, k - 1 - N), where version v is the policy after v updates. The collecting thread begins batch k as soon as that
-version exists, so at most N batches are prefetched (the capacity rule of AReaL, arXiv 2505.24298, section 5.1, in
-whole batches). The version depends on the batch number alone, never on the clock: a run repeats bit for bit. Only the
-collecting thread calls the teacher, the environments, the engine, and the recipe's rewards, filters and replay, in
-the order of the batches.
+With a staleness of N, batch k is played by a policy N updates older than in synchronous training: by version max(0, k -
+1 - N), where version v is the policy after v updates. The collecting thread begins batch k as soon as that version
+exists, so at most N batches are collected ahead (the capacity rule of AReaL, arXiv 2505.24298, section 5.1, in whole
+batches). The version depends only on the batch number, never on timing: a run repeats bit for bit. Only the collecting
+thread calls the teacher, the environments, the engine, and the recipe's rewards, filters and replay, in the order of
+the batches.
 
-A checkpoint holds the collection's state before the first untrained batch, and the older weights that play the
-prefetched batches. A resumed run therefore replays these batches exactly.
+A checkpoint contains the collection's state before the first untrained batch, and the older weights that play the
+batches collected ahead. A resumed run therefore plays these batches again exactly.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from .policy_weights import place_of_versions, played_version, set_weights, trai
 from .task_collector import TaskCollector
 
 VERSION_FILE = "older-{:06d}.safetensors"
-"""File of a checkpoint with an older version of the weights."""
+"""Name of a checkpoint's file with an older version of the weights."""
 PATIENCE = 30.0
-"""Seconds that a run which has failed waits for the batch that is being played."""
+"""Seconds that a failed run waits for the batch in progress."""
 
 
 class StepCollection:
@@ -44,7 +44,7 @@ class StepCollection:
 
     Args:
         collector: plays, measures and judges.
-        training: the objective that trains on the data; here the same object as the collector's.
+        training: objective that trains on the data; here the collector's objective.
         language: the policy that is trained.
         policy_engine: the run's engine.
     """
@@ -61,7 +61,7 @@ class StepCollection:
         self._language, self._policy_engine = language, policy_engine
 
     def take(self, step: int) -> StepData:
-        """Return the data of a step; steps are taken in order."""
+        """Return the data of a step; steps must be taken in order."""
         data = self._collect(step)
         self._policy_engine.sleep()
         return data
@@ -76,22 +76,26 @@ class StepCollection:
         return StepData(collected, streams, dict(self.collector.teacher.metrics()), time.perf_counter() - begun)
 
     def publish(self, step: int) -> None:
-        """Pass the policy after ``step`` updates to the collection."""
+        """Make the policy after ``step`` updates available to the collection; no effect if synchronous."""
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Leave the engine and the environments to the caller within the context."""
+        """Let only the caller use engine and environments within the context."""
         yield
 
     def halt(self, failed: bool = False) -> None:
-        """Begin no further batch until the next one is taken, and wait for the one that is being played; where the run
-        has failed, at most `PATIENCE`, as an environment that hangs must not keep back what went wrong."""
+        """Wait for the batch in progress and begin no further one until the next `take`.
+
+        Args:
+            failed: wait at most `PATIENCE` seconds, as a hanging environment must not hide the error that ended the
+                run.
+        """
 
     def close(self) -> None:
-        """End for good, without waiting."""
+        """End the collection for good, without waiting."""
 
     def restart(self, step: int) -> None:
-        """Continue after ``step``, once the policy and all other state have been restored from a checkpoint."""
+        """Continue after ``step``; policy and all other state must have been restored from a checkpoint."""
 
     def save(self, folder: Path, step: int) -> dict[str, Any]:
         """Return the state for the checkpoint after ``step``; write large data into the folder."""
@@ -104,18 +108,18 @@ class StepCollection:
         self.collector.objective.load_state_dict(state["objective"])
 
     def _state(self) -> dict[str, Any]:
-        """State that the collection goes on from, apart from its objective."""
+        """Return the state that the collection continues from, without that of the objective."""
         found: dict[str, Any] = {"teacher": self.collector.teacher.state_dict()}
         own = self.collector.state_dict()
         return found | ({"collector": own} if own else {})
 
 
 class AsynchronousCollection(StepCollection):
-    """Collects ahead in a thread, with a copy of the policy; see the module's description.
+    """Collection ahead of the updates in a thread, with a copy of the policy; see the module's docstring.
 
     Args:
-        collector: holds its own objective and its own copy of the policy.
-        training: the objective of the updates.
+        collector: must have its own objective and its own copy of the policy.
+        training: objective of the updates.
     """
 
     def __init__(
@@ -144,7 +148,8 @@ class AsynchronousCollection(StepCollection):
         """Wait for the data of a step.
 
         Raises:
-            Exception: the one that ended the collection, when the steps before it have been taken.
+            RuntimeError: the collection is closed.
+            Exception: the exception that ended the collection, once the steps before it have been taken.
         """
         if self._closed:
             raise RuntimeError("the run was closed; resume it with Learner.resume.")
@@ -153,7 +158,7 @@ class AsynchronousCollection(StepCollection):
         with self._changed:
             self._going = True
             if self._thread is None:
-                # A daemon, as an environment that hangs would keep the process from ending.
+                # A daemon: a hanging environment must not keep the process from ending.
                 self._thread = threading.Thread(target=self._work, name="collection", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
@@ -169,7 +174,7 @@ class AsynchronousCollection(StepCollection):
         weights = trained_weights(self._language, self._place)
         with self._changed:
             self._versions[step] = weights
-            # The next batch to train on is played with the oldest that is kept.
+            # The oldest version that is kept plays the next batch to train on.
             for old in [each for each in self._versions if each < played_version(step + 1, self.config.staleness)]:
                 del self._versions[old]
             self._changed.notify_all()
@@ -237,13 +242,13 @@ class AsynchronousCollection(StepCollection):
         try:
             while (waited := self._wait_for_capacity()) is not None:
                 self._play(waited)
-        except BaseException as error:  # whatever it is, the updates must not wait for ever
+        except BaseException as error:  # of any kind, as the updates must not wait for ever
             with self._changed:
                 self._error, self._busy = error, False
                 self._changed.notify_all()
 
     def _wait_for_capacity(self) -> float | None:
-        """Wait until the next batch may begin. Return the seconds that it took; None if there will be no other."""
+        """Wait until the next batch may begin. Return the seconds waited; None if the collection is closed."""
         begun = time.perf_counter()
 
         def may_begin() -> bool:
@@ -251,7 +256,7 @@ class AsynchronousCollection(StepCollection):
             return self._closed or (free and played_version(self._next, self.config.staleness) in self._versions)
 
         with self._changed:
-            # The thread stays when the last batch is played, as processes that it has started may end with it.
+            # The thread stays alive after the last batch, as processes that it has started may end with it.
             self._changed.wait_for(may_begin)
             self._busy = not self._closed
             return time.perf_counter() - begun if self._busy else None

@@ -1,8 +1,8 @@
-"""Asks the teacher for a step's tasks, has them played and judged, and reports their outcomes.
+"""Collector of a step's data: has the teacher propose tasks, plays and judges them, and reports the outcomes.
 
-In: the teacher, the environments and the policy. Out: `Collected`, the step's groups; those to train on have passed the
-recipe's filters and are mixed with replayed ones. A recipe's streams (further sources of training data) draw groups of
-their own. Every random number of step t is derived from the run's seed, t and its purpose (`run.seeds`).
+Input: the teacher, the environments and the policy. Output: `Collected`, the step's groups; those to train on have
+passed the recipe's filters and are mixed with replayed ones. A recipe's streams (further sources of training data) draw
+separate groups. Every random number of step t is derived from the run's seed, t and its purpose (`run.seeds`).
 """
 
 from __future__ import annotations
@@ -40,17 +40,18 @@ from .policy_weights import played_version
 class TaskCollector:
     """Collects the episodes of a learner's steps, and the groups of its streams.
 
+    If collection is ahead of the updates, ``objective``, ``language`` and ``forward`` must not be shared with the
+    update.
+
     Args:
         teacher: proposes the tasks.
-        language: the policy, which plays with its present weights.
+        language: the policy, which plays with its current weights.
         teacher_model: the model to distil from, or None.
         forward: the learner's passes through a model.
         reference: the reference model, or None if nothing needs one.
-        rewriter: rewrites prompts where proposals ask for it; None for the policy.
+        rewriter: rewrites prompts if proposals request it; None: the policy rewrites.
         policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
-        spare: bytes of a GPU that the optimiser will take later, and keep.
-
-    Where it is ahead of the updates, ``objective``, ``language`` and ``forward`` are its own.
+        spare: bytes of GPU memory that the optimiser will allocate later, to be left free.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class TaskCollector:
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
 
     def follow_policy(self) -> None:
-        """Let the engine sample from the policy's present weights, whatever it was used for meanwhile."""
+        """Make the engine sample from the policy's current weights, also after other models have used it."""
         self._engine.follow(self.language)
 
     def _open(self, policy_engine: PolicyEngine, language: LanguageModel, spare: int = 0) -> Engine:
@@ -87,12 +88,12 @@ class TaskCollector:
 
     @cached_property
     def _teacher_engine(self) -> Engine:
-        """The engine of the model to distil from; made on first use, as few streams sample from it."""
+        """Engine of the model to distil from; created on first use, as few recipes sample from this model."""
         assert self.teacher_model is not None
         return self._open(PolicyEngine(), self.teacher_model)
 
     def collect(self, step: int) -> Collected:
-        """Play the teacher's proposals and report their outcomes, until enough groups have passed the filters."""
+        """Play the teacher's proposals and report outcomes, in rounds, until enough groups have passed the filters."""
         config, objective = self.config, self.objective
         assignments: list[Assignment] = []
         trainable: list[Group] = []
@@ -106,7 +107,7 @@ class TaskCollector:
             overlong += unplayed
             extra += further
             rounds += 1
-            # Proposals that left gaps in the batch, which their teacher means the learner to fill.
+            # Proposals for screening, or outside the band, leave gaps in the batch; further rounds fill them.
             screening = bool(self.teacher.asks & {"joins", "greedy"})
             if any((screening and not a.proposal.train) or a.done.get("band") == "outside" for a in played):
                 most = max(most, config.requests.rounds)
@@ -116,10 +117,11 @@ class TaskCollector:
         return Collected(rows, extra, trainable, count_requests(assignments), overlong)
 
     def _play_round(self, step: int, round_: int) -> tuple[list[Assignment], list[Group], int]:
-        """Play and report one batch of proposals.
+        """Play and report one round of proposals.
 
         Returns:
-            (the batch, judged; the strategy's further groups; the number of tasks that were overlong).
+            (judged assignments; further groups of the strategy; number of tasks whose prompt left no context for an
+                action).
         """
         config = self.config
         rng = np.random.default_rng([config.seed, ROLLOUT, step, round_])
@@ -132,7 +134,7 @@ class TaskCollector:
             task = RolloutTask(params, seed if own_seed is None else own_seed, samples, proposal.id)
             assignments.append(Assignment(proposal, task, Group(proposal.id, ()), trained=proposal.train))
         self._tools = self._make_tools(step, round_)
-        player = self._player(step, round_)  # after the other, as both seed the engine
+        player = self._player(step, round_)  # after the tools' player: both seed the engine, and this seed must hold
         workplace = Workplace(player, config.requests, self.rewriter, self._screened)
         carry_out("play", assignments, workplace)
         groups = self.objective.rollout.refresh().play([assignment.task for assignment in assignments], player)
@@ -142,7 +144,7 @@ class TaskCollector:
         carry_out("group", assignments, workplace)
         self._report(assignments, player)
         carry_out("train", assignments, workplace)
-        # A teacher may propose tasks that are evaluated only.
+        # A teacher may propose tasks for evaluation only, which are not judged.
         trained = [assignment for assignment in assignments if assignment.trained]
         for assignment, group in zip(trained, self.judge([each.group for each in trained]), strict=True):
             assignment.group = group
@@ -153,7 +155,7 @@ class TaskCollector:
         return assignments, extra, len(player.overlong)
 
     def _report(self, assignments: Sequence[Assignment], player: EpisodePlayer) -> None:
-        """Report outcomes to the teacher. Keep the screening episodes that its later proposals may ask to join."""
+        """Report outcomes to the teacher, and keep episodes of screening proposals that later proposals may join."""
         attempted = [each for each in assignments if each.proposal.id in player.attempts]
         tried = [Group(each.proposal.id, tuple(player.attempts[each.proposal.id])) for each in attempted]
         tried = add_measures(tried, self.objective.teacher_producers, self._tools)
@@ -164,7 +166,7 @@ class TaskCollector:
         self._screened = {id: each for id, each in (self._screened | screened).items() if id in wanted}
 
     def state_dict(self) -> dict[str, Any]:
-        """State that later steps depend on, JSON-able; {} where that is nothing."""
+        """Return the state that later steps depend on, JSON-able; {} if there is none."""
         screened = [group_to_json(Group(id, members)) for id, members in self._screened.items()]
         state = {"screened": screened, "rewriter": self.rewriter.state_dict()}
         return {name: value for name, value in state.items() if value}
@@ -180,12 +182,12 @@ class TaskCollector:
         return [stream.source.refresh().draw(self._supply(step, number, played)) for number, stream in streams]
 
     def prepare_streams(self) -> None:
-        """Call ``prepare`` of each stream's source, once before the first step."""
+        """Call ``prepare`` of each stream's source; must be called once, before the first step."""
         for number, stream in enumerate(self.objective.streams):
             stream.source.refresh().prepare(self._supply(0, number))
 
     def _player(self, step: int, *keys: int, engine: Engine | None = None) -> EpisodePlayer:
-        """Make a player of the present policy (or another engine); ``keys`` select its random numbers."""
+        """Make a player of the current policy (or another engine); ``keys`` are part of its random seeds."""
         config = self.config
         engine, version = engine or self._engine, played_version(step, config.staleness)
 
@@ -211,7 +213,7 @@ class TaskCollector:
         )
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:
-        """Create the tools for measures; their random numbers are independent of the rollouts'."""
+        """Make the tools of measures; their random numbers are independent of the rollouts'."""
         return ProducerTools(
             self._player(step, 4000, *keys),
             self.language,
@@ -221,14 +223,14 @@ class TaskCollector:
         )
 
     def judge(self, groups: Sequence[Group]) -> list[Group]:
-        """Measure and add the recipe's rewards to the episodes that have none yet."""
+        """Measure the episodes that are not judged yet and add the recipe's rewards to them."""
         renderer = self.language.renderer
         if self.objective.producers:
             groups = add_measures(groups, self.objective.producers, self._tools)
         return self.objective.shape(groups, lambda turn, characters: renderer.tokens_until(turn.act_ids, characters))
 
     def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
-        """Make the supply of stream ``number``."""
+        """Make the `Supply` of stream ``number``."""
 
         def play(tasks: Sequence[RolloutTask]) -> list[Group]:
             return self.judge(Independent().play(tasks, self._player(step, 1000 + number)))
@@ -262,8 +264,8 @@ def cut_batch(groups: Sequence[Group], count: int) -> list[Group]:
 
 
 def _make_outcome(assignment: Assignment, attempts: Group, teacher: teachers.Teacher) -> teachers.Outcome:
-    """Make the report of a proposal: returns and measures of its valid unaided episodes, whichever are trained."""
-    # A measurement that failed is a failure of the machinery, like an invalid reward.
+    """Make the outcome of a proposal: returns and measures of its valid unaided episodes, trained or not."""
+    # Episodes without a required measure are left out, like invalid ones: the failure is not the agent's.
     valid = [t for t in attempts.valid if all(t.extras[name] is not None for name in teacher.needs)]
     known = {name for name in teacher.uses if all(t.extras.get(name) is not None for t in valid)}
     names = sorted(teacher.needs | known)

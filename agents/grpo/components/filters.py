@@ -1,8 +1,8 @@
-"""Filters: functions that select the groups, and the episodes of each group, that are trained.
+"""Filters: functions that select the groups to train on, and the episodes of each group.
 
-Dropped episodes leave every denominator. Filters that keep a part of a group store the outcomes of the whole group in
-`Group.drawn`. None depends on the order of episodes: where values tie, a checksum of the episodes' tokens decides, in
-place of a random draw.
+Dropped episodes count in no denominator. Filters that keep part of a group store the outcomes of the whole group in
+`Group.drawn`. Results do not depend on the order of episodes: ties are broken by a checksum of the episodes' tokens,
+which stands in for a random draw.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def keep_pass_rates(groups: Sequence[Group], low: float = 0.2, high: float = 0.8
     """Keep groups whose success rate lies within [low, high] (PRIME's online filter, arXiv 2502.01456).
 
     Raises:
-        InputError: low exceeds high.
+        InputError: ``low`` exceeds ``high``.
     """
     if low > high:
         raise InputError(f"the pass rates low={low} and high={high} leave nothing; low must not exceed high.")
@@ -45,7 +45,7 @@ def drop_truncated(groups: Sequence[Group]) -> list[Group]:
 
 @FILTERS.register("sound")
 def drop_unsound(groups: Sequence[Group]) -> list[Group]:
-    """Drop episodes with an action that the environment could not take, and those without any action token."""
+    """Drop episodes with an invalid action (`Turn.action_error`) and those without any action token."""
     return _keep_episodes(
         groups,
         lambda members: [t for t in members if t.action_tokens and all(turn.action_error is None for turn in t.turns)],
@@ -55,8 +55,8 @@ def drop_unsound(groups: Sequence[Group]) -> list[Group]:
 @FILTERS.register("high_variance")
 def high_variance(groups: Sequence[Group], share: float = 0.75) -> list[Group]:
     """Keep the share of groups with the highest variance of outcomes, at least one (StarPO-S, arXiv 2504.20073, which
-    has 0.25 to 0.75; SPEAR, arXiv 2509.22601). Groups that tie with the last one kept stay, unless they have no
-    variance.
+    has 0.25 to 0.75; SPEAR, arXiv 2509.22601). Groups that tie with the last one kept are kept too; groups without
+    variance are dropped.
 
     Raises:
         InputError: ``share`` is not in (0, 1].
@@ -72,14 +72,14 @@ def high_variance(groups: Sequence[Group], share: float = 0.75) -> list[Group]:
 
 @FILTERS.register("shortest")
 def shortest(groups: Sequence[Group], keep: int = 8, by: str = "length") -> list[Group]:
-    """Keep ``keep`` episodes of each group: the shortest, or the ones with the highest return per token (GFPO, arXiv
+    """Keep ``keep`` episodes of each group: the shortest, or those with the highest return per token (GFPO, arXiv
     2508.09726). Baselines and deviations are computed over the kept episodes.
 
     Args:
-        by: "length" or "efficiency".
+        by: "length" or "efficiency" (return per action token).
 
     Raises:
-        InputError: another ``by``, or less than one episode.
+        InputError: ``by`` has another value, or ``keep`` is less than 1.
     """
     keep = _check_keep(keep)
     keys: dict[str, Callable[[Trajectory], float]] = {
@@ -97,7 +97,7 @@ def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     the worst (PODS, arXiv 2504.13818, algorithm 2).
 
     Raises:
-        InputError: less than one episode.
+        InputError: ``keep`` is less than 1.
     """
     keep = _check_keep(keep)
 
@@ -106,7 +106,7 @@ def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
             return members
         ordered = sorted(members, key=lambda t: (t.outcome, _draw_key(t)))
         choices = [ordered[:low] + ordered[len(ordered) - keep + low :] for low in range(keep + 1)]
-        # Among equals the most balanced choice.
+        # Of choices with equal variance, the most balanced.
         return max(
             enumerate(choices),
             key=lambda c: (round(_variance([t.outcome for t in c[1]]), 12), -abs(c[0] - keep / 2), c[0]),
@@ -117,8 +117,8 @@ def max_variance(groups: Sequence[Group], keep: int = 4) -> list[Group]:
 
 @FILTERS.register("largest_advantage")
 def largest_advantage(groups: Sequence[Group], share: float = 0.5) -> list[Group]:
-    """Keep the ceil(share x n) episodes of each group whose outcomes are farthest from its mean (CPPO, arXiv
-    2503.22342).
+    """Keep the ceil(share x n) episodes of each group of n whose outcomes are farthest from the group's mean (CPPO,
+    arXiv 2503.22342).
 
     The paper computes advantages over the whole group: use the baseline "drawn_mean" and the scale "drawn_std".
 
@@ -138,9 +138,8 @@ def largest_advantage(groups: Sequence[Group], share: float = 0.5) -> list[Group
 
 @FILTERS.register("one_of_each")
 def one_of_each(groups: Sequence[Group]) -> list[Group]:
-    """One episode that succeeded and one that failed, drawn at random; groups without either are dropped (OREAL, arXiv
-    2502.06781).
-    """
+    """Keep one random success and one random failure of each group; drop groups without either (OREAL, arXiv
+    2502.06781)."""
 
     def choose(members: list[Trajectory]) -> list[Trajectory]:
         won, lost = _split_by_success(members)
@@ -152,10 +151,10 @@ def one_of_each(groups: Sequence[Group]) -> list[Group]:
 @FILTERS.register("balanced")
 def keep_balanced(groups: Sequence[Group], keep: int = 4) -> list[Group]:
     """Keep ``keep`` random episodes of each group, half successes and half failures; if one kind is too rare, the other
-    fills its places (Reinforce-Ada's balanced choice, arXiv 2510.04996).
+    fills up (Reinforce-Ada's balanced choice, arXiv 2510.04996).
 
     Raises:
-        InputError: less than one episode.
+        InputError: ``keep`` is less than 1.
     """
     keep = _check_keep(keep)
 
@@ -181,7 +180,7 @@ def fewer_failures(groups: Sequence[Group]) -> list[Group]:
 
 
 def _keep_episodes(groups: Sequence[Group], choose: Callable[[list[Trajectory]], list[Trajectory]]) -> list[Group]:
-    """Groups with the valid episodes that ``choose`` returns, in their old order; groups left empty are dropped."""
+    """Return the groups with only the valid episodes that ``choose`` selects, in original order; drop empty groups."""
     kept = []
     for group in groups:
         chosen = {id(t) for t in choose(list(group.valid))} if group.valid else set()
@@ -194,13 +193,13 @@ def _keep_episodes(groups: Sequence[Group], choose: Callable[[list[Trajectory]],
 
 
 def _split_by_success(members: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Successes and failures, each in random order."""
+    """Return successes and failures, each in a pseudo-random order that depends on their tokens alone."""
     ordered = sorted(members, key=_draw_key)
     return [t for t in ordered if t.success], [t for t in ordered if not t.success]
 
 
 def _draw_key(trajectory: Trajectory) -> tuple[int, float]:
-    """A key that orders episodes as if at random, from their action tokens alone."""
+    """Return a sort key that orders episodes as if at random, from their action tokens alone."""
     ids = [i for turn in trajectory.turns for i in turn.act_ids]
     return zlib.crc32(array("q", ids).tobytes()), trajectory.outcome
 
@@ -211,7 +210,7 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _check_keep(keep: float) -> int:
-    """Check a number of episodes, which may follow a schedule, and round it."""
+    """Round the number of episodes, which a schedule may set, and raise InputError if it is less than 1."""
     if keep < 1:
         raise InputError(f"keep={keep} episodes of a group must be at least 1.")
     return round(keep)

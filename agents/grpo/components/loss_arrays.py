@@ -1,11 +1,11 @@
-"""The adapter between `Scored` tokens and the formulas of surrogates, regularisers and correctors.
+"""Adapter between `Scored` tokens and the formulas of surrogates, regularisers and correctors.
 
-A formula is a pure function of arrays. Its leading parameters are named by content and axis (``_t`` tokens, ``_e``
-episodes): ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component with one object,
-``component(scored, **parameters)``. The decorators below register such a component: it reads each named array from
-``scored`` and passes the recipe's parameters on. The signature thus declares all inputs of a formula. A decorator
-returns the formula unchanged, so its name still refers to the plain function. `credit.credit_arrays` does the same for
-credit.
+A formula is a pure function of arrays. Its leading parameters name content and axis of the arrays (``_t`` tokens,
+``_e`` episodes): ``clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)``. The loss calls every component with one
+object, ``component(scored, **parameters)``. The decorators below register such a component: it reads each named array
+from ``scored`` and passes the recipe's parameters on. So the signature of a formula declares all its inputs. A
+decorator returns the formula unchanged, so its name still refers to the plain function. `credit.credit_arrays` does the
+same for credit.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..recipes.stages import CORRECTORS, REGULARISERS, SURROGATES
 
 F = TypeVar("F", bound=Callable[..., Any])
 Statistics = Mapping[str, Tensor | tuple[float | Tensor, float | Tensor]]
-"""Of a formula, by name: a token value [A] (its mean over the trained tokens is reported), or (sum, count), numbers or
-tensors of one number."""
+"""Statistics that a formula returns: name -> a token value [A], of which the mean over trained tokens is reported, or
+(sum, count) as numbers or one-element tensors."""
 
 
 def _measurement(name: str) -> Callable[[Scored], Tensor]:
@@ -58,7 +58,7 @@ MEASURED = {
     "logp_top_tk": "top_tokens",
     "logp_top_old_tk": "top_tokens",
 }
-"""Arrays that exist only if a component asks for them: parameter of the formula -> need that the component declares."""
+"""Arrays that are computed only on demand: parameter of the formula -> name that the component declares in `needs`."""
 
 LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
     "logp_t": attrgetter("logp"),
@@ -81,17 +81,17 @@ LOSS_ARRAYS: dict[str, Callable[[Scored], Any]] = {
 
 logp_t, logp_old_t, logp_mu_t, logp_ref_t, logp_teacher_t: log-probability of each token under the policy (with
 gradient), the anchor of ratios, the sampler, the reference and the model to distil from, [A].
-kl_ref_t: full KL to the reference, with gradient, [A].
+kl_ref_t: KL(policy || reference) over the whole vocabulary, with gradient, [A].
 logp_top_tk, logp_top_old_tk: log-probabilities of the k tokens that were likeliest at the beginning of the update:
-under the present policy (with gradient), and at that time, [A, k].
+under the policy being trained (with gradient), and under the policy at that time, [A, k].
 adv_t, entropy_t: advantage and entropy, [A].
-trained_t, sampled_t: tokens that carry weight, and tokens that the policy sampled itself, bool [A].
+trained_t, sampled_t: masks of the trained tokens and of the tokens that the policy sampled, bool [A].
 turn_t: turn of each token, int64 [A].
 outcome_e: return of each episode, float64 [R]; returns of a group that differ only by rounding are made equal.
-kl_scale_e: factor of the teacher on the KL penalties of each episode, NaN if the teacher set none, [R].
-taught_e, present_e: episodes with tokens of a teacher, and episodes with trained tokens, bool [R].
-episode: `Segments` of the tokens; only trained tokens count.
-group: `Segments` of the episodes; only present episodes count.
+kl_scale_e: teacher's factor on the KL penalties of each episode, NaN if the teacher set none, [R].
+taught_e, present_e: masks of the episodes with tokens of a teacher, and with trained tokens, bool [R].
+episode: `Segments` of tokens by episode; only trained tokens count.
+group: `Segments` of episodes by group; only episodes with trained tokens count.
 """
 
 
@@ -126,7 +126,7 @@ def corrector(name: str) -> Callable[[F], F]:
 
 
 def loss_term(result: Tensor | tuple[Tensor, Statistics], scored: Scored) -> LossTerm:
-    """The result of a formula as the loss takes it, with statistics over the trained tokens as (sum, count)."""
+    """Convert a formula's result to a `LossTerm`; statistics per token become (sum, count) over the trained tokens."""
     if isinstance(result, Tensor):
         return LossTerm(result)
     value, statistics = result
@@ -149,7 +149,10 @@ def _register(registry: Registry[Any], name: str, finish: Callable[[Any, Scored]
 def from_scored(
     formula: Callable[..., Any], name: str, finish: Callable[[Any, Scored], Any] = loss_term
 ) -> Callable[..., Any]:
-    """The component of a formula, ``(scored, **parameters)``, under a registered name."""
+    """Make the component ``(scored, **parameters)`` of a formula, under the name by which it is registered.
+
+    ``finish`` converts the formula's result; see `loss_term`.
+    """
     readers, parameters = split_arguments(formula, LOSS_ARRAYS)
 
     def component(scored: Scored, *options: Any, **named: Any) -> Any:
@@ -166,7 +169,7 @@ def arrays_of(component: Callable[..., Any]) -> frozenset[str]:
 def split_arguments(
     formula: Callable[..., Any], arrays: Mapping[str, Callable[..., Any]]
 ) -> tuple[list[Callable[..., Any]], list[inspect.Parameter]]:
-    """The readers of the arrays that a formula takes, and its parameters after these.
+    """Return the readers of the arrays that a formula takes, and the formula's remaining parameters.
 
     Raises:
         TypeError: an array of the formula comes after one of its parameters.
@@ -186,8 +189,9 @@ def describe_component(
     parameters: Sequence[inspect.Parameter],
     measured: Mapping[str, str],
 ) -> Callable[..., Any]:
-    """Give a component its formula's docstring and module, its registered name, a signature, and its needs: the needs
-    that the formula declares, and one for each measured array among its arguments.
+    """Give a component its formula's docstring and module, its registered name, a signature and its needs.
+
+    The needs are those that the formula declares, and one for each array of ``measured`` among its parameters.
     """
     functools.update_wrapper(component, formula)
     leading = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in stage_arguments]

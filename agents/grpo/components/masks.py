@@ -1,9 +1,7 @@
-"""Masks: functions that select the tokens that are trained, bool [N].
+"""Masks: functions that select the tokens to train, bool [N].
 
-Masked tokens leave the denominators too; tokens of advantage zero do not.
-
-Masks that take a share of the tokens keep all tokens that tie with the last one kept, so that the order of rows never
-matters.
+Masked tokens count in no denominator of the loss; unmasked tokens with advantage 0 do. Masks that select a share of the
+tokens keep all tokens that tie with the last one kept, so that the order of rows does not matter.
 """
 
 from __future__ import annotations
@@ -28,72 +26,71 @@ def untruncated(batch: Batch, advantage: Tensor) -> Tensor:
 
 @MASKS.register("within_length")
 def within_length(batch: Batch, advantage: Tensor, share: float = 1.0) -> Tensor:
-    """Leave out episodes of more action tokens than ``share`` of their budget."""
+    """Leave out episodes with more action tokens than ``share`` of their budget."""
     budget = torch.tensor([share * t.max_tokens for t in batch.trajectories], dtype=torch.float64)
     return batch.per_token(batch.action_count <= budget + 1e-9)
 
 
 @MASKS.register("positive")
 def positive(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train tokens of positive advantage (positive sample reinforcement, arXiv 2506.01347)."""
+    """Train only tokens with a positive advantage (positive sample reinforcement, arXiv 2506.01347)."""
     return advantage > 0
 
 
 @MASKS.register("negative")
 def negative(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train tokens of negative advantage (negative sample reinforcement, arXiv 2506.01347)."""
+    """Train only tokens with a negative advantage (negative sample reinforcement, arXiv 2506.01347)."""
     return advantage < 0
 
 
 @MASKS.register("nonzero")
 def nonzero(batch: Batch, advantage: Tensor) -> Tensor:
-    """Let tokens of advantage zero leave the denominators, which otherwise they do not."""
+    """Leave out tokens with advantage 0, which then no longer count in the denominators of the loss."""
     return advantage != 0
 
 
 @MASKS.register("successful")
 def successful(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train episodes that succeeded."""
+    """Train only episodes that succeeded."""
     return batch.per_token(torch.tensor([t.success for t in batch.trajectories], dtype=torch.bool))
 
 
 @MASKS.register("unguided")
 def unguided(batch: Batch, advantage: Tensor) -> Tensor:
-    """Train episodes that were given no part of the solution."""
+    """Train only episodes in which no part of the solution was revealed to the policy (`Trajectory.guided` is 0)."""
     return batch.per_token(torch.tensor([t.guided == 0 for t in batch.trajectories], dtype=torch.bool))
 
 
 @MASKS.register("role")
 def role(batch: Batch, advantage: Tensor, who: str) -> Tensor:
-    """Train the episodes of one role."""
+    """Train only the episodes of the role ``who``."""
     return batch.per_token(torch.tensor([t.role == who for t in batch.trajectories], dtype=torch.bool))
 
 
 @MASKS.register("without_errors")
 def without_errors(batch: Batch, advantage: Tensor) -> Tensor:
-    """Leave out turns whose action the environment could not take (StarPO-style filtering of void turns)."""
+    """Leave out turns whose action was invalid (StarPO-style filtering of void turns)."""
     sound = [turn.action_error is None for t in batch.trajectories for turn in t.turns]
     return torch.tensor(sound, dtype=torch.bool)[batch.turn_of]
 
 
 @MASKS.register("first_turns")
 def first_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
-    """Train the first turns of each episode."""
+    """Train only the first ``turns`` turns of each episode."""
     return (place_of_turn(batch) < turns)[batch.turn_of]
 
 
 @MASKS.register("last_turns")
 def last_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
-    """Train the last turns of each episode."""
+    """Train only the last ``turns`` turns of each episode."""
     return (turns_left(batch) < turns)[batch.turn_of]
 
 
 @MASKS.register("unshared")
 @needs("nodes")
 def unshared(batch: Batch, advantage: Tensor) -> Tensor:
-    """Leave out prefixes that several episodes of a group share: only tokens after the branching point distinguish
-    better from worse (R3L's pivotal credit, arXiv 2601.03715).
-    """
+    """Leave out stretches that several episodes of a group share: only tokens after the branching point distinguish
+    better from worse episodes (R3L's pivotal credit, arXiv 2601.03715)."""
     tree = tree_of(batch)
     visits = torch.bincount(tree.node, minlength=len(tree.parent))
     alone = torch.cat((visits == 1, torch.ones(1, dtype=torch.bool)))
@@ -103,14 +100,14 @@ def unshared(batch: Batch, advantage: Tensor) -> Tensor:
 @MASKS.register("top_entropy")
 @needs("entropy")
 def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:
-    """Train the ceil(share x n) tokens of highest entropy among those the policy wrote (Beyond the 80/20 rule, arXiv
-    2506.01939, section 5).
+    """Train only the ceil(share x n) highest-entropy tokens of the n that the policy sampled, and all tokens of other
+    origins (Beyond the 80/20 rule, arXiv 2506.01939, section 5).
 
-    The loss is then a mean over the tokens selected, as in the released code; the weight of the same name divides by
-    all tokens, as the paper's formula reads.
+    The loss is then a mean over the selected tokens, as in the released code; the weight of the same name divides by
+    all tokens, as in the paper's formula.
 
     Args:
-        scope: "batch" or "episode": among which tokens.
+        scope: "batch" or "episode": the set of n tokens from which the share is taken.
     """
     written = batch.written_by(Origin.POLICY)
     return _select_highest(batch, batch.measurement("entropy"), written, share, scope) | (batch.action & ~written)
@@ -118,7 +115,12 @@ def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str 
 
 @MASKS.register("low_probability")
 def low_probability(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:
-    """Train the ceil(share x n) tokens that the policy was least likely to sample, among those it wrote."""
+    """Train only the ceil(share x n) tokens that were least likely of the n that the policy sampled, and all tokens of
+    other origins.
+
+    Args:
+        scope: see `top_entropy`.
+    """
     written = batch.written_by(Origin.POLICY)
     return _select_highest(batch, -batch.logp_mu, written, share, scope) | (batch.action & ~written)
 
@@ -126,15 +128,14 @@ def low_probability(batch: Batch, advantage: Tensor, share: float = 0.2, scope: 
 @MASKS.register("hint_entropy")
 @needs("entropy")
 def hint_entropy(batch: Batch, advantage: Tensor, share: float = 0.2) -> Tensor:
-    """Train only the ceil(share x n) highest-entropy tokens among an episode's n hint tokens, and all of its other
-    tokens (IGPO, arXiv 2509.10396). The recipe's origins must include "hint".
-    """
+    """Train only the ceil(share x n) highest-entropy tokens of an episode's n hint tokens, and all tokens of other
+    origins (IGPO, arXiv 2509.10396). The recipe's origins must include "hint"."""
     given = batch.written_by(Origin.HINT)
     return _select_highest(batch, batch.measurement("entropy"), given, share, "episode") | (batch.action & ~given)
 
 
 def _select_highest(batch: Batch, value: Tensor, among: Tensor, share: float, scope: str) -> Tensor:
-    """The ceil(share x n) highest values of the n tokens ``among``, and all that tie with the last one, bool [N]."""
+    """Return the mask of the ceil(share x n) highest values of the n tokens in ``among``, including ties, bool [N]."""
     if not 0 < share <= 1:
         raise InputError(f"share={share} of the tokens must be in (0, 1].")
     if scope not in ("batch", "episode"):

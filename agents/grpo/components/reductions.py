@@ -1,7 +1,8 @@
-"""Reductions: one weight for each token, computed once for the whole optimiser batch.
+"""Reductions: the weight of each token in the loss, computed once for the whole optimiser batch.
 
 The loss is a plain sum of weight x value, so splitting, order and packing of micro-batches cannot change a gradient.
-``keep`` marks the trained tokens; an episode without trained tokens still counts as an episode.
+``keep`` marks the trained tokens; an episode without trained tokens still counts as an episode. "Tokens" below are
+trained tokens.
 """
 
 from __future__ import annotations
@@ -41,9 +42,8 @@ def constant(batch: Batch, keep: Tensor, length: int | None = None) -> Tensor:
 
 @REDUCTIONS.register("prompt_mean")
 def prompt_mean(batch: Batch, keep: Tensor) -> Tensor:
-    """1 / (groups x tokens of the group): every task counts the same, and within it every token (as SkyRL's
-    prompt_mean).
-    """
+    """1 / (groups x tokens of the group): every task counts the same, and so does every token of a task (as SkyRL's
+    prompt_mean)."""
     tokens = batch.sum_by_group(batch.sum_by_episode(keep.float()))
     groups = max(len(batch.group_of.unique()), 1)
     return keep / (groups * batch.per_token(tokens[batch.group_of]).clamp(min=1))
@@ -51,10 +51,8 @@ def prompt_mean(batch: Batch, keep: Tensor) -> Tensor:
 
 @REDUCTIONS.register("turn_mean")
 def turn_mean(batch: Batch, keep: Tensor) -> Tensor:
-    """1 / (episodes x turns of the episode x tokens of the turn) (M-GRPO, arXiv 2505.16421).
-
-    Turns count that have any token to train.
-    """
+    """1 / (episodes x turns of the episode x tokens of the turn) (M-GRPO, arXiv 2505.16421); turns without trained
+    tokens do not count."""
     tokens = segment_sum(keep.float(), batch.turn_of, len(batch.episode_of_turn))
     turns = segment_sum((tokens > 0).float(), batch.episode_of_turn, batch.episodes)
     each = batch.episodes * turns[batch.episode_of_turn].clamp(min=1) * tokens.clamp(min=1)
@@ -63,11 +61,11 @@ def turn_mean(batch: Batch, keep: Tensor) -> Tensor:
 
 @REDUCTIONS.register("delta_l")
 def delta_l(batch: Batch, keep: Tensor, alpha: float = 1.0, length: int | None = None) -> Tensor:
-    """n^-alpha / (sum of n^-alpha over the batch x length) for the tokens of an episode with n: with alpha 1 the
-    combination of least variance where an episode's gradient has variance in proportion to n (Delta L, arXiv
+    """n^-alpha / (sum of n^-alpha over the batch's episodes x length) for an episode of n tokens (Delta L, arXiv
     2509.07558, section 3).
 
-    Episodes of equal length make it "constant"; ``length`` is the token budget by default.
+    With alpha 1 it is the combination of least variance if the variance of an episode's gradient is proportional to n.
+    If all episodes have the same length it equals "constant". ``length`` is the token budget by default.
     """
     tokens = batch.sum_by_episode(keep.float())
     power = torch.where(tokens > 0, tokens.clamp(min=1) ** -alpha, 0)

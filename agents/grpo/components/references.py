@@ -1,4 +1,4 @@
-"""Rules by which the reference policy follows the policy: never, or by a share after an optimiser batch."""
+"""Rules for moving the reference policy towards the policy after an optimiser batch."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..recipes.stages import REFERENCES
 
 
 class ReferenceRule:
-    """Base of the rules; a subclass that remembers something also overrides the two state methods."""
+    """Base class of the rules; a subclass with memory must override both state methods too."""
 
     def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
-        """Return the share by which the reference moves to the policy after optimiser batch ``step`` (from 1): 1 to
-        replace it, None to leave it.
+        """Return the share by which the reference moves to the policy after optimiser batch ``step`` (from 1).
 
-        ``metrics`` are the step's, and "validation" (success on the test split) where it was measured just now.
+        1 replaces the reference, None leaves it unchanged. ``metrics`` are the step's metrics, with "validation"
+        (success on the test split) if it was measured after this step.
         """
         raise NotImplementedError
 
     clears_optimizer: bool = False
-    """True if the optimiser starts anew when the reference is replaced."""
+    """True if the optimiser's state is cleared when the reference is replaced."""
     moves: bool = True
-    """False if the reference stays the starting policy."""
+    """False if the reference always is the starting policy."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}
@@ -34,7 +34,7 @@ class ReferenceRule:
 
 @REFERENCES.register("frozen")
 class Frozen(ReferenceRule):
-    """The starting policy throughout."""
+    """Keep the starting policy as reference."""
 
     moves = False
 
@@ -44,10 +44,10 @@ class Frozen(ReferenceRule):
 
 @REFERENCES.register("ema")
 class MovingAverage(ReferenceRule):
-    """ref <- alpha ref + (1 - alpha) pi after every optimiser batch (T1's dynamic anchor, arXiv 2501.11651; the soft
-    update of TR-DPO, arXiv 2404.09656, section 3).
+    """Move the reference after every optimiser batch: ref <- alpha ref + (1 - alpha) pi (T1's dynamic anchor, arXiv
+    2501.11651; the soft update of TR-DPO, arXiv 2404.09656, section 3).
 
-    ``alpha`` = 1 leaves the reference where it is, 0 makes it the policy itself.
+    ``alpha`` = 1 leaves the reference unchanged, 0 replaces it by the policy.
     """
 
     def __init__(self, alpha: float = 0.99):
@@ -59,7 +59,7 @@ class MovingAverage(ReferenceRule):
 
 @REFERENCES.register("previous")
 class Previous(MovingAverage):
-    """The policy before the current optimiser batch: KL to it measures the size of the step."""
+    """Use the policy before the current optimiser batch, so that the KL penalty limits the size of the step."""
 
     def __init__(self) -> None:
         super().__init__(alpha=0.0)
@@ -67,11 +67,11 @@ class Previous(MovingAverage):
 
 @REFERENCES.register("periodic")
 class Periodic(ReferenceRule):
-    """Replaced by the policy after every ``every``-th optimiser batch (TR-DPO's hard update, arXiv 2404.09656, section
-    3).
+    """Replace the reference by the policy after every ``every``-th optimiser batch (TR-DPO's hard update, arXiv
+    2404.09656, section 3).
 
     Args:
-        clear: whether the optimiser starts anew each time.
+        clear: clear the optimiser's state each time.
     """
 
     def __init__(self, every: int = 200, clear: bool = False):
@@ -84,8 +84,11 @@ class Periodic(ReferenceRule):
 
 @REFERENCES.register("at_step")
 class AtStep(ReferenceRule):
-    """Replaced once, by the policy after optimiser batch ``step`` (ReMix's reincarnation, arXiv 2507.06892, section
-    4.3).
+    """Replace the reference once, by the policy after optimiser batch ``step`` (ReMix's reincarnation, arXiv
+    2507.06892, section 4.3).
+
+    Args:
+        clear: clear the optimiser's state then.
     """
 
     def __init__(self, step: int = 50, clear: bool = False):
@@ -98,12 +101,12 @@ class AtStep(ReferenceRule):
 
 @REFERENCES.register("on_stall")
 class OnStall(ReferenceRule):
-    """Replaced, and the optimiser cleared, when success on the test split has not risen for a while (ProRL, arXiv
-    2505.24864, section 2.3.1).
+    """Replace the reference and clear the optimiser's state when success on the test split has stopped rising (ProRL,
+    arXiv 2505.24864, section 2.3.1).
 
-    A stall is ``patience`` measurements in a row that do not exceed the best since the last reset by more than
-    ``min_gain``. The best starts from the first measurement after a reset, so a reset happens at most once in
-    ``patience`` measurements.
+    Success has stopped rising after ``patience`` measurements in a row that do not exceed the best since the last reset
+    by more than ``min_gain``. The first measurement after a reset becomes the best, so resets are at least ``patience``
+    + 1 measurements apart.
     """
 
     clears_optimizer = True

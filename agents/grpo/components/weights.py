@@ -1,4 +1,4 @@
-"""Weights: factors of the tokens in the loss, [N], which leave every denominator unchanged."""
+"""Weights: factors of the tokens in the loss, [N], which leave every denominator of the reduction unchanged."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ from .credit.units import place_of_turn
 @WEIGHTS.register("top_entropy")
 @needs("entropy")
 def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:
-    """0 for tokens that the mask "top_entropy" leaves out, which still count in denominators (Beyond the 80/20 rule,
-    arXiv 2506.01939, as its formula reads: a factor ``share`` smaller than the released code).
-    """
+    """0 for tokens that the mask "top_entropy" leaves out, else 1; the former still count in denominators (Beyond the
+    80/20 rule, arXiv 2506.01939, according to its formula: a factor ``share`` smaller than the released code)."""
     return masks.top_entropy(batch, advantage, share, scope).to(advantage.dtype)
 
 
 @WEIGHTS.register("signs")
 def signs(batch: Batch, advantage: Tensor, positive: float = 1.0, negative: float = 1.0) -> Tensor:
-    """One weight for tokens of positive advantage and one for tokens of negative advantage."""
+    """``positive`` for tokens with a positive advantage, ``negative`` for those with a negative one, 1 for others."""
     return torch.where(advantage > 0, positive, torch.where(advantage < 0, negative, 1.0)).to(advantage.dtype)
 
 
@@ -44,15 +43,16 @@ def mid_difficulty(
     level: str = "reward",
     choices: int | None = None,
 ) -> Tensor:
-    """factor x d (1 - d) x dispersion^diversity for each group, d its mean level within [0, 1] and the dispersion that
-    of its answers (PC-GRPO, arXiv 2512.14944, which has diversity 0.5; see `answer_dispersion`).
+    """factor x d (1 - d) x dispersion^diversity for each group, d being its mean reward or success rate limited to [0,
+    1], and dispersion that of its answers (PC-GRPO, arXiv 2512.14944, which has diversity 0.5; see
+    `answer_dispersion`).
 
     Args:
         level: d is the mean "reward", or the "accuracy", the share of successes (Observe-R1, arXiv 2505.12432).
-        choices: number of possible answers; None takes the task's own.
+        choices: number of possible answers; None: the task's number.
 
     Raises:
-        InputError: fewer than two choices.
+        InputError: ``choices`` is less than 2.
     """
     if choices is not None and choices < 2:
         raise InputError(f"choices={choices} of an answer must be at least 2.")
@@ -73,7 +73,7 @@ def mid_difficulty(
 
 @WEIGHTS.register("pass_rate")
 def pass_rate(batch: Batch, advantage: Tensor, power: float = 1.0) -> Tensor:
-    """(1 - success rate of the group)^power: hard tasks count more, solved ones nothing."""
+    """(1 - success rate of the group)^power: hard tasks count more; tasks that are always solved get weight 0."""
     won = torch.tensor([float(t.success) for t in batch.trajectories], dtype=advantage.dtype)
     rate = batch.sum_by_group(won) / batch.sum_by_group(torch.ones_like(won)).clamp(min=1)
     return batch.per_token(((1 - rate) ** power)[batch.group_of])
@@ -81,15 +81,16 @@ def pass_rate(batch: Batch, advantage: Tensor, power: float = 1.0) -> Tensor:
 
 @WEIGHTS.register("length_power")
 def length_power(batch: Batch, advantage: Tensor, alpha: float = 0.5) -> Tensor:
-    """(action tokens of the episode)^-alpha over the mean of that: mean 1 over the episodes of the batch."""
+    """(action tokens of the episode)^-alpha, divided by the mean of this power over the batch's episodes."""
     power = batch.action_count.clamp(min=1).to(advantage.dtype) ** -alpha
     return batch.per_token(power / power.mean())
 
 
 @WEIGHTS.register("length_preference")
 def length_preference(batch: Batch, advantage: Tensor, power: float = 0.0, spread: float = 1 / 9) -> Tensor:
-    """G x softmax over the group of (1 + spread z)^power, z the episode's standardised length; power 0 prefers none,
-    positive ones long and negative ones short episodes (lambda-GRPO, arXiv 2510.06870, which learns the power).
+    """G x softmax over the group's G episodes of (1 + spread z)^power, z being the episode's standardised length
+    (lambda-GRPO, arXiv 2510.06870, which learns the power). Power 0 prefers none, positive powers long and negative
+    ones short episodes.
 
     Raises:
         InputError: ``spread`` is not in [0, 0.2], which keeps the base positive for groups of up to 26 samples.
@@ -107,7 +108,7 @@ def length_preference(batch: Batch, advantage: Tensor, power: float = 0.0, sprea
 
 @WEIGHTS.register("roles")
 def roles(batch: Batch, advantage: Tensor, factors: Mapping[str, float]) -> Tensor:
-    """A factor for each role, 1 for roles that are not named."""
+    """A factor for each role; 1 for roles not in ``factors``."""
     return batch.per_token(
         torch.tensor([float(factors.get(t.role, 1.0)) for t in batch.trajectories], dtype=advantage.dtype)
     )
@@ -115,7 +116,7 @@ def roles(batch: Batch, advantage: Tensor, factors: Mapping[str, float]) -> Tens
 
 @WEIGHTS.register("turn_discount")
 def turn_discount(batch: Batch, advantage: Tensor, discount: float = 0.9) -> Tensor:
-    """discount^(turns of the episode before this one): the first turns count most."""
+    """discount^(number of turns before this one in the episode): the first turns count most."""
     return (discount ** place_of_turn(batch).to(advantage.dtype))[batch.turn_of]
 
 
@@ -124,12 +125,12 @@ def turn_discount(batch: Batch, advantage: Tensor, discount: float = 0.9) -> Ten
 def entropy_factor(
     batch: Batch, advantage: Tensor, scale: float = 0.1, power: float = 1.0, sign: str = "any", origin: str = "any"
 ) -> Tensor:
-    """scale x exp(power x H), H the mean entropy at the batch's action tokens under the policy before the update (SRFT,
-    arXiv 2506.19767: 0.1 exp(H) on successful rollouts).
+    """scale x exp(power x H), H being the mean entropy at the batch's action tokens under the policy before the update
+    (SRFT, arXiv 2506.19767: 0.1 exp(H) on successful rollouts).
 
     Args:
-        sign: advantage of the weighted tokens, "any" or "positive"; the other tokens keep weight 1.
-        origin: origin of the weighted tokens, "any" or "policy".
+        sign: sign of the advantage of weighted tokens, "any" or "positive"; other tokens keep weight 1.
+        origin: origin of weighted tokens, "any" or "policy"; other tokens keep weight 1.
     """
     check_choice("sign", sign, ("any", "positive"))
     check_choice("origin", origin, ("any", "policy"))
@@ -143,10 +144,9 @@ def entropy_factor(
 
 @WEIGHTS.register("version_decay")
 def version_decay(batch: Batch, advantage: Tensor, decay: float = 0.9) -> Tensor:
-    """decay^(v - version), [N], v the newest version among the batch's trajectories; 1 for episodes of
-    other authors.
+    """decay^(newest version in the batch - version of the episode); 1 for episodes that no policy sampled.
 
-    A version counts optimiser batches; in a batch that mixes replayed with fresh episodes the fresh ones are of age 0.
+    `Trajectory.version` counts optimiser batches. In a batch of replayed and fresh episodes, the fresh ones have age 0.
     """
     check_number("decay", decay, 0, 1)
     version = torch.tensor([t.version for t in batch.trajectories], dtype=torch.int64)
@@ -157,18 +157,18 @@ def version_decay(batch: Batch, advantage: Tensor, decay: float = 0.9) -> Tensor
 
 @WEIGHTS.register("priorities")
 class Priorities(ObjectivePriorities):
-    """w = K softmax(priority / temperature) over the K kinds of tasks in the batch (RECAP, arXiv 2510.21978, with
-    `priority` for its undisclosed measure).
+    """Weight K softmax(priority / temperature) of each of the K kinds of tasks in the batch (RECAP, arXiv 2510.21978,
+    with `priority` for its undisclosed measure).
 
     Args:
-        window: batches that are remembered.
-        temperature: of the softmax; large: all alike.
-        by: kinds are ``bins`` equal intervals of "difficulty", the "role", or the values of the parameter of this name;
-            "environment" takes the environments where several are mixed, and the difficulty elsewhere.
-        bins: see there.
+        window: number of latest batches whose mean rewards are kept.
+        temperature: temperature of the softmax; a high one gives equal weights.
+        by: what defines a kind: "difficulty" (``bins`` equal intervals), "role", the name of a parameter (each value is
+            a kind), or "environment" (difficulty if only one environment is trained on).
+        bins: number of intervals of difficulty.
 
     Raises:
-        InputError: an episode has no such parameter.
+        InputError: when called, an episode has no parameter called ``by``.
     """
 
     def __init__(self, window: int = 20, temperature: float = 1.0, by: str = "difficulty", bins: int = 4):
@@ -176,7 +176,7 @@ class Priorities(ObjectivePriorities):
         self.by, self.bins = by, check_count("bins", bins, 1)
 
     def kind(self, trajectory: Trajectory) -> str:
-        """The kind of task of an episode."""
+        """Return the kind of task of an episode."""
         if self.by == "environment" and "env" in trajectory.params:
             return str(trajectory.params["env"])
         if self.by in ("difficulty", "environment"):

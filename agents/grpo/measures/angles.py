@@ -1,4 +1,4 @@
-"""Angle concentration: how much the hidden states of a prompt's tokens point the same way."""
+"""Angle concentration: cosine similarity among the hidden states of a prompt's tokens."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .producer import Found, ProducerTools, place_rows, produces
 
 @produces("angle_concentration")
 def prompt_angles(groups: Sequence[Group], tools: ProducerTools, weight: float = 8.0) -> Found:
-    """`concentration` of the states of the first prompt's tokens (GAIN-RL, arXiv 2506.02281, section 3.2): within its
-    text, and between its text and the preceding conversation. The states are the input of the last layer's MLP.
+    """`concentration` of the first prompt's hidden states: within the task's text, and between this text and the
+    conversation before it (GAIN-RL, arXiv 2506.02281, section 3.2). States are the inputs of the last layer's MLP.
 
     Args:
-        weight: at least 0.
+        weight: factor of the second term, at least 0.
     """
     check_number("weight", weight, 0.0)
     prompts = [trajectory.turns[0].obs_ids for trajectory in valid_of(groups)]
@@ -31,7 +31,7 @@ def prompt_angles(groups: Sequence[Group], tools: ProducerTools, weight: float =
     for ids in dict.fromkeys(prompts):
         start = _common_length(ids, blank)
         stop = len(ids) - _common_length(ids[start:][::-1], blank[start:][::-1])
-        if stop <= start:  # no text beside the scaffold of a message
+        if stop <= start:  # the prompt has no text beyond the chat template
             start, stop = 0, len(ids)
         states = mlp_inputs(tools.language.model, ids[:stop])
         known[ids] = concentration(states, start, weight)
@@ -39,7 +39,7 @@ def prompt_angles(groups: Sequence[Group], tools: ProducerTools, weight: float =
 
 
 def _common_length(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return the number of leading tokens that two sequences share."""
+    """Return the length of the longest common prefix of two sequences."""
     count = 0
     while count < min(len(left), len(right)) and left[count] == right[count]:
         count += 1
@@ -47,8 +47,8 @@ def _common_length(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def concentration(states: Tensor, prefix: int, weight: float) -> float:
-    """Return the mean cosine of all pairs of a question's states, plus ``weight`` x the mean cosine of the question's
-    states with the prefix's states.
+    """Return the mean cosine of all pairs of a question's states, plus ``weight`` x the mean cosine between the states
+    of the question and of the prefix.
 
     Args:
         states: [L, H], the prefix first, then the question.
@@ -65,10 +65,10 @@ def concentration(states: Tensor, prefix: int, weight: float) -> float:
 
 @torch.no_grad()
 def mlp_inputs(model: Any, ids: Sequence[int]) -> Tensor:
-    """Input of the MLP of the last layer at each token of a sequence, [L, H].
+    """Return the input of the last layer's MLP at each token of a sequence, [L, H].
 
     Raises:
-        InputError: the model's last layer has no part of the name ``mlp``.
+        InputError: the model's last layer has no attribute ``mlp``.
     """
     mlp: Any = getattr(last_layer(model), "mlp", None)
     if mlp is None:

@@ -1,6 +1,6 @@
-"""Producers that keep a moving average of the policy's weights and score episodes with this slow copy.
+"""Producers that keep a moving average of the policy's weights and score episodes with this average.
 
-A producer that owns weights has four further methods: `attach` once before the first step, `follow` after the
+A producer that owns weights has four further methods: `attach` is called once before the first step, `follow` after the
 optimiser steps of each update, `state` and `load` for checkpoints.
 """
 
@@ -25,27 +25,27 @@ from .producer import Found, ProducerTools, place_rows, produces
 
 
 class AverageCopy:
-    """Base of the producers that keep a copy of the policy: average <- decay x average + (1 - decay) x policy.
+    """Base class of producers that keep a copy of the policy: average <- decay x average + (1 - decay) x policy.
 
     Args:
-        decay: in [0, 1]; 1 keeps the policy of the beginning, 0 follows it at once.
+        decay: in [0, 1]; 1 keeps the initial policy, 0 copies the current one.
     """
 
     def __init__(self, decay: float = 0.999):
         self.decay = check_number("decay", decay, 0.0, 1.0)
 
     def attach(self, model: Any) -> None:
-        """Begin with a copy of the policy's present weights."""
+        """Start with a copy of the policy's current weights."""
         self._trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
         self.model = copy.deepcopy(model).eval().requires_grad_(False)
         weights = dict(self.model.named_parameters())
         self._weights = [weights[name] for name in self._trained]
-        # A small step would be lost to rounding in half precision; single precision shares its memory with the model.
+        # Half precision would round small steps away. In single precision `float()` returns the weights, not a copy.
         self._exact = [weight.detach().float() for weight in self._weights]
 
     @torch.no_grad()
     def follow(self, model: Any) -> None:
-        """Move to the policy, once after each update."""
+        """Move the average towards the policy; called once after each update."""
         theirs = dict(model.named_parameters())
         for name, weight, exact in zip(self._trained, self._weights, self._exact, strict=True):
             exact.lerp_(theirs[name].to(exact), 1.0 - self.decay)
@@ -57,7 +57,7 @@ class AverageCopy:
 
     @torch.no_grad()
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state` returned, after `attach`."""
+        """Restore the state that `state` returned; `attach` must have been called."""
         for weight, exact, saved in zip(self._weights, self._exact, state["weights"], strict=True):
             exact.copy_(saved)
             weight.copy_(exact)
@@ -65,8 +65,8 @@ class AverageCopy:
 
 @produces("base_logps", needs=("reference",))
 class ThoughtlessLogps(AverageCopy):
-    """Log-probabilities, at temperature 1, of the reference answer right after the prompt, under the average (the
-    no-think baseline of RLP, arXiv 2510.01265, section 3, which has decay 0.999); None where it is no text."""
+    """Log-probabilities under the average, at temperature 1, of the reference answer right after the prompt (the
+    no-think baseline of RLP, arXiv 2510.01265, section 3, which has decay 0.999); None if the reference is not text."""
 
     def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
         prompts = [t.turns[0].obs_ids for t in valid_of(groups)]
@@ -76,17 +76,18 @@ class ThoughtlessLogps(AverageCopy):
 
 @produces("teacher_answer")
 class TeacherAnswer(AverageCopy):
-    """The answer that the average gives most often to a task's prompt (Co-rewarding-II, arXiv 2508.00410, section 3.3).
+    """Most frequent answer of the average to a task's prompt (Co-rewarding-II, arXiv 2508.00410, section 3.3).
 
     Args:
-        decay: see `AverageCopy`. In the paper it rises along a cosine, which a schedule does:
+        decay: see `AverageCopy`. In the paper it rises along a cosine, as with a schedule:
             ``teacher_answer(decay=schedule_cosine(start=0.99, end=1.0))``.
-        samples: answers to each prompt that vote.
-        answer_format: where the answer is (`palaestra.rewards.answers.FORMATS`).
-        crossed: the two wordings of a task (the extra "pair") exchange their labels (Co-rewarding-III).
+        samples: number of answers per prompt that vote.
+        answer_format: format of the answer in a response (`palaestra.rewards.answers.FORMATS`).
+        crossed: exchange the labels of a task's two wordings, which share a value of ``extras["pair"]``
+            (Co-rewarding-III).
 
     Raises:
-        InputError: when called, an episode of several turns, which has no single prompt to answer.
+        InputError: when called, an episode has several turns and so no single prompt to answer.
     """
 
     def __init__(self, decay: float = 0.99, samples: int = 8, answer_format: str = "any", crossed: bool = False):
@@ -115,7 +116,7 @@ class TeacherAnswer(AverageCopy):
         return found
 
     def _player(self, tools: ProducerTools) -> EpisodePlayer:
-        """Return a player of the average, with random numbers of this step."""
+        """Return a player that samples from the average, seeded anew for this step."""
         ours = tools.player
         if self._engine is None:
             language = replace(tools.language, model=self.model)
@@ -130,7 +131,7 @@ class TeacherAnswer(AverageCopy):
 
 
 def cross_labels(labels: Sequence[str | None], pairs: Sequence[Any]) -> list[str | None]:
-    """Give each task the label of its partner in the pair; None for a task without a partner."""
+    """Give each task the label of the other task with the same pair id; None if there is no such task."""
     members: dict[Any, list[int]] = {}
     for number, pair in enumerate(pairs):
         members.setdefault((number,) if pair is None else pair, []).append(number)

@@ -1,4 +1,4 @@
-"""Confidence of the policy in the tokens that it sampled."""
+"""Confidence of the policy at the tokens that it sampled."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from .producer import Found, ProducerTools, place_rows, produces, split_actions
 
 @produces("token_confidence")
 def token_confidence(groups: Sequence[Group], tools: ProducerTools, top: int = 20) -> Found:
-    """Minus the mean log-probability of the likeliest tokens at each action token, in a list for each step: the text
-    between blank lines (SCOPE, arXiv 2512.15146, section 3.1; its engine gives at most 20 candidates a token).
+    """Minus the mean log-probability of the ``top`` likeliest tokens at each action token (SCOPE, arXiv 2512.15146,
+    section 3.1; its engine returns at most 20 candidates per token).
+
+    The values are in one list per step; steps are separated by blank lines.
 
     Args:
         top: number of likeliest tokens.
@@ -42,7 +44,7 @@ def token_confidence(groups: Sequence[Group], tools: ProducerTools, top: int = 2
 
 
 def step_ends(text: str) -> list[int]:
-    """Return the number of characters through each blank line that separates two steps."""
+    """Return the number of characters up to the end of each blank line that separates two steps."""
     ends, place = [], 0
     for part in text.split("\n\n")[:-1]:
         place += len(part) + 2
@@ -52,8 +54,8 @@ def step_ends(text: str) -> list[int]:
 
 @produces("least_confidence", "min_margin")
 def mean_confidence(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Mean over the action tokens of 1 minus the probability of the likeliest token, and of the gap between the two
-    likeliest (level scores of PLR, arXiv 2010.03934, table 1); 0 and 1 without a token."""
+    """Means over the action tokens: 1 minus the probability of the likeliest token ("least_confidence"), and its lead
+    over the second ("min_margin") (level scores of PLR, arXiv 2010.03934, table 1); 0 and 1 without tokens."""
     rows = []
     for logps in _likeliest(groups, tools, 2):
         best = logps.exp()
@@ -65,7 +67,7 @@ def mean_confidence(groups: Sequence[Group], tools: ProducerTools) -> Found:
 
 
 def _likeliest(groups: Sequence[Group], tools: ProducerTools, count: int) -> list[Tensor]:
-    """Log-probabilities of the likeliest tokens at each action token of each valid trajectory, [T, k]."""
+    """Return the log-probabilities of the likeliest tokens at each action token of each valid trajectory, [T, k]."""
     found: list[Tensor] = []
     for group in groups:  # one at a time, as the hidden states of all would take much memory
         batch, outputs = tools.score([group], hidden=True)

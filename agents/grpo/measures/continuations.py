@@ -1,6 +1,7 @@
-"""Values of prefixes by continuing them: forced answers after each part of a response, and states after each turn.
+"""Values of prefixes, estimated by continuing them: forced answers after each part of a response, and states after
+turns.
 
-They also give scores and labels of steps (Math-Shepherd, arXiv 2312.08935): the value of a step is the probability of
+Scores and labels of steps follow from them (Math-Shepherd, arXiv 2312.08935): the value of a step is the probability of
 success after it.
 """
 
@@ -23,15 +24,15 @@ from .producer import Found, ProducerTools, produces
 @produces("prefix_values")
 @dataclass(eq=False)
 class PrefixValues:
-    """Success rate of episodes that continue from each prefix: the empty prefix, after each part of a single response,
-    or after each turn. The whole episode counts with its own success.
+    """Success rate of episodes that continue from each prefix: the empty one, then after each part of a single
+    response, or after each turn. The last value is the episode's own success, 0 or 1.
 
-    After a part of a response an answer is forced by a cue, as in MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293).
+    After a part of a response, ``cue`` forces an answer, as in MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293).
 
     Args:
-        samples: episodes from each prefix.
+        samples: number of episodes from each prefix.
         cue: text that forces the answer after a part.
-        temperature: sampling temperature; None is the training temperature, 0 gives the deterministic completion.
+        temperature: sampling temperature; None: the training temperature, 0: deterministic completion.
         min_segment: least length of a part in characters; see `rewards.terms.prefixes.PrefixProbe`.
         max_segments: most parts of a response.
     """
@@ -63,12 +64,12 @@ class PrefixValues:
 
     @staticmethod
     def _mean(ends: Sequence[Trajectory]) -> float:
-        """Return the share of successes; NaN, which makes the verdict invalid, if no episode is valid."""
+        """Return the success rate of the valid episodes; NaN, which makes the verdict invalid, if there are none."""
         known = [end.success for end in ends if end.valid]
         return sum(known) / len(known) if known else float("nan")
 
     def _starts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[Start]:
-        """Return a start for each prefix but the whole episode."""
+        """Return a start for each prefix except the whole episode."""
         task = RolloutTask(trajectory.params, trajectory.seed, 1)
         options = {"temperature": self.temperature, "role": "probe"}
         if len(trajectory.turns) != 1:
@@ -83,7 +84,7 @@ class PrefixValues:
 
 
 def replay_moments(trajectory: Trajectory, player: EpisodePlayer) -> list[Moment]:
-    """Return the moments before each turn, found by replaying the episode's actions in an environment."""
+    """Return the `Moment` before each turn, found by replaying the episode's actions in an environment."""
     env = player.environments.take()
     observation, info = begin(env, trajectory.seed, trajectory.params)
     moments = []
@@ -102,8 +103,8 @@ def step_scores(groups: Sequence[Group], tools: ProducerTools) -> Found:
 
 @produces("step_labels", needs=["prefix_values"])
 def step_labels(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Labels of steps: in a success, True if success is possible after the step; in a failure, True if it leads to the
-    wrong answer, that is, if most episodes fail after it (Math-Shepherd's hard estimation, for TP-GRPO 2507.23317)."""
+    """Labels of steps: in a successful episode, True if success is possible after the step; in a failed one, True if
+    most continuations fail after the step (Math-Shepherd's hard estimation, for TP-GRPO 2507.23317)."""
     return [
         [
             {"step_labels": [value > 0 if t.success else value < 0.5 for value in _after_steps(t)]}

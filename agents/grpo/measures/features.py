@@ -1,4 +1,4 @@
-"""Vectors that stand for an answer: hidden states of a model, and the gradient of the answer's log-probability."""
+"""Vectors that represent an answer: hidden states of a model, and the gradient of the answer's log-probability."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODELS = ("policy", "reference")
 
 
 class _Features:
-    """Base of the producers of hidden states, after the last layer and norm, of the policy or the reference policy."""
+    """Base class of producers of hidden states, after the last layer and norm, of the policy or the reference."""
 
     def __init__(self, model: str = "policy"):
         self.model = check_choice("model", model, _MODELS)
@@ -26,9 +26,9 @@ class _Features:
     needs: frozenset[str] = frozenset()
 
     def states(self, rows: Sequence[tuple[Sequence[int], int]], tools: ProducerTools) -> list[torch.Tensor | None]:
-        """The hidden states at the tokens of each row of ids from a place on, [L, H]; None where it does not fit."""
+        """Return the hidden states of each (ids, start) row from token ``start`` on, [L, H]; None if it is too long."""
         model: Any = tools.reference if self.model == "reference" else None
-        # The state at a token is the one that predicts the next, so that one token more is scored.
+        # The state at a token is returned with the next token, which it predicts; so one more token is scored.
         contexts = [ids[: start + 1] for ids, start in rows]
         texts = [(*ids[start + 1 :], ids[0]) for ids, start in rows]
         scored = tools.score_texts(contexts, texts, model, hidden=True)
@@ -50,7 +50,7 @@ class AnswerFeatures(_Features):
     """Mean hidden state of the action tokens (RepExp, arXiv 2510.11686, section 3.1, with the frozen base model).
 
     Args:
-        model: "policy" or "reference", whose hidden states they are.
+        model: model of the hidden states, "policy" or "reference".
     """
 
     def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
@@ -60,7 +60,8 @@ class AnswerFeatures(_Features):
 
 @produces("reference_features", needs=("reference",))
 class ReferenceFeatures(_Features):
-    """Mean hidden state of the reference answer's tokens in the place of the answer; None where it is no text.
+    """Mean hidden state of the reference answer's tokens, read in place of the answer; None if the reference is not
+    text.
 
     Args:
         model: see `AnswerFeatures`.
@@ -73,7 +74,7 @@ class ReferenceFeatures(_Features):
 
 @produces("token_features", "reference_token_features", needs=("reference",))
 class TokenFeatures(_Features):
-    """Hidden state of each token of the last action, and of the reference answer's in its place.
+    """Hidden states of the tokens of the last action, and of the reference answer read in its place.
 
     Args:
         model: see `AnswerFeatures`.
@@ -93,7 +94,7 @@ class TokenFeatures(_Features):
 
 
 def _reference_states(producer: _Features, groups: Sequence[Group], tools: ProducerTools) -> list[torch.Tensor | None]:
-    """Return the states at the tokens of each valid trajectory's reference answer after the last observation."""
+    """Return the states at the tokens of each valid trajectory's reference answer, read after the last observation."""
     rows, places = [], []
     for trajectory, ids in zip(valid_of(groups), reference_ids(groups, tools), strict=True):
         conversed, _ = conversation(trajectory)
@@ -114,8 +115,8 @@ def _rows_of(states: torch.Tensor | None) -> np.ndarray | None:
 
 @produces("gradient_features")
 def gradient_features(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Gradient of the answer's log-probability, in the hidden states that predict its tokens, summed over the tokens
-    that the policy sampled (G2RL, arXiv 2512.15687): W'(onehot - probability) for output weights W."""
+    """Gradient of the log-probability of the answer with respect to the hidden states that predict its tokens, summed
+    over the tokens that the policy sampled (G2RL, arXiv 2512.15687): W'(onehot - probability) for output weights W."""
     rows = []
     for group in groups:  # one at a time, as the hidden states of all would take much memory
         batch, outputs = tools.score([group], hidden=True)

@@ -1,4 +1,4 @@
-"""Inner products of the gradients that several objectives have, each as the only reward of the same episodes."""
+"""Inner products of policy gradients of several objectives, each taken as the only reward of the same episodes."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ def gradient_products(
     model: Any,
     forward: Forward,
 ) -> np.ndarray:
-    """Compute inner products of the gradients of the objectives' losses in the weights of the model's last layer: a
-    small share of the weights, which every token reaches (ours; arXiv 2509.11452 uses the whole model).
+    """Compute inner products of the gradients of the objectives' losses with respect to the weights of the model's last
+    layer.
+
+    The last layer has a small share of the weights, and every token uses it (this choice is ours; arXiv 2509.11452 uses
+    the whole model).
 
     Args:
-        groups: episodes; only episodes with the extra "objective_rewards" are used.
-        names: the objectives.
-        weigh: weights the tokens of a batch by the recipe; called once for each objective.
+        groups: episodes; only those with ``extras["objective_rewards"]``, reward by name of objective, are used.
+        names: names of the O objectives.
+        weigh: computes the recipe's token weights of a batch; called once per objective.
         model: the policy; it must not hold gradients, and holds none afterwards.
 
     Returns:
-        float64 [O, O]. Penalties of the recipe, which are the same for all objectives, are left out.
+        float64 [O, O]. Penalties of the recipe are left out, as they are the same for all objectives.
     """
     known = [replace(g, trajectories=tuple(t for t in g.valid if "objective_rewards" in t.extras)) for g in groups]
     known = [group for group in known if group.trajectories]
@@ -56,7 +59,7 @@ def gradient_products(
 
 
 def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:
-    """Return the episode with one objective as its only reward."""
+    """Return a copy of the episode with one objective as its only reward."""
     rewards: Mapping[str, float] = trajectory.extras["objective_rewards"]
     turns = tuple(replace(turn, shaping=0.0, spans=()) for turn in trajectory.turns)
     return replace(trajectory, turns=turns, shaping={name: rewards[name]}, replaced=True, stepwise=False)
@@ -64,7 +67,7 @@ def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:
 
 @contextmanager
 def _only(model: Any, weights: Sequence[Tensor]) -> Iterator[None]:
-    """Let only these weights have a gradient, and forget it afterwards."""
+    """Let only ``weights`` require gradients within the context; clear these gradients at its end."""
     wanted = {id(weight) for weight in weights}
     others = [w for w in model.parameters() if w.requires_grad and id(w) not in wanted]
     for weight in others:

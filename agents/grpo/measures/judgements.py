@@ -1,7 +1,7 @@
-"""Scores by a judge: the policy itself, asked for yes or no, or any registered judge.
+"""Scores by a judge: the policy, asked a yes-or-no question, or any registered judge.
 
-The policy's score is its probability of "yes" among yes and no, so that even a model that writes no judgements gives
-one. A judge is a registered name or data: ``judge_score(judge={'judge': 'endpoint', 'model': '...'})``.
+The policy's score is its probability of "yes" relative to "no", so that even a model that cannot write judgements gives
+one. Another judge is a registered name or data: ``judge_score(judge={'judge': 'endpoint', 'model': '...'})``.
 """
 
 from __future__ import annotations
@@ -27,18 +27,21 @@ QUESTIONS = {
     "thinking_score": "Is the thinking careful and to the point?",
     "consistency": "Does the answer follow from the reasoning?",
 }
-"""Measure of a whole response -> question to the judge."""
+"""Name of a measure of the whole response -> question to the judge."""
 
 JudgeLike = str | Mapping[str, Any]
 
 
 def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: ProducerTools) -> list[float | None]:
-    """Return the policy's probability of "yes" rather than "no" to a question about each text; None if the context has
-    no room for even the end of the text. ``question`` is one for all texts or one for each.
+    """Return the policy's probability of "yes" rather than "no" to a question about each text; None if not even the
+    question fits into the context.
 
-    The words are compared at the first token in which they differ, like one-token answers in MMLU (arXiv 2009.03300)
+    The words are compared at the first token in which they differ, as for one-token answers in MMLU (arXiv 2009.03300)
     and P(True) (arXiv 2207.05221). Whole words would favour the shorter one: a character-level model finds "no"
     likelier than "yes" after any text.
+
+    Args:
+        question: one question for all texts, or one for each.
     """
     player = tools.player
     questions = [question] * len(texts) if isinstance(question, str) else question
@@ -53,7 +56,7 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: Pr
 
 
 def _fit_context(text: str, question: str, answer: int, tools: ProducerTools) -> tuple[int, ...] | None:
-    """Return the ids of the text and the question; the beginning of a text that does not fit is cut off."""
+    """Return the ids of text and question, cutting the beginning of a text that is too long; None if nothing fits."""
     player = tools.player
     while True:
         ids = player.renderer.observation(f"{text}\n{question} Answer yes or no.", first=True)
@@ -67,7 +70,7 @@ def _fit_context(text: str, question: str, answer: int, tools: ProducerTools) ->
 def judge_responses(
     judge: JudgeLike, question: str, pairs: Sequence[tuple[str, str]], tools: ProducerTools
 ) -> list[float | None]:
-    """Score each (prompt, response); None where the judge failed."""
+    """Score each (prompt, response); None if the judge failed."""
     if judge == POLICY:
         return policy_scores([f"{prompt}\n{response}" for prompt, response in pairs], question, tools)
     made = as_judge(judge)
@@ -78,7 +81,7 @@ def judge_responses(
 def for_each_valid(
     groups: Sequence[Group], measure: Callable[[list[Trajectory]], Sequence[Mapping[str, Any]]]
 ) -> list[list[Mapping[str, Any]]]:
-    """Measure the valid trajectories of all groups in one call; the others have no values."""
+    """Measure the valid trajectories of all groups in one call of ``measure``; the others get an empty mapping."""
     valid = [trajectory for group in groups for trajectory in group.valid]
     found = iter(measure(valid) if valid else ())
     return [[next(found) if trajectory.valid else {} for trajectory in group.trajectories] for group in groups]
@@ -89,7 +92,7 @@ def _register(name: str, asked: str) -> None:
     def judge_episodes(
         groups: Sequence[Group], tools: ProducerTools, judge: Any = POLICY, question: str = asked
     ) -> Found:
-        """Score of the response by a judge: the policy by default, a registered judge by name, or data."""
+        """Score of the response by a judge: the policy by default, else a registered judge by name or data."""
 
         def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
             pairs = [(t.episode.prompt, t.episode.response) for t in trajectories]
@@ -104,7 +107,7 @@ for _name, _question in QUESTIONS.items():
 
 @produces("mark", needs=["judge_score"])
 def marks(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Marks 1 to 3 of the response (CoMAS, arXiv 2510.08529): thirds of the judge's score."""
+    """Mark of the response, 1 to 3 (CoMAS, arXiv 2510.08529): thirds of the judge's score; None without a score."""
 
     def mark(trajectory: Trajectory) -> int | None:
         score = trajectory.extras.get("judge_score")
@@ -121,10 +124,11 @@ def atom_scores(
     question: str = "Is the last of these thoughts right and useful?",
     most: int = 16,
 ) -> Found:
-    """Scores of the atomic thoughts of the response, its sentences up to the answer (Atom-Searcher, 2508.12800).
+    """Scores of the atomic thoughts of the response, which are its sentences up to the answer (Atom-Searcher,
+    2508.12800).
 
     Args:
-        most: most thoughts of a response; the rest of a longer one counts as part of the last.
+        most: largest number of thoughts; the rest of a longer response belongs to the last one.
     """
     check_count("most", most, 1)
 
@@ -153,13 +157,13 @@ def coalition_values(
     spans: int = 4,
     most: int = 6,
 ) -> Found:
-    """Score of the episode with every subset of its turns, the others left out (SCAR, arXiv 2505.20417).
+    """Score of the episode for every subset of its turns, with the other turns left out (SCAR, arXiv 2505.20417).
 
-    The players of an episode of one turn are up to ``spans`` spans of its text, blanked where they are left out.
+    In an episode of one turn, the subsets are those of up to ``spans`` spans of its text; spans left out are blanked.
 
     Args:
-        spans: players of an episode of one turn.
-        most: most players; an episode with more has no values, which makes it invalid. Each doubles the cost.
+        spans: number of spans in an episode of one turn.
+        most: most turns; an episode with more gets NaN, which makes it invalid. Each turn doubles the cost.
     """
 
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
@@ -174,7 +178,10 @@ def coalition_values(
 
 
 def _coalitions(episode: Episode, spans: int, most: int) -> list[str]:
-    """Return the text of the episode for each subset of its players; the subset {i, j} is at index 2**i + 2**j."""
+    """Return the episode's text for each subset of its turns or spans; the subset {i, j} is at index 2**i + 2**j.
+
+    [] for an episode with more than ``most`` turns.
+    """
     if len(episode.steps) == 1:
         parts = equal_spans(episode.response, spans)
         subsets = [{i for i in range(len(parts)) if mask >> i & 1} for mask in range(2 ** len(parts))]

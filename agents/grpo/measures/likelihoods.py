@@ -1,4 +1,4 @@
-"""Log-probabilities of an answer in another context, and of other texts after it."""
+"""Log-probabilities of an answer in another context, and of other texts after the answer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .producer import Found, ProducerTools, ScoredText, conversation, place_rows
 
 @produces("logps_without_prompt")
 def logps_without_prompt(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Log-probabilities of the action tokens where the task's prompt is empty, at the sampling temperature, as
-    ``Turn.logps`` are; 0 at tokens that the policy did not sample."""
+    """Log-probabilities of the action tokens with an empty prompt, at the sampling temperature, as ``Turn.logps`` are;
+    0 at tokens that the policy did not sample."""
     blank = tools.encode_blank()
     blind = [replace(g, trajectories=tuple(_replace_prompt(t, blank) for t in g.trajectories)) for g in groups]
     batch, outputs = tools.score(blind)
@@ -40,12 +40,12 @@ def followup_logps(
     negative: Sequence[str] = NEGATIVE,
     separator: str = "\n\n",
 ) -> Found:
-    """Mean token log-probability of each follow-up of a user after the conversation, at temperature 1 (FLR, arXiv
-    2409.13948).
+    """Mean token log-probability of each of several user follow-ups after the conversation, at temperature 1 (FLR,
+    arXiv 2409.13948).
 
     Args:
         positive, negative: the follow-ups.
-        separator: between the answer and a follow-up.
+        separator: text between the answer and a follow-up.
     """
     texts = [tools.encode(text) for text in (*positive, *negative)]
     between = tools.encode(separator)
@@ -61,12 +61,12 @@ def followup_logps(
 
 @produces("echo_logps", "echo_run")
 def echo_logps(groups: Sequence[Group], tools: ProducerTools, query: str = QUERY, run: int = 4) -> Found:
-    """Log-probabilities, at temperature 1, of the prompt's tokens given the answer, from which copies of the prompt are
-    removed, and a question about it (PromptEcho).
+    """Log-probabilities, at temperature 1, of the prompt's tokens given the answer and a question about it
+    (PromptEcho). Copies of the prompt are removed from the answer first.
 
     Args:
         query: the question.
-        run: number of consecutive words that make a copy.
+        run: number of consecutive words of the prompt that count as a copy.
     """
     check_count("run", run, low=1, unit="words")
     episodes = [trajectory.episode for trajectory in valid_of(groups)]
@@ -79,7 +79,7 @@ def echo_logps(groups: Sequence[Group], tools: ProducerTools, query: str = QUERY
 @produces("thought_logps", needs=("reference",))
 def thought_logps(groups: Sequence[Group], tools: ProducerTools) -> Found:
     """Log-probabilities, at temperature 1, of the reference answer after the conversation, whose actions are the
-    thought (RLP, arXiv 2510.01265, eq. 2); None where the reference is no text."""
+    thought (RLP, arXiv 2510.01265, eq. 2); None if the reference is not text."""
     between = tools.encode("\n")
     contexts = [(*tools.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
     scored = tools.score_texts(contexts, reference_ids(groups, tools))
@@ -87,7 +87,7 @@ def thought_logps(groups: Sequence[Group], tools: ProducerTools) -> Found:
 
 
 def reference_ids(groups: Sequence[Group], tools: ProducerTools) -> list[tuple[int, ...]]:
-    """Return the ids of each valid trajectory's reference answer; () where it is no text."""
+    """Return the ids of each valid trajectory's reference answer; () if it is not text."""
     references = [trajectory.episode.extras.get("reference") for trajectory in valid_of(groups)]
     return [tools.encode(text) if isinstance(text, str) else () for text in references]
 

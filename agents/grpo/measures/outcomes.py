@@ -1,4 +1,4 @@
-"""Measures of the episodes alone: outcomes, limits, answers and sampled tokens; no model is asked."""
+"""Measures computed from the episodes alone: outcomes, limits, answers and sampled tokens; no model is queried."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .producer import Found, ProducerTools, measure_of, produces
 
 @measure_of("objective")
 def progress_as_objective(trajectory: Trajectory) -> float:
-    """The value that a search over solutions maximises: the environment's progress, in [0, 1]."""
+    """Value that a search over solutions maximises: the environment's progress, in [0, 1]."""
     return trajectory.progress
 
 
 @measure_of("dense_reward")
 def progress_as_dense_reward(trajectory: Trajectory) -> float:
-    """A dense reward where the environment names none: its progress, in [0, 1]."""
+    """Dense reward for environments that name none: the environment's progress, in [0, 1]."""
     return trajectory.progress
 
 
 @measure_of("target_tokens")
 def budget_of_tokens(trajectory: Trajectory) -> float:
-    """The length that was asked for: the limit on action tokens in force, as a teacher may set it."""
+    """Target length of an answer: the limit on action tokens in force, which a teacher may set."""
     return float(trajectory.max_tokens)
 
 
 @measure_of("policy_entropy")
 def sampled_entropy(trajectory: Trajectory) -> float:
-    """Mean negative log-probability, nats, of the tokens that the policy sampled: unbiased for its entropy."""
+    """Mean -log p of the tokens that the policy sampled, nats: an unbiased estimate of the policy's entropy."""
     logps = [
         logp
         for turn in trajectory.turns
@@ -46,7 +46,7 @@ def dispersion_of_groups(groups: Sequence[Group], tools: ProducerTools, choices:
     `components.credit.peers.answer_dispersion`).
 
     Args:
-        choices: number of answers that a task admits; None uses the task's number.
+        choices: number of possible answers to a task; None: the task's number.
     """
     found = [{"answer_dispersion": answer_dispersion(group.valid, choices)} for group in groups]
     return [[value] * len(group.trajectories) for group, value in zip(groups, found, strict=True)]

@@ -1,8 +1,8 @@
-"""Producers of measures: their tools, their registry, and the storage of their results in episodes.
+"""Producers of measures: the tools they get, their registry, and the storage of their results in episodes.
 
-A producer is called before the rewards, with groups of episodes that are not judged yet, and returns one mapping of
-names to values for each trajectory. The values are stored in `Trajectory.extras`, where rewards and teachers read
-them. Only needed producers are called. `rewards.measures.MEASURES` lists the names.
+A producer is called before the rewards, with groups of episodes that the rewards have not scored yet, and returns a
+mapping from names to values for each trajectory. The values are stored in `Trajectory.extras`, where rewards and
+teachers read them. Only producers whose measures are needed are called. `rewards.measures.MEASURES` lists the names.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ..rollouts.episode_player import EpisodePlayer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Found = Sequence[Sequence[Mapping[str, Any]]]
-"""For each trajectory of each group, the values by name."""
+"""Result of a producer: for each group, for each trajectory, a mapping from the measure's name to its value."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredText:
-    """A text of n tokens in its context, as a model sees it.
+    """Scores of a text of n tokens in its context.
 
     Attributes:
         logps: log-probability of each token, nats, float [n].
-        hidden: the state that predicts each token, [n, H], if requested.
+        hidden: hidden state that predicts each token, [n, H]; None unless requested.
     """
 
     logps: Tensor
@@ -46,12 +46,12 @@ class ProducerTools:
     """Models, tokenizer and generators that a producer may use.
 
     Attributes:
-        player: the policy as it plays: its `ask` samples answers to questions, `log_likelihoods` scores given tokens,
-            `play` plays further episodes.
+        player: plays episodes with the policy: `ask` samples answers to questions, `log_likelihoods` scores given
+            tokens, `play` plays further episodes.
         language: the policy with tokenizer and renderer.
         forward: the learner's passes through a model.
         reference: the model of the reference policy; None unless the producer needs "logp_ref".
-        rng: random numbers of this step.
+        rng: generator of this step.
     """
 
     player: EpisodePlayer
@@ -61,7 +61,7 @@ class ProducerTools:
     rng: np.random.Generator
 
     def score(self, groups: Sequence[Group], *, hidden: bool = False) -> tuple[Batch, Outputs]:
-        """Score the action tokens of the valid trajectories: their batch, and the policy's outputs at its tokens."""
+        """Score the action tokens of the valid trajectories; return the batch and the policy's outputs for it."""
         batch = collate(groups)
         return batch, self.forward.measure(self.language.model, batch, hidden=hidden)
 
@@ -74,10 +74,10 @@ class ProducerTools:
         temperature: float = 1.0,
         hidden: bool = False,
     ) -> list[ScoredText | None]:
-        """Score given tokens, each in a context of at least one token, by the policy or another model.
+        """Score given texts, each in a context of at least one token, with the policy or ``model``.
 
         Returns:
-            None for a text that has no token, or that does not fit into the model with its context.
+            scores of each text; None for a text without tokens, or too long for the model together with its context.
         """
         most = context_limit(self.language.model)
         pairs = [(tuple(context), tuple(text)) for context, text in zip(contexts, texts, strict=True)]
@@ -99,11 +99,12 @@ class ProducerTools:
         return [found.get(number) for number in range(len(pairs))]
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a text within a conversation, without special tokens."""
+        """Tokenize text to put inside a conversation: no special token is added, and none written in it is
+        recognised."""
         return tuple(self.language.tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
 
     def encode_blank(self) -> tuple[int, ...]:
-        """Return the ids that precede an answer to a prompt without text; at least one."""
+        """Return the tokens that precede an answer to an empty prompt; at least one."""
         renderer = self.language.renderer
         return renderer.observation("", first=True) or renderer.stop_ids[:1]
 
@@ -113,18 +114,18 @@ class ProducerTools:
 
 
 def _as_trajectory(context: tuple[int, ...], text: tuple[int, ...]) -> Trajectory:
-    """Make a trajectory that is only there to be scored: one turn, whose action is the text."""
+    """Make a trajectory for scoring only: one turn, whose action is the text."""
     turn = Turn(context, text, (0.0,) * len(text), "stop", 0.0)
     return Trajectory("", {}, 0.0, (turn,), False, 0.0, False, True, len(text))
 
 
 def split_actions(batch: Batch, token_value: Tensor) -> list[Tensor]:
-    """Cut a value of each token, [N, ...], into the action tokens of each valid trajectory, in order."""
+    """Split a value per token, [N, ...], into one tensor per valid trajectory, of its action tokens only."""
     return list(token_value[batch.action].split(batch.action_count.tolist()))
 
 
 def conversation(trajectory: Trajectory) -> tuple[list[int], list[bool]]:
-    """Return the tokens of an episode's last context, through its last action, and True for each action token."""
+    """Return the tokens of an episode's last context, up to its last action, and a mask of the action tokens."""
     ids: list[int] = []
     acted: list[bool] = []
     for turn in last_context(trajectory.turns):
@@ -134,17 +135,19 @@ def conversation(trajectory: Trajectory) -> tuple[list[int], list[bool]]:
 
 
 def place_rows(groups: Sequence[Group], rows: Iterable[Mapping[str, Any]]) -> Found:
-    """Give each valid trajectory the next of ``rows``, and the others nothing."""
+    """Assign ``rows``, one per valid trajectory in order, to the groups; other trajectories get an empty mapping."""
     found = iter(rows)
     return [[next(found) if t.valid else {} for t in group.trajectories] for group in groups]
 
 
 def produces(*names: str, needs: Sequence[str] = ()) -> Callable[[F], F]:
-    """Register a producer under the first of the names that it produces: a function
-    ``(groups, tools, **params) -> Found``, or a class whose instances are called so.
+    """Register a producer under the first of ``names``, the measures that it produces.
+
+    A producer is a function ``(groups, tools, **params) -> Found`` or a class whose instances are called with
+    ``(groups, tools)``.
 
     Args:
-        needs: measures that must be made first; "logp_ref" asks for the reference model.
+        needs: measures that must be produced first; "logp_ref" requests the reference model.
     """
     check_names("a producer", {*names, *needs})
 
@@ -158,7 +161,7 @@ def produces(*names: str, needs: Sequence[str] = ()) -> Callable[[F], F]:
 
 
 def measure_of(name: str) -> Callable[[Callable[[Trajectory], float]], Callable[[Trajectory], float]]:
-    """Register a function of one trajectory as the producer of one number."""
+    """Register a function from one trajectory to a number as the producer of the measure ``name``."""
 
     def add(function: Callable[[Trajectory], float]) -> Callable[[Trajectory], float]:
         def producer(groups: Sequence[Group], tools: ProducerTools) -> Found:

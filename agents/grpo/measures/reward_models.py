@@ -1,4 +1,4 @@
-"""Scores of a reward model: one that is trained on the run's own successes and failures, or one from a file."""
+"""Scores of a reward model, either trained on the run's successes and failures or loaded from a file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .producer import Found, ProducerTools, produces
 class ScoresOfRewardModel:
     """Scores of a Bradley-Terry model for the response and for the reference answer.
 
-    Without a file the model is small, begins untrained, and learns after each step from the pairs of a success and a
-    failure of one task, after it has scored them.
+    Without a file, a small untrained model is used. It scores the episodes of each step first, then learns from all
+    pairs of a success and a failure at the same task.
 
     Args:
-        model: a file that `RewardModel.save` wrote; it is not trained further. None learns one.
+        model: file written by `RewardModel.save`, which is not trained further; None: train one as described.
         epochs: passes over the pairs of a step.
-        seed: of the initial weights.
+        seed: seed of the initial weights.
     """
 
     def __init__(self, model: str | None = None, epochs: int = 2, seed: int = 0):

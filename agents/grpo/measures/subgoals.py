@@ -1,4 +1,4 @@
-"""Subgoals that an author names and a judge looks for at every step (CALM, arXiv 2409.12798)."""
+"""Subgoals that an author names for a task, and that a judge looks for in every step (CALM, arXiv 2409.12798)."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def judge_subgoals(
     threshold: float = 0.5,
     most: int = 4,
 ) -> Found:
-    """Subgoals achieved by each step according to a judge, instead of the environment's report.
+    """Subgoals achieved by each step according to a judge, in place of the environment's report.
 
-    The judge is asked once for each step and each subgoal that no earlier step achieved. An episode whose author or
-    judge failed has no value.
+    The judge is asked once for each step and each subgoal that no earlier step achieved. The value is None for an
+    episode whose author or judge failed.
 
     Args:
-        subgoals: names of the subgoals; None lets ``author`` name them for each task.
-        author: the policy, an agent as the command line names it (`agents.lookup.find_agent`), ``{"agent": name,
-            ...options}``, or an endpoint as data, ``{"judge": "endpoint", "model": "..."}``. It is asked once for each
-            task of a step.
-        judge: the policy, a registered judge by name, or data.
-        question: question to the judge, with the place ``{subgoal}``.
-        threshold: lowest score of a step that achieves the subgoal, in [0, 1].
+        subgoals: names of the subgoals; None: ``author`` names them for each task.
+        author: "policy", an agent as named on the command line (`agents.lookup.find_agent`), ``{"agent": name,
+            ...options}``, or an endpoint as data, ``{"judge": "endpoint", "model": "..."}``. It is asked once per
+            distinct task of a training step.
+        judge: "policy", a registered judge by name, or data.
+        question: question to the judge; ``{subgoal}`` is replaced by the subgoal.
+        threshold: least score of a step that achieves the subgoal, in [0, 1].
         most: most subgoals that an author may name.
     """
     check_question("question", question)
@@ -81,10 +81,10 @@ def judge_subgoals(
 
 
 def name_subgoals(tasks: Sequence[str], author: Any, most: int, tools: ProducerTools) -> list[list[str] | None]:
-    """Let an author name the subgoals of each task, equal tasks once; None where it failed.
+    """Ask an author for the subgoals of each task, once for equal tasks; None for tasks for which it failed.
 
     Args:
-        tasks: first observations. Where the policy is the author, one that leaves no room to answer has None.
+        tasks: first observations. If the policy is the author, a task that leaves no space for an answer gets None.
         author, most: as in `judge_subgoals`.
     """
     distinct = list(dict.fromkeys(tasks))
@@ -99,7 +99,7 @@ def name_subgoals(tasks: Sequence[str], author: Any, most: int, tools: ProducerT
 
 
 def _write_texts(author: Any, questions: Sequence[str]) -> list[str | None]:
-    """Let an agent or an endpoint answer each question in a separate conversation."""
+    """Ask an agent or endpoint each question in a separate conversation and return its answers; None for failures."""
     if isinstance(author, Mapping) and "judge" in author:
         endpoint = as_judge(author)
         if not isinstance(endpoint, EndpointJudge):

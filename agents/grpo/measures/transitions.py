@@ -1,4 +1,4 @@
-"""A model of the environment's answers, whose error shows how new a task's dynamics are to the learner."""
+"""Learned model of the environment's transitions, whose error measures how new a task's dynamics are to the learner."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .producer import Found, ProducerTools, place_rows, produces
 
 @produces("transition_loss")
 class TransitionModel:
-    """A linear map from the words of an observation and an action to the next observation's words, the reward and
-    whether the episode continues (the transition model of TRACED, arXiv 2506.19997, section 4.1, over text).
+    """Linear map from the hashed words of observation and action to the next observation's words, the reward and
+    whether the episode ends (the transition model of TRACED, arXiv 2506.19997, section 4.1, over text).
 
-    The loss is the mean squared error norm over an episode's turns, before the model learns from them. The model learns
-    from every episode that it judges, by normalised least mean squares.
+    The loss is the squared error summed over outputs, averaged over an episode's turns, before the model learns from
+    them. The model learns from every episode by normalised least mean squares.
 
     Args:
-        lr: step size, in (0, 2); 1 would fit each transition exactly at its update.
-        columns: hashed features of a text.
+        lr: step size, in (0, 2); 1 fits each transition exactly at its update.
+        columns: number of hashed features of a text.
     """
 
     def __init__(self, lr: float = 0.5, columns: int = 256):
@@ -34,18 +34,18 @@ class TransitionModel:
         self._embed = HashedNgrams(columns=columns)
 
     def attach(self, model: Any) -> None:
-        """Begin with a model that predicts nothing."""
+        """Set all weights to 0, so that the model predicts 0."""
         self._weights = np.zeros((2 * self.columns + 1, self.columns + 2))
 
     def follow(self, model: Any) -> None:
-        """Learn nothing from the policy's update."""
+        """Do nothing: the model does not depend on the policy."""
 
     def state(self) -> dict[str, Any]:
         """Return the weights, for `torch.save`."""
         return {"weights": torch.from_numpy(self._weights)}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
         self._weights = state["weights"].numpy().copy()
 
     def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
@@ -57,7 +57,7 @@ class TransitionModel:
         return place_rows(groups, ({"transition_loss": loss} for loss in losses))
 
     def _transitions(self, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs [K, 2 columns + 1] and targets [K, columns + 2] of an episode's turns."""
+        """Return inputs [K, 2 columns + 1] and targets [K, columns + 2] of an episode's K turns."""
         turns = trajectory.turns
         answers = [turn.observation for turn in turns[1:]] + [turns[-1].feedback if turns else ""]
         seen, acted, answered = (

@@ -1,1 +1,1 @@
-"""The objective of a recipe: its components resolved, groups shaped and filtered, batches weighted, the loss."""
+"""Objective of a recipe: its resolved components, rewards and filters of groups, weights of batches, and the loss."""

@@ -1,8 +1,9 @@
 """Advantages and weights of a batch's tokens: `Batch` -> `Units` -> `WeightedBatch`.
 
-A credit term computes the return of each unit (an episode, a turn or a token), subtracts a baseline, scales the rest to
-an advantage and spreads it over the unit's tokens. Origins, masks, the reduction and weights give each token its weight
-in the loss. `RolloutTerms` does this for the rollouts, `StreamTerms` for a stream, whose advantages are given.
+A credit term computes the return of each unit of credit (such as an episode, turn or token), subtracts a baseline,
+scales the difference to an advantage and assigns it to the unit's tokens. Origins, masks, reduction and weights
+determine each token's weight in the loss. `RolloutTerms` does both for the rollouts, `StreamTerms` for a stream, whose
+advantages are given.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .loss import LossTerms, WeightedBatch
 
 
 class CreditTerm:
-    """One term of the advantage."""
+    """One summand of the advantage: coefficient x scale(return - baseline)."""
 
     def __init__(self, term: Credit, clock: Clock):
         self.clock = clock
@@ -33,7 +34,7 @@ class CreditTerm:
         self.parts = [self.returns, self.baseline, self.scale]
 
     def advantage(self, batch: Batch) -> Tensor:
-        """Advantage of every token, [N]; exactly 0 where the return differs from its baseline by rounding alone."""
+        """Return the advantage of every token, [N]; exactly 0 if return and baseline differ by rounding only."""
         units = self.returns(batch)
         units = replace(units, value=merge_equal(units.value, units.group))
         centred = units.with_value(subtract(units.value, self.baseline(units, batch)))
@@ -41,7 +42,7 @@ class CreditTerm:
 
 
 class Selection:
-    """Weights of the tokens of a batch, by origins, masks, reduction and weights of a recipe or a stream."""
+    """Weights of a batch's tokens, from the origins, masks, reduction and weights of a recipe or a stream."""
 
     def __init__(self, row: Recipe | Stream, clock: Clock):
         for name in row.origins:
@@ -53,7 +54,7 @@ class Selection:
         self.parts = [*self.masks, *self.weights, self.reduction]
 
     def weight(self, batch: Batch, advantage: Tensor) -> Tensor:
-        """Weight of every token, [N]."""
+        """Return the weight of every token, [N]; 0 for tokens that are not trained."""
         keep = batch.written_by(*self.origins)
         for mask in self.masks:
             keep = keep & mask(batch, advantage)
@@ -65,11 +66,11 @@ class Selection:
 
 
 class BatchTerms:
-    """Terms of the loss over the rollouts or over a stream: advantages, weights and the loss itself.
+    """Base class of the terms of the loss over the rollouts or a stream: advantages, weights and the loss.
 
     Attributes:
-        anchor: policy that importance ratios are taken against, see `Recipe`.
-        needs_before: measurements that weighting a batch needs.
+        anchor: policy in the denominator of importance ratios; see `Recipe`.
+        needs_before: measurements that must be made before a batch is weighted.
     """
 
     anchor = "sampler"
@@ -82,7 +83,7 @@ class BatchTerms:
         self.loss = LossTerms(row, clock)
 
     def advantage(self, batch: Batch) -> Tensor:
-        """Advantage of every token, float32 [N]."""
+        """Return the advantage of every token, float32 [N]."""
         raise NotImplementedError
 
     def weigh(self, batch: Batch, *, live_anchor: bool | None = None) -> WeightedBatch:
@@ -90,8 +91,8 @@ class BatchTerms:
 
         Args:
             batch: the batch, with the measurements of `needs_before`.
-            live_anchor: True if the batch is trained before any other update, so that the policy at the beginning of
-                the update need not be measured; by default, if ``logp_old`` was not measured.
+            live_anchor: True if no other update precedes this batch, so that the policy being trained serves as anchor
+                and need not be measured; by default, True if ``logp_old`` was not measured.
         """
         advantage = self.advantage(batch)
         weight = self.coefficient(self.clock) * self.selection.weight(batch, advantage)
@@ -104,7 +105,7 @@ class BatchTerms:
             batch = replace(batch, logp_old=torch.where(self.sampled_now(batch), old, batch.logp_mu))
 
         def trained_episodes(at_reference: bool) -> list[int]:
-            # Denominators count the other episodes, too.
+            # Episodes left out here still count in the denominators of the weights.
             every_row = self.loss.coupled or self.loss.trains_every_row(at_reference)
             trained = weight != 0 if every_row else (weight != 0) & (advantage != 0)
             return batch.episode_of[trained].unique().tolist()
@@ -113,13 +114,13 @@ class BatchTerms:
         return WeightedBatch(batch, advantage, weight, episodes, self.loss, live_anchor, at_reference)
 
     def sampled_now(self, batch: Batch) -> Tensor:
-        """Mark the action tokens sampled in this step, by the policy as of the beginning of the update, bool [N]."""
+        """Return the mask of action tokens sampled in this step, by the policy before the update, bool [N]."""
         fresh = torch.tensor([t.version == self.clock.step for t in batch.trajectories], dtype=torch.bool)
         return batch.written_by(Origin.POLICY, Origin.COPY) & batch.per_token(fresh)
 
 
 class RolloutTerms(BatchTerms):
-    """Terms of a recipe's loss over the rollouts; the advantage is the sum of its credit terms, adjusted."""
+    """Terms of a recipe's loss over the rollouts; the advantage is the sum of the credit terms, then adjusted."""
 
     def __init__(self, recipe: Recipe, adjustments: Sequence[Bound], clock: Clock):
         super().__init__(recipe, recipe.rollout_share, clock)
@@ -142,7 +143,7 @@ class RolloutTerms(BatchTerms):
 
 
 class StreamTerms(BatchTerms):
-    """One stream of a recipe. The advantage of a trajectory is the one assigned beforehand, else 1."""
+    """Terms of the loss over a stream. The advantage is the one stored in the trajectory, or 1 if there is none."""
 
     def __init__(self, stream: Stream, clock: Clock):
         super().__init__(stream, stream.coefficient, clock)

@@ -1,8 +1,8 @@
-"""Resolves the components that a recipe names into callables.
+"""Resolution of the components that a recipe names into callables.
 
-Names and types of parameters are checked against the component's signature, their ranges by a `dry_run`, both before
-any model is loaded. A parameter may be a schedule, which is evaluated at every step, or another component of the same
-stage, which is passed as a callable.
+Names and types of parameters are checked against the component's signature, ranges by a `dry_run`, both before a model
+is loaded. The value of a parameter may be a schedule, which is evaluated at every step, or another component of the
+same stage, which is passed as a callable.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ from ..recipes.stages import STAGES, Stage
 
 @dataclass
 class Clock:
-    """Progress of training: index of the present optimiser batch, from 0, and their number in the whole run."""
+    """Progress of training.
+
+    Attributes:
+        step: index of the current optimiser batch, from 0.
+        steps: number of optimiser batches in the run.
+    """
 
     step: int = 0
     steps: int = 0
 
 
 def bind_number(value: float | Component) -> Callable[[Clock], float]:
-    """Turn a constant or a schedule into a function of the clock.
+    """Convert a constant or a schedule to a function of the clock.
 
     Raises:
-        InputError: the component is no schedule, or has wrong parameters.
+        InputError: the component is not a schedule, or has invalid parameters.
     """
     if not isinstance(value, Component):
         return lambda clock: float(value)
@@ -44,13 +49,15 @@ def bind_number(value: float | Component) -> Callable[[Clock], float]:
 
 @dataclass(eq=False)
 class Bound:
-    """A component with its parameters.
+    """A component resolved to a callable, with its parameters.
 
     Attributes:
-        component: the name and parameters in the recipe.
+        component: name and parameters as in the recipe.
         target: the registered function, or an instance of the registered class.
-        needs: declared needs of the component and of the components among its parameters.
-        fixed, scheduled: parameters of a function; of a class only the scheduled ones.
+        needs: declared needs of the component and of the components among its parameters; see `batch.scored.needs`.
+        fixed: constant parameters of a function; {} for a class, whose instance holds them.
+        scheduled: parameters that follow a schedule.
+        stateful: True if ``target`` is an instance of a class.
     """
 
     component: Component
@@ -69,17 +76,17 @@ class Bound:
         return self.target(*arguments, **self.fixed, **now)
 
     def value_of(self, name: str) -> Any:
-        """Present value of a function's parameter; None where the recipe leaves it open."""
+        """Return the current value of a function's parameter; None if the recipe does not set it."""
         return self.scheduled[name](self.clock) if name in self.scheduled else self.fixed.get(name)
 
     def refresh(self) -> Any:
-        """Set the instance's scheduled parameters to their present values and return it."""
+        """Set the instance's scheduled parameters to their current values and return the instance."""
         for name, value in self.scheduled.items():
             setattr(self.target, name, value(self.clock))
         return self.target
 
     def state_dict(self) -> dict[str, Any]:
-        """Memory of the component; {} for a function."""
+        """Return the component's memory; {} for a function."""
         return self.target.state_dict() if hasattr(self.target, "state_dict") else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -91,7 +98,7 @@ def bind(stage: Stage, component: Component, clock: Clock) -> Bound:
     """Resolve a component of a stage.
 
     Raises:
-        InputError: unknown component or parameter, one that is required and missing, or a wrong value.
+        InputError: the component or a parameter is unknown, a required parameter is missing, or a value is invalid.
     """
     target = stage[component.name]
     _check(stage, component)
@@ -118,13 +125,14 @@ def bind(stage: Stage, component: Component, clock: Clock) -> Bound:
 
 
 def bind_stages(part: str, row: Recipe | Credit | Stream, clock: Clock) -> dict[str, list[Bound]]:
-    """Resolve the components of all stages that belong to one part of an objective (`Stage.part`).
+    """Resolve the components of all stages that belong to ``part`` of an objective (`Stage.part`).
 
     Args:
-        row: what names them; a stage that it has no field for is empty.
+        row: recipe, credit term or stream that names the components. A stage without a field in it has none, or "none"
+            if the stage always has one component.
 
     Returns:
-        Stage name -> its components; exactly one for a stage that has no more.
+        Stage name -> its components; exactly one unless the stage allows several.
 
     Raises:
         InputError: see `bind`.
@@ -142,7 +150,7 @@ def _is_schedule(value: Any) -> bool:
 
 
 def _check(stage: Stage, component: Component) -> None:
-    """Check names and types of the parameters. Ranges are checked by the component itself."""
+    """Check names and types of parameters; the component itself checks ranges."""
     parameters = stage.parameters(component.name)
     known = {name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD}
     if len(known) == len(parameters) and (unknown := sorted(set(component.params) - known)):
@@ -175,11 +183,11 @@ _PLAIN: dict[str, tuple[str, tuple[type, ...]]] = {
     "str": ("text", (str,)),
     "None": ("None", (type(None),)),
 }
-"""Annotation -> its name in error messages, and the types that it admits."""
+"""Annotation -> (its name in error messages, types that it admits)."""
 
 
 def _describe_mismatch(value: Any, annotation: str) -> str:
-    """Describe the right type for a value that its annotation rules out; "" if it fits or is not checked."""
+    """Describe the type that an annotation requires, if the value has another one; "" if it fits or is not checked."""
     parts = [part.strip() for part in annotation.split("|")]
     if any(part not in _PLAIN for part in parts):
         return ""

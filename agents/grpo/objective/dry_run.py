@@ -1,7 +1,7 @@
-"""A dry run of a recipe on synthetic episodes, before a model is loaded or anything is written.
+"""Dry run of a recipe on synthetic episodes, before a model is loaded or anything is written.
 
-Components check the ranges of their parameters when they are called. A dry run calls them at the first, the middle and
-the last step of a run, so that a mistake costs a second instead of a warm-up.
+Components check the ranges of their parameters when they are called. The dry run calls them at the first, the middle
+and the last step of a run, so that a mistake costs a second instead of a warm-up.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def dry_run(
     """Filter, weight and score synthetic groups by a recipe; its rewards and rollouts are not called.
 
     Args:
-        samples: episodes a task.
-        steps: optimiser batches of the run, for schedules.
-        teacher_model: the run has a model to distil from.
-        extras: names of the extras that the environment supplies.
+        samples: number of episodes per task.
+        steps: number of optimiser batches of the run, for schedules.
+        teacher_model: True if the run has a model to distil from.
+        extras: names of the extras (`info["extras"]`) that the environment supplies.
 
     Raises:
-        InputError: a component raises it, a result is not finite, or ``samples`` is 1 and the recipe's gradient is 0
-            for groups of one episode.
+        InputError: a component raises it, a result is not finite, the recipe's scale cancels a reward that scales whole
+            batches, or ``samples`` is 1 and the recipe's gradient is 0 for groups of one episode.
     """
     # Synthetic episodes have neither rewards nor the measures that rewards read.
     objective = Objective(replace(recipe, shaping=(), measures=()), teacher_model=teacher_model, extras=extras)
@@ -61,7 +61,7 @@ def dry_run(
 
 
 def _check_batch_factor(recipe: Recipe, objective: Objective, batch: Batch) -> None:
-    """Check that a reward that multiplies a whole batch by one number is not divided by it again."""
+    """Raise InputError if a reward multiplies a whole batch by one number and the recipe's scale cancels this."""
     scaling = [name for part in recipe.shaping if (name := _find_batch_factor(rewards.build(part.data())))]
     if not scaling:
         return
@@ -78,14 +78,14 @@ def _check_batch_factor(recipe: Recipe, objective: Objective, batch: Batch) -> N
 
 
 def _find_batch_factor(reward: rewards.Reward) -> str:
-    """Name of the first reward in a tree that scales whole batches, or ""."""
+    """Return the name of the first reward in a tree that scales whole batches, or ""."""
     if getattr(reward, "scales_batch", False):
         return reward.name
     return next((name for child in reward.children.values() if (name := _find_batch_factor(child))), "")
 
 
 def _score(recipe: Recipe, weighted: WeightedBatch, tally: Tally, prefix: str) -> None:
-    """Evaluate the loss as an update does, and check that its numbers are finite."""
+    """Evaluate the loss as an update does; raise InputError if advantages, weights or loss are not finite."""
     batch = weighted.batch
     place = batch.action.nonzero()[:, 0]
     inputs = [torch.full((len(place),), value).requires_grad_() for value in (-1.0, 0.5, 0.1)]
@@ -113,7 +113,7 @@ _MADE_BY = {
 
 
 def _learns_from_single_episodes(objective: Objective) -> bool:
-    """Return True if groups of one episode can have a gradient apart from penalties."""
+    """Return True if groups of one episode can have a gradient besides that of penalties."""
     recipe, loss = objective.recipe, objective.rollout_terms.loss
     if recipe.streams or recipe.auxiliaries or (recipe.rollout.name, recipe.replay.name) != ("independent", "none"):
         return True
@@ -124,7 +124,7 @@ def _learns_from_single_episodes(objective: Objective) -> bool:
 
 
 def synthetic_group(number: int, samples: int) -> Group:
-    """Make a group of episodes with two turns, tokens of every origin and a tree; every other one succeeds."""
+    """Make a group of episodes with two turns, tokens of every origin and a tree; every second episode succeeds."""
     members = tuple(_synthetic_trajectory(number, sample) for sample in range(samples))
     return Group(number, members, greedy=0.5, drawn=(0.0, 1.0, *(t.outcome for t in members)))
 
@@ -149,7 +149,7 @@ def _synthetic_trajectory(group: int, sample: int) -> Trajectory:
 
 
 def with_measurements(batch: Batch, objective: Objective) -> Batch:
-    """Add a plausible value for every measurement to a batch."""
+    """Return the batch with a plausible value for every measurement."""
     found: dict[str, Any] = {
         name: torch.where(batch.action, value, 0.0)
         for name, value in {

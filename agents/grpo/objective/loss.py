@@ -1,9 +1,9 @@
-"""The loss over scored tokens and the accumulation of its gradient: `WeightedBatch` -> `Scored` -> loss.
+"""Loss over scored tokens, and the accumulation of its gradient: `WeightedBatch` -> `Scored` -> loss.
 
-A loss without relations between episodes is computed micro-batch by micro-batch. A loss that relates episodes, or takes
-statistics over the batch, is evaluated once on the log-probabilities of the whole batch; its derivatives with respect
-to them are then the coefficients of a backward pass through the model. Neither gradient depends on how the batch was
-cut into micro-batches.
+A loss that relates no episodes to each other is computed one micro-batch at a time. A loss that relates episodes, or
+takes statistics over the batch, is evaluated once on the log-probabilities of the whole batch; its derivatives with
+respect to these are the coefficients of a backward pass through the model. Neither gradient depends on the division
+into micro-batches.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ class LossTerms:
 
     @property
     def coupled(self) -> bool:
-        """True if a component must see the whole optimiser batch at once."""
+        """True if a component must receive the whole optimiser batch at once."""
         return "batch" in self.needs
 
     def trains_every_row(self, at_reference: bool = False) -> bool:
-        """Return True if a token without advantage can have a gradient.
+        """Return True if a token with advantage 0 can have a gradient.
 
         Args:
-            at_reference: the policy is its reference, where penalties on their distance have no slope.
+            at_reference: True if the policy equals its reference, so that penalties on the distance between them have
+                no slope.
         """
         return any(
             "every_row" in part.needs
@@ -56,7 +57,7 @@ class LossTerms:
         )
 
     def __call__(self, scored: Scored, tally: Tally) -> Tensor:
-        """Compute sum of weight x (penalties - factor x surrogate) and add the components' statistics to ``tally``."""
+        """Return sum of weight x (penalties - corrector x surrogate); add the components' statistics to ``tally``."""
         term = self.surrogate(scored)
         value = -self.corrector(scored) * term.value
         tally.add_all(term.stats)
@@ -65,21 +66,23 @@ class LossTerms:
             penalty = regulariser(scored)
             value = value + (kl_factor * penalty.value if is_kl(regulariser.component) else penalty.value)
             tally.add_all(penalty.stats)
-        # A token without weight must not count even if its value is not finite.
+        # Tokens with weight 0 may have values that are not finite, and 0 x infinity would be NaN.
         return (scored.weight * torch.where(scored.trained, value, 0.0)).sum()
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedBatch:
-    """A batch ready for training.
+    """Batch ready for training, with advantages and weights.
 
     Attributes:
         advantage: [N].
-        weight: weight of each token in the loss, coefficients of streams included, [N]; 0 if it is not trained.
+        weight: weight of each token in the loss, including the coefficient of the rollouts or stream, [N]; 0 for tokens
+            that are not trained.
         episodes: episodes that need a forward pass.
-        episodes_at_reference: episodes that need a forward pass while the policy equals its reference.
         loss: the loss over these tokens.
-        live_anchor: True if importance ratios are taken against the present policy, so that no anchor is measured.
+        live_anchor: True if importance ratios are relative to the policy being trained (detached), so that no anchor is
+            measured.
+        episodes_at_reference: episodes that need a forward pass while the policy equals its reference.
     """
 
     batch: Batch
@@ -92,9 +95,8 @@ class WeightedBatch:
 
     @property
     def has_signal(self) -> bool:
-        """True if there is more to learn from than penalties: an advantage at a trained token, returns that differ
-        within a group whose episodes the loss compares, or a model to distil from.
-        """
+        """True if something besides penalties can be learned: a trained token has an advantage, returns differ within a
+        group whose episodes the loss compares, or the loss has a model to distil from."""
         if "logp_teacher" in self.loss.needs:
             return bool(self.episodes)
         if ((self.weight != 0) & (self.advantage != 0)).any():
@@ -103,11 +105,11 @@ class WeightedBatch:
 
 
 def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episodes: Tensor, outputs: Outputs) -> Scored:
-    """Gather all that the loss reads of the tokens at ``place`` [A] of a batch.
+    """Gather what the loss reads about the A tokens with indices ``place`` of a batch.
 
     Args:
         episode: episode of each token, 0..R-1, [A].
-        episodes: their numbers in the batch, [R].
+        episodes: index of each of the R episodes in the batch, [R].
         outputs: outputs of the model at these tokens.
     """
     batch, logp = weighted.batch, outputs.logp
@@ -149,15 +151,15 @@ def accumulate_gradients(
     reference: Any = None,
     episodes: Sequence[int] | None = None,
 ) -> Tally:
-    """Add the gradient of the loss to ``model``'s parameters.
+    """Add the gradient of the loss to the ``grad`` of ``model``'s parameters.
 
     Args:
-        reference: the reference model, where the loss needs "kl_ref".
-        episodes: a worker's share of ``weighted.episodes``; all by default. The gradients of all shares add up to the
+        reference: the reference model; required if the loss needs "kl_ref".
+        episodes: a process's share of ``weighted.episodes``; all by default. The gradients of all shares add up to the
             gradient of the batch.
 
     Returns:
-        Statistics as (sum, count): loss, entropy, and whatever the components report.
+        Statistics as (sum, count): those of `add_loss_statistics` and of the components.
     """
     loss = weighted.loss
     share = set(weighted.episodes if episodes is None else episodes)
@@ -174,7 +176,7 @@ def accumulate_gradients(
         outputs = forward.score(
             model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference, top_ids=top_ids
         )
-        if not len(micro.scored):  # a pass for the sake of other processes
+        if not len(micro.scored):  # empty: other processes wait for a pass of this one
             return outputs.logp.sum(), Tally()
         scored = make_scored(weighted, micro.scored, micro.episode, micro.episodes, outputs)
         tally = Tally()
@@ -197,7 +199,7 @@ def accumulate_gradients(
 
 
 def _send(weighted: WeightedBatch, device: torch.device) -> WeightedBatch:
-    """Send all that `make_scored` reads to a device, once for all micro-batches."""
+    """Copy the tensors that `make_scored` reads to a device, once for all micro-batches."""
     if device.type == "cpu":
         return weighted
     batch = weighted.batch
@@ -205,7 +207,7 @@ def _send(weighted: WeightedBatch, device: torch.device) -> WeightedBatch:
     moved = {name: send(value, device) for name in names if (value := getattr(batch, name)) is not None}
     extra = {name: send(batch.extra[name], device) for name in ("top_ids", "top_logp") if name in batch.extra}
     sent = replace(batch, **moved, extra=extra)
-    # A cached property, which would be worked out again from the episodes.
+    # Set the cached property, which would otherwise be computed again from the episodes, on the CPU.
     sent.__dict__["kl_scale"] = None if batch.kl_scale is None else send(batch.kl_scale, device)
     advantage, weight = send(weighted.advantage, device), send(weighted.weight, device)
     return replace(weighted, batch=sent, advantage=advantage, weight=weight)
@@ -243,7 +245,7 @@ def _accumulate_coupled(
 
 
 def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
-    """Add the statistics of every loss, over trained tokens; sampler statistics only over tokens the policy sampled."""
+    """Add the statistics of every loss, over trained tokens, and those on the sampler, over sampled tokens."""
     trained = scored.trained
     sampled = trained & ((scored.origin == Origin.POLICY) | (scored.origin == Origin.COPY))
     logp, count, compared = scored.logp.detach(), trained.sum(), sampled.sum()
@@ -253,6 +255,6 @@ def add_loss_statistics(tally: Tally, scored: Scored, value: Tensor) -> None:
     tally.add("sampler_gap", gap.abs().sum(), compared)
     # Without the bound a single overflowing ratio would make the mean infinite.
     tally.add("approx_kl", (gap.clamp(max=30).exp() - 1 - gap).sum(), compared)
-    # The effective sample size follows from the sums of the episodes' importance weights and of their squares.
+    # The effective sample size is computed from the sums of the episodes' importance weights and of their squares.
     weights = scored.sum_by_episode(gap).clamp(-30, 30).exp()
     tally.add_weights(weights.sum(), weights.square().sum(), len(weights))

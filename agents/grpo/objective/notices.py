@@ -1,4 +1,4 @@
-"""Effect of a configuration on a recipe, and notices: sentences on deviations of a run from the recipe's paper."""
+"""Overrides of a recipe by a configuration, and notices: sentences for the user on parts of a recipe without effect."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ HALF_PRECISION = ("bfloat16", "float16")
 
 
 def updates_per_batch(recipe: Recipe, config: TrainConfig) -> tuple[int, int]:
-    """Mini-batches and epochs of each rollout batch: the configuration's, or else the recipe's.
+    """Return the numbers of mini-batches and of epochs per rollout batch; the configuration overrides the recipe.
 
-    A group is never split, so there are at most as many mini-batches as tasks a step.
+    A group is never split, so there are at most as many mini-batches as tasks per step.
     """
     return min(config.minibatches or recipe.minibatches, config.prompts), config.epochs or recipe.epochs
 
 
 def choose_anchor(recipe: Recipe, config: TrainConfig) -> str:
-    """The anchor of the ratios: the recipe's or the configuration's, but "rescored" in place of a recipe's "sampler"
-    where weights are half precision.
+    """Return the anchor of the ratios; the configuration overrides the recipe.
 
-    There sampler and trainer disagree by about 1e-3 nats at the same weights, more than the width of narrow bands.
-    Samples of an older policy cannot be scored by it again, so that with staleness the recipe's anchor stays.
+    For half-precision weights, a recipe's "sampler" becomes "rescored", as sampler and trainer then differ by about
+    1e-3 nats at equal weights, more than the width of narrow bands. With staleness the recipe's anchor stays, as
+    samples of an older policy can no longer be scored by it.
     """
     if config.stages.anchor is not None:
         return config.stages.anchor
@@ -40,7 +40,7 @@ def choose_anchor(recipe: Recipe, config: TrainConfig) -> str:
 
 
 def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
-    """Apply the configuration's overrides to a recipe."""
+    """Return the recipe with the configuration's stages, anchor and KL coefficient."""
     recipe = recipe.with_(**config.stages.replacements())
     anchor = choose_anchor(recipe, config)
     recipe = recipe if anchor == recipe.anchor else dataclasses.replace(recipe, anchor=anchor)
@@ -48,12 +48,7 @@ def apply_overrides(recipe: Recipe, config: TrainConfig) -> Recipe:
 
 
 def recipe_notices(recipe: Recipe, config: TrainConfig) -> list[str]:
-    """Sentences on which parts of a recipe have no effect in a run, or another one than in the paper.
-
-    Args:
-        recipe: the recipe with the configuration's overrides.
-        config: the configuration of the run.
-    """
+    """Return sentences on parts of a recipe that have no effect in a run, or another one than in the paper."""
     minibatches, epochs = updates_per_batch(recipe, config)
     notices = [sentence for part in recipe.shaping for sentence in _principle_notices(part)]
     if config.minibatches is None and recipe.minibatches > config.prompts:
@@ -109,8 +104,11 @@ def _principle_notices(part: Component) -> Iterator[str]:
 
 
 def _staleness_notices(recipe: Recipe, config: TrainConfig, updates: int) -> list[str]:
-    """Sentences on a recipe whose samples are older than the policy that they train, by several updates a batch or
-    one."""
+    """Return sentences on the recipe's treatment of samples that are older than the policy being trained.
+
+    Args:
+        updates: number of optimiser steps per rollout batch.
+    """
     if recipe.rollout_share == 0:
         return []
     notices = []
@@ -139,8 +137,8 @@ def _staleness_notices(recipe: Recipe, config: TrainConfig, updates: int) -> lis
 
 
 def corrects_staleness(recipe: Recipe) -> bool:
-    """True if the loss on rollouts reads by how much the policy differs from the one that sampled them, or uses no
-    policy gradient, for which it does not matter."""
+    """Return True if the loss on rollouts reads the gap between policy and sampler, or has no policy gradient to
+    correct."""
     if any("logp_mu_t" in _arrays(CORRECTORS, part) for part in _formulas(CORRECTORS, recipe.corrector)):
         return True
     sampler = {"logp_mu_t"} if recipe.anchor == "policy" else {"logp_mu_t", "logp_old_t"}
@@ -154,7 +152,7 @@ def _arrays(stage: Stage, part: Component) -> frozenset[str]:
 
 
 def _name_ratio_parts(recipe: Recipe, *stages: Stage) -> str:
-    """Name the parts of the loss that act only through ratios or bound them: stages' components and regularisers."""
+    """Name the parts of the loss that act only through ratios: components of ``stages``, and regularisers."""
     found: list[Component] = []
     for stage, part in ((SURROGATES, recipe.surrogate), (CORRECTORS, recipe.corrector)):
         if stage in stages:
@@ -167,7 +165,7 @@ def _name_ratio_parts(recipe: Recipe, *stages: Stage) -> str:
 
 
 def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
-    """Return the component and the components of its stage among its parameters."""
+    """Yield the component and, recursively, the components of its stage among its parameters."""
     yield part
     for value in part.params.values():
         if isinstance(value, Component) and value.name in stage:
@@ -175,11 +173,11 @@ def _formulas(stage: Stage, part: Component) -> Iterator[Component]:
 
 
 _WITHOUT_BOUNDS = ("ratio", "distill")
-"""Surrogates that multiply by the ratio and do nothing else with it."""
+"""Surrogates that multiply by the ratio without any bound on it."""
 
 
 def _compares_policies(stage: Stage, part: Component) -> bool:
-    """Return True if a component reads the policy being trained and the one that ratios are taken against."""
+    """Return True if a component reads log-probabilities of both the policy being trained and the anchor or sampler."""
     if part.name in _WITHOUT_BOUNDS:
         return False
     arrays = _arrays(stage, part)

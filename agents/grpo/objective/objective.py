@@ -1,4 +1,4 @@
-"""The objective of a recipe: resolves and checks its components, shapes and filters groups."""
+"""Objective of a recipe: resolves and checks its components, adds rewards to groups and filters groups."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from .binding import Bound, Clock, bind, bind_stages
 _MEASURED = frozenset(
     {"logp_old", "entropy", "logp_ref", "hidden", "head", "top_tokens", "prompt_logp", "prompt_divergence"}
 )
-"""Measurements that every run can make for its components."""
+"""Needs that every run can satisfy by measuring."""
 _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor", "after_update", "zero_at_reference"})
-"""Needs that concern the loss and the update alone; nothing has to be measured for them before."""
+"""Needs that concern only the loss and the update; nothing is measured for them beforehand."""
 _RECORDED = frozenset({"logps"})
-"""Needs of rewards that every trajectory holds: log-probabilities of the actions as sampled."""
+"""Needs of rewards that every trajectory satisfies: behaviour log-probabilities of the actions."""
 _ANCHORS = ("sampler", "policy", "rescored")
 
 
 TokensUntil = Callable[[Turn, int], int]
-"""(turn, characters) -> number of the action's tokens that cover so many characters of its text."""
+"""(turn, n) -> number of the action's tokens that cover the first n characters of its text."""
 
 
 class Objective:
-    """The stages of one recipe, resolved from their registries.
+    """The components of one recipe, resolved from the registries of the stages.
 
     Args:
-        recipe: the recipe.
         teacher_model: True if the run has a model to distil from.
-        extras: names of the extras that the environment supplies to rewards.
+        extras: names of the extras (`info["extras"]`) that the environment supplies to rewards.
         teacher_needs: names of the measures that the curriculum's teacher requires.
         teacher_uses: names of the measures that the teacher reads if the environment or a producer supplies them.
 
@@ -81,12 +80,12 @@ class Objective:
 
     @property
     def asked_measures(self) -> frozenset[str]:
-        """Names of the measures from producers that the recipe itself names; these are logged."""
+        """Names of the measures whose producers the recipe itself names; these are logged."""
         return frozenset().union(*(part.target.provides for part in self.stages["measures"]))
 
     @property
     def engine_needs(self) -> dict[str, frozenset[str]]:
-        """List what asks the engine for abilities, for `agents.engines.engine.check_engine`."""
+        """Abilities that components require of the engine, by component, for `agents.engines.engine.check_engine`."""
         parts = {f"the rollout strategy {self.rollout.component.name!r}": self.rollout.target}
         parts |= {f"the measure {p.component.name!r}": p.target for p in (*self.producers, *self.teacher_producers)}
         return {what: frozenset(getattr(target, "abilities", ())) for what, target in parts.items()}
@@ -98,12 +97,12 @@ class Objective:
         known: frozenset[str] = frozenset(),
         options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> list[Bound]:
-        """Find producers of the named measures, preceded by producers of the inputs that these need.
+        """Find producers of the named measures; producers of their inputs precede them.
 
         Args:
             who: component that needs the measures, for the error message.
             known: measures that are supplied already.
-            options: options of producers, by a measure that they provide.
+            options: name of a measure -> options for its producer.
 
         Raises:
             InputError: no producer provides one of the measures.
@@ -125,7 +124,7 @@ class Objective:
         return found
 
     def _is_producible(self, name: str, known: frozenset[str]) -> bool:
-        """Return True if a measure is known, or a producer can make it from known or producible measures."""
+        """Return True if a measure is in ``known``, or a producer can make it from known or producible measures."""
         return name in known or any(
             name in getattr(producer, "provides", ())
             and all(self._is_producible(need, known) for need in producer.needs - _MEASURED)
@@ -134,7 +133,7 @@ class Objective:
 
     @property
     def parts(self) -> dict[str, Bound]:
-        """Every component under a name that is the same in every process."""
+        """Every component, by a name that is the same in every process."""
         listed = {
             **self.stages,
             "measures": [*self.producers, *self.teacher_producers],
@@ -147,22 +146,22 @@ class Objective:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Needs of all components together."""
+        """Union of the needs of all components."""
         return frozenset().union(*(part.needs for part in self.parts.values()))
 
     @property
     def gradient_rewards(self) -> list[rewards.Reward]:
-        """Rewards that weigh their objectives by the objectives' gradients."""
+        """Rewards that weight their objectives by inner products of the objectives' gradients."""
         return [reward for reward in self.rewards if "gradient_influence" in reward.learns_from]
 
     @property
     def copies(self) -> list[Bound]:
-        """Producers that own weights which follow the policy."""
+        """Producers that own weights which are updated after the policy."""
         return [part for part in (*self.producers, *self.teacher_producers) if hasattr(part.target, "follow")]
 
     @property
     def auxiliary_needs(self) -> frozenset[str]:
-        """Measurements that auxiliary models read when they are trained: of the policy, and their own."""
+        """Measurements that auxiliary models read in training, including those that they provide."""
         return frozenset().union(*(part.needs | frozenset(part.target.provides) for part in self.auxiliaries))
 
     def _check(self, teacher_model: bool, extras: frozenset[str]) -> None:
@@ -193,13 +192,13 @@ class Objective:
     # Groups ----------------------------------------------------------------------------------------------------------
 
     def shape(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
-        """Add the recipe's reward terms to the episodes that have none yet.
+        """Add the recipe's rewards to the episodes that are not judged yet (`Trajectory.judged`).
 
-        Every reward judges an episode once: already judged episodes stay unchanged and do not influence the judgement
-        of the others. An invalid verdict makes its trajectory invalid; it is not a reward of 0.
+        Rewards see each episode once: judged episodes stay unchanged and do not influence the verdicts on others. An
+        invalid verdict makes its trajectory invalid; it is not a reward of 0.
 
         Args:
-            tokens_until: see `TokensUntil`; places rewards of parts of an action, at its end by default.
+            tokens_until: places rewards of parts of an action; by default at the end of the action.
         """
         tokens_until = tokens_until or (lambda turn, characters: len(turn.act_ids))
         shaped = [tuple(t for t in group.trajectories if not t.judged) for group in groups]
@@ -223,13 +222,13 @@ class Objective:
         return result
 
     def advance(self, step: int, steps: int) -> None:
-        """Set the clock of schedules and advance rewards to ``step``, which counts from 1."""
+        """Set the clock of schedules and advance rewards to ``step``, counted from 1."""
         self.clock.step, self.clock.steps = step - 1, steps
         for reward in self.rewards:
             reward.advance(step, steps)
 
     def keep(self, groups: Sequence[Group]) -> list[Group]:
-        """Apply the recipe's filters to the groups that have a valid trajectory."""
+        """Drop groups without a valid trajectory and apply the recipe's filters to the others."""
         kept = [group for group in groups if group.valid]
         for filter_groups in self.filters:
             kept = filter_groups(kept)
@@ -238,7 +237,7 @@ class Objective:
     # State -----------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Memory of rewards and components, JSON-able. Auxiliary models have weights and are saved separately."""
+        """Return the memory of rewards and components, JSON-able; auxiliary models are saved separately."""
         parts = {name: part.state_dict() for name, part in self.parts.items() if not name.startswith("auxiliaries")}
         return {
             "rewards": [reward.state_dict() for reward in self.rewards],
@@ -265,7 +264,7 @@ def _check_learning(parts: Sequence[rewards.Reward]) -> None:
 
 
 def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, Any]]:
-    """Collect the options of the producers of what rewards need, by measure.
+    """Collect the options that rewards set for the producers of their needs, by name of the measure.
 
     Raises:
         InputError: two rewards need one measure with different options.
@@ -286,9 +285,9 @@ def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, 
 def _add_reward(
     trajectory: Trajectory, reward: rewards.Reward, verdict: rewards.Verdict, tokens_until: TokensUntil
 ) -> Trajectory:
-    """Add a verdict to a trajectory: its terms, and the rewards of turns and of parts of actions."""
+    """Return the trajectory with a verdict's terms, and its rewards of turns and of parts of actions, added."""
     terms = verdict.terms or {reward.name: verdict.score}
-    # Two rewards may have a term of the same name.
+    # Terms of the same name from two rewards add up.
     total = {name: trajectory.shaping.get(name, 0.0) + value for name, value in terms.items()}
     turns = list(trajectory.turns)
     for name, values in verdict.steps.items():
@@ -316,7 +315,7 @@ def _add_reward(
 
 
 def _suggest_supplier(need: str) -> str:
-    """Suggest an option that would supply a need, for the error message."""
+    """Return advice on an option that would supply a need, for the error message."""
     if need in ("logp_teacher", "teacher_model"):
         return "name a model to distil from with --teacher-model"
     for stage in ("auxiliaries", "rollout"):

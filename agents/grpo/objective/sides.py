@@ -1,8 +1,8 @@
-"""The two sides of a recipe in asynchronous training: one objective for collection, one for updates.
+"""Split of a recipe's objective for asynchronous training: one objective for collection, one for updates.
 
 The collecting side plays, measures, judges, filters, replays and draws the streams' groups; the training side assigns
-credit and computes losses. Each has a separate clock, as the collection is ahead by some steps. The state of one side
-must not depend on the concurrent progress of the other. A checkpoint joins both states into the format of a run with a
+credit and computes losses. Each has a separate clock, because collection is some steps ahead. The state of one side
+must not depend on what the other does at the same time. A checkpoint merges both states into the format of a run with a
 single objective.
 """
 
@@ -16,7 +16,7 @@ from .binding import Bound
 from .objective import Objective
 
 _COLLECTING = ("rollout", "measures", "filters", "replay")
-"""Stages whose components act while data is collected, beside the sources of streams."""
+"""Stages whose components act while data is collected, as do the sources of streams."""
 _OF_REFERENCE = frozenset({"logp_ref", "kl_ref"})
 
 
@@ -31,10 +31,10 @@ def collecting_parts(objective: Objective) -> dict[str, Bound]:
 
 
 def check_separable(objective: Objective) -> None:
-    """Check that data can be collected while earlier data is trained on. Loads no model.
+    """Check that data can be collected while earlier data is trained on; loads no model.
 
     Raises:
-        InputError: a component of the collecting side needs state that the previous step's update changes.
+        InputError: a component of the collecting side depends on state that updates change.
     """
     reasons = [
         f"the reward {reward.name!r} learns from the gradients of each update" for reward in objective.gradient_rewards
@@ -63,11 +63,12 @@ def check_separable(objective: Objective) -> None:
 
 
 def make_training_side(collecting: Objective, extras: frozenset[str], teacher_model: bool) -> Objective:
-    """Make the objective that trains on another one's data: the same recipe without rewards and measures.
+    """Make the objective that trains on data of ``collecting``: the same recipe without rewards and measures.
 
     Args:
-        extras: names of the extras that the environment supplies.
-        teacher_model: whether the run has a model to distil from.
+        collecting: objective of the collecting side.
+        extras: names of the extras (`info["extras"]`) that the environment supplies.
+        teacher_model: True if the run has a model to distil from.
     """
     producers = (*collecting.producers, *collecting.teacher_producers)
     measured = extras.union(*(part.target.provides for part in producers))
@@ -76,25 +77,25 @@ def make_training_side(collecting: Objective, extras: frozenset[str], teacher_mo
 
 
 def join_states(collecting: dict[str, Any], training: Objective) -> dict[str, Any]:
-    """Return the state of both sides as one of a single objective.
+    """Merge the states of both sides into the state of a single objective.
 
     Args:
         collecting: the `Objective.state_dict` of the collecting side.
-        training: the other side.
+        training: objective of the training side.
     """
     own = collecting_parts(training).keys()
     trained = {name: part for name, part in training.state_dict()["parts"].items() if name not in own}
     parts = {
         name: state
         for name, state in collecting["parts"].items()
-        # The rest of its components were made, and never used.
+        # Its other components exist but are never called.
         if name in own or name.startswith("measures/")
     }
     return {"rewards": collecting["rewards"], "parts": parts | trained}
 
 
 def load_training_side(training: Objective, state: dict[str, Any]) -> None:
-    """Restore the training side from a state of `join_states`, or of a single objective."""
+    """Restore the training side from a result of `join_states`, or from the state of a single objective."""
     own = training.parts.keys() - collecting_parts(training).keys()
     parts = {name: saved for name, saved in state["parts"].items() if name in own}
     training.load_state_dict({"rewards": [], "parts": parts})

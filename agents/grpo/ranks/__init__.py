@@ -1,3 +1,2 @@
-"""The optimiser's steps of an update, in one process or shared by several: one leads the run, the others compute their
-shares of its forwards and gradients, on copies of the models or on their parts of models that are split.
-"""
+"""Updates shared by several processes: one leads the run, the others compute their shares of its passes and gradients,
+with copies of the models or with their shards of them."""

@@ -1,8 +1,9 @@
-"""Exchange between the processes of a run: orders, weights and gradients, by collectives of torch.distributed.
+"""Communication between the processes of a run: orders, weights and gradients, by collectives of torch.distributed.
 
-Process 0 leads: it alone plays, decides, steps the optimiser and writes. The others hold copies of the models and carry
-out its orders, so that each takes part in the same collectives whatever its share of the work is. Orders use a separate
-process group with a timeout of days, as the leader may play for long; all else has the run's time limit.
+Process 0 is the leader: only it plays, decides, steps the optimiser and writes files. The others hold copies of the
+models and execute its orders, so that all take part in the same collectives, whatever their share of the work. Orders
+use a separate process group with a timeout of days, as the leader may play for long; everything else has the run's time
+limit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _START = datetime.timedelta(minutes=15)
 _PATIENT = datetime.timedelta(days=100)
 
 _BUCKET = 1 << 26
-"""Numbers that travel in one collective."""
+"""Most elements sent in one collective, except for larger single weights."""
 
 
 class LostRank(RuntimeError):
@@ -35,15 +36,15 @@ class LostRank(RuntimeError):
 
 
 _COLLECTIVE = ("gloo", "nccl", "connection", "process group", "timed out", "timeout")
-"""Words that mark an error of a collective: its message contains at least one."""
+"""Words of which the message of a collective's error contains at least one."""
 
 
 @contextmanager
 def lost_ranks(among_others: bool = False) -> Iterator[None]:
-    """Turn the errors of collectives into `LostRank`.
+    """Convert errors of collectives to `LostRank` within the context.
 
     Args:
-        among_others: errors of other kinds are possible; they pass through unchanged.
+        among_others: True if the context can raise other RuntimeErrors; these pass through unchanged.
     """
     try:
         yield
@@ -56,11 +57,11 @@ def lost_ranks(among_others: bool = False) -> Iterator[None]:
 
 
 class RankChannel:
-    """This process's end of the exchange.
+    """This process's endpoint of the communication.
 
     Args:
-        minutes: how long a collective waits for the other processes.
-        cuda: weights and gradients lie on GPUs, one a process, and travel by NCCL.
+        minutes: time limit of a collective.
+        cuda: weights and gradients are on GPUs, one per process, and are sent by NCCL.
     """
 
     def __init__(self, minutes: float, cuda: bool = False):
@@ -74,22 +75,22 @@ class RankChannel:
             start = max(limit, _START)
             store, self.rank, self.size = next(rendezvous("env://", timeout=start))
             if os.environ.get("LOCAL_WORLD_SIZE") == str(self.size):
-                # The store outlives a restart, with addresses of lost processes; machines count restarts by themselves.
+                # The store survives a restart and still has addresses of lost processes, so each restart has a prefix.
                 store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT')}", store)
             backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
             dist.init_process_group(backend, timeout=start, store=store, rank=self.rank, world_size=self.size)
-            # Groups have limits of their own, which may differ by process: a sender waits until the receiver is there.
+            # Followers wait for orders without the limit; the leader, as sender, waits for followers within the limit.
             self._orders = _group("gloo", _PATIENT if self.rank else limit)
             self._objects = _group("gloo", limit)
             self._tensors = _group("nccl" if cuda else "gloo", limit)
 
     @property
     def objects(self) -> dist.ProcessGroup:
-        """The group for objects, on CPUs, with the run's time limit."""
+        """Process group for objects, on CPUs, with the run's time limit."""
         return self._objects
 
     def mesh(self) -> DeviceMesh:
-        """All processes in a row, for weights that are split over them."""
+        """Return a one-dimensional mesh of all processes, over which weights are sharded."""
         return DeviceMesh.from_group(self._tensors, self.device.type)
 
     def most(self, count: int) -> int:
@@ -100,11 +101,11 @@ class RankChannel:
         return int(found)
 
     def leave(self) -> None:
-        """End the exchange; the others must have been told to end it as well."""
+        """Leave the process group; the other processes must leave it too."""
         dist.destroy_process_group()
 
     def order(self, order: tuple[str, Any] | None = None) -> tuple[str, Any]:
-        """Send an order with its data from the leader to all, or receive one."""
+        """Broadcast an order (name, data) from the leader, or receive it in the other processes; return the order."""
         name: list[Any] = [None if order is None else order[0]]
         data: list[Any] = [None if order is None else order[1]]
         with lost_ranks():
@@ -113,7 +114,7 @@ class RankChannel:
         return name[0], data[0]
 
     def gather(self, mine: Any) -> list[Any]:
-        """Collect an object of each process at the leader, in order of their ranks; [] elsewhere."""
+        """Collect an object of each process at the leader, in the order of ranks; return [] in other processes."""
         found: list[Any] = [None] * self.size
         with lost_ranks():
             dist.gather_object(mine, found if self.rank == 0 else None, dst=0, group=self._objects)
@@ -121,7 +122,7 @@ class RankChannel:
 
     @torch.no_grad()
     def copy_weights(self, weights: Sequence[Tensor]) -> None:
-        """Give the leader's values of ``weights`` to all."""
+        """Broadcast the leader's values of ``weights`` to all processes."""
         for some in _buckets(weights):
             flat = torch.cat([weight.detach().reshape(-1) for weight in some])
             with lost_ranks():
@@ -132,9 +133,9 @@ class RankChannel:
 
     @torch.no_grad()
     def add_gradients(self, weights: Sequence[Tensor]) -> None:
-        """Set the gradients at the leader to their sum over the processes and clear the others'.
+        """Set the leader's gradients to their sum over the processes, and clear the gradients of the others.
 
-        A weight that no process has a gradient of keeps none. Sums are in single precision or better.
+        A weight without a gradient in every process stays without. Sums are in single precision or better.
         """
         has = torch.tensor([float(w.grad is not None) for w in weights], device=self.device)
         with lost_ranks():
@@ -159,14 +160,14 @@ class RankChannel:
 
 
 def _group(backend: str, limit: datetime.timedelta) -> dist.ProcessGroup:
-    """A group of all processes."""
+    """Make a process group of all processes."""
     group = dist.new_group(backend=backend, timeout=limit)
     assert isinstance(group, dist.ProcessGroup)
     return group
 
 
 def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Cut weights, in order, into runs of one type that need little memory beside them and few collectives."""
+    """Divide weights, in order, into lists of one type with at most _BUCKET elements (or one larger weight)."""
     bucket: list[Tensor] = []
     for weight in weights:
         full = sum(w.numel() for w in bucket) + weight.numel() > _BUCKET
@@ -179,7 +180,7 @@ def _buckets(weights: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 
 
 def unique_weights(models: Sequence[Any]) -> list[Tensor]:
-    """Return the parameters of models, each once, in an order that is the same in every process."""
+    """Return the parameters of all models without duplicates, in an order that is the same in every process."""
     found: dict[int, Tensor] = {}
     for model in models:
         if model is not None:

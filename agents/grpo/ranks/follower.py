@@ -1,4 +1,4 @@
-"""The other processes' side: carry out the leader's orders until it says stop."""
+"""Follower processes: they execute the leader's orders until it sends "stop"."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .work import RankWork
 
 
 class CopiedWork(RankWork):
-    """Work of a follower on copies of the leader's models, with memory limits of its own.
+    """Work of a follower on copies of the leader's models, with its own memory limits.
 
     Args:
-        data: the configuration, the threads of the leader, and the models, pickled.
+        data: configuration as JSON, number of threads of the leader, and the pickled models.
     """
 
     def __init__(self, channel: RankChannel, data: tuple[Any, int, bytes]):
         config, threads, models = data
         torch.set_num_threads(threads)
         where = None if channel.device.type == "cpu" else channel.device
-        # From a process of the same run; whole models are pickled so that nothing has to be on this machine's disk.
+        # Unpickling is safe, as the sender belongs to the run; pickled models need no files on this machine.
         copies = torch.load(io.BytesIO(models), map_location=where, weights_only=False)
         super().__init__(channel, TrainConfig.from_json(config), copies)
         widen_gradients(self.models[0].parameters())
@@ -41,19 +41,19 @@ class CopiedWork(RankWork):
 
 
 class Follower:
-    """A process that works by the leader's orders."""
+    """Process that executes the leader's orders."""
 
     work: ClassVar[Any] = CopiedWork
-    """``work(channel, data) -> RankWork``."""
+    """``work(channel, data) -> RankWork``, called for each order "begin"."""
 
     def __init__(self, channel: RankChannel):
         self.channel = channel
 
     def serve(self) -> None:
-        """Carry out orders until "stop".
+        """Execute orders until "stop".
 
         Raises:
-            LostRank: another process ended.
+            LostRank: another process ended or did not answer in time.
         """
         work: Any = None
         while True:
@@ -61,7 +61,7 @@ class Follower:
             if name == "stop":
                 return
             if name == "begin":
-                work = None  # earlier models go before there are others
+                work = None  # frees the earlier models before new ones are made
                 gc.collect()
                 with lost_ranks(among_others=True):
                     work = self.work(self.channel, data)

@@ -1,9 +1,9 @@
-"""The leader's side: passes through the models that are split over the processes of a run.
+"""Leader process: passes through models that the processes of a run share.
 
-`SplitForward` takes the place of `Forward`: each process measures a share of the batch with the policy, its reference
-or the model to distil from. Gradients accumulate in each process until `Ranks.collect_gradients` adds them up. Weights
-that have changed since the last order are sent with the next one. Models without copies in the other processes are
-computed by the leader alone.
+`SplitForward` replaces `Forward`: each process measures a share of the batch with the policy, its reference or the
+model to distil from. Gradients accumulate in each process until `Ranks.collect_gradients` adds them up. Weights that
+changed since the last order are sent before the next one. Models without copies in the other processes are computed by
+the leader alone.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .work import RankWork, join_shares, split_episodes, strip
 
 
 class Ranks:
-    """The processes of a run, as their leader sees them."""
+    """The processes of a run, controlled by their leader."""
 
     splits = False
-    """True if the models are split over them."""
+    """True if the models are sharded over the processes, False if each has copies."""
 
     @staticmethod
     def check(loss: LossTerms, recipe: str) -> None:
-        """Raise InputError if a loss cannot be computed in shares. Loads no model."""
+        """Raise InputError if a loss cannot be computed in shares; loads no model."""
         for part in loss.parts:
             if not loss.coupled and part.state_dict():
                 raise InputError(
@@ -47,13 +47,16 @@ class Ranks:
         self.channel = channel
         self.work: Any = None
         self.models: list[Any] = []
-        """The policy, the reference and the model to distil from, as `SplitForward` knows them."""
+        """The policy, the reference and the model to distil from; the index identifies a model in all processes."""
         self._weights: list[Tensor] = []
         self._sent: list[int] = []
 
     def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
-        """Send copies of the policy, the reference and the model to distil from (each may be None) to every process,
-        replacing earlier ones. Return the passes through them."""
+        """Send copies of the models to every process, replacing earlier ones; return the passes through them.
+
+        Args:
+            models: the policy, the reference and the model to distil from; the latter two may be None.
+        """
         buffer = io.BytesIO()
         torch.save(list(models), buffer)
         self.channel.order(("begin", (config.to_json(), torch.get_num_threads(), buffer.getvalue())))
@@ -63,15 +66,15 @@ class Ranks:
         return self._split(forward)
 
     def optimizer_steps(self, config: TrainConfig) -> OptimizerSteps:
-        """Return the steps of the optimiser, which the leader takes alone."""
+        """Return the steps of the optimiser, which only the leader takes."""
         return OptimizerSteps(config, self.models[0], self.models[1])
 
     def number(self, model: Any) -> int | None:
-        """Return the number of a model in the other processes, if they have a copy."""
+        """Return the index by which the other processes know a model; None if they have no copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
     def together(self, name: str, *arguments: Any) -> Any:
-        """Call a method of `RankWork` in every process, on the present weights. Return this process's result."""
+        """Call a method of `RankWork` in every process, with current weights; return this process's result."""
         now = [weight._version for weight in self._weights]
         changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
         if changed:
@@ -81,10 +84,10 @@ class Ranks:
         return self.work.call(name, arguments)
 
     def accumulate(self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
-        """Accumulate the gradient of a loss; each process computes the part of its episodes.
+        """Accumulate the gradient of a loss; each process computes the terms of its share of the episodes.
 
         Args:
-            number: index of the loss, 0 for the rollouts, then one for each stream.
+            number: index of the loss: 0 for the rollouts, then one per stream.
         """
         if weighted.loss.coupled:
             # The leader evaluates the loss; the processes share the log-probabilities and the backward passes.
@@ -92,7 +95,7 @@ class Ranks:
             return accumulate_gradients(self.models[0], weighted, gathering, reference=reference)
         shares = split_episodes(weighted.batch, weighted.episodes, self.channel.size)
         clock = weighted.loss.surrogate.clock
-        # Each process has the loss of that number itself.
+        # Each process has made this loss from the recipe.
         bare = replace(weighted, batch=strip(weighted.batch), loss=None)  # type: ignore[arg-type]
         given = (plain(forward), number, bare, (clock.step, clock.steps), shares)
         tally = Tally()
@@ -101,7 +104,7 @@ class Ranks:
         return tally
 
     def collect_gradients(self) -> None:
-        """Add up the gradients of the policy."""
+        """Add up the gradients of the policy over all processes, at the leader."""
         self.together("add_gradients")
 
     def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
@@ -111,12 +114,12 @@ class Ranks:
         return join_shares(batch, shares, self.together("measure", *given))
 
     def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]) -> None:
-        """Accumulate a gradient of the policy in shares; see `Forward.backward`."""
+        """Accumulate the gradient of the policy in shares; see `Forward.backward`."""
         shares = split_episodes(batch, episodes, self.channel.size)
         self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
 
     def stop(self) -> None:
-        """Let the other processes end."""
+        """Order the other processes to end."""
         self.channel.order(("stop", None))
 
     def _split(self, forward: Forward, gathers: bool = False) -> SplitForward:
@@ -124,17 +127,17 @@ class Ranks:
         return SplitForward(**own, ranks=self, gathers=gathers)
 
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings with the number of the reference in place of the model."""
+        """Return the settings with the reference model replaced by its number."""
         return {**settings, "reference": self.number(settings.get("reference"))}
 
 
 @dataclass(frozen=True)
 class SplitForward(Forward):
-    """`Forward` whose passes through known models are split over the processes.
+    """`Forward` whose passes through models that all processes have are shared by the processes.
 
     Attributes:
         ranks: the processes.
-        gathers: gradients of the policy are added up afterwards, so that they may be computed in shares.
+        gathers: True if gradients of the policy are added up afterwards, so that they may be computed in shares.
     """
 
     ranks: Ranks = field(kw_only=True)
@@ -160,5 +163,5 @@ class SplitForward(Forward):
 
 
 def plain(forward: Forward) -> Forward:
-    """Return the passes as one process makes them."""
+    """Return the passes as a `Forward` of a single process."""
     return Forward(**{item.name: getattr(forward, item.name) for item in fields(Forward)})

@@ -1,6 +1,7 @@
-"""Steps of the optimiser on one process's part of a policy that is split over processes.
+"""Steps of the optimiser on one process's shards of the policy.
 
-All processes take them together: a norm is of all parts, and the files of a checkpoint are written and read by all.
+All processes take them together: the norm of the gradient covers all shards, and all processes write and read the files
+of a checkpoint.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from .shard_files import (
 
 
 class PartSteps(OptimizerSteps):
-    """An optimiser over this process's part of a policy, with its part of a reference.
+    """Optimiser over this process's shards of the policy, with its shards of the reference.
 
     Args:
-        rounded: the trained weights are masters of half-precision ones, which a checkpoint keeps.
+        rounded: True if the trained weights are single-precision masters of half-precision weights; checkpoints then
+            contain the masters.
     """
 
     def __init__(self, config: TrainConfig, model: Any, reference: Any, channel: RankChannel, rounded: bool):
@@ -53,7 +55,7 @@ class PartSteps(OptimizerSteps):
 
     @torch.no_grad()
     def gather_policy(self, into: Callable[[int, Tensor], None] = lambda number, weight: None) -> None:
-        """Gather the trained weights, one at a time; ``into(number, weight)`` takes each, and None of it is kept."""
+        """Gather the trained weights one at a time and call ``into(number, weight)`` with each; none is kept."""
         for number, (_, weight) in enumerate(trained_weights(self.model)):
             assert isinstance(weight, DTensor)
             into(number, weight.full_tensor())
@@ -63,11 +65,11 @@ class PartSteps(OptimizerSteps):
         write_shards(folder / SHARDS, self._tensors(), self._channel.objects)
 
     def load(self, folder: Path) -> None:
-        """Read this process's parts of a checkpoint, of several processes or of one."""
+        """Read this process's shards from a checkpoint, written by several processes or by one."""
         self._read(folder) if (folder / SHARDS).is_dir() else self._read_whole(folder)
 
     def _tensors(self) -> dict[str, Any]:
-        """Tensors that are saved beside the policy, by the names in its files."""
+        """Return the tensors that are saved in addition to the policy, by their names in the files."""
         weights = trained_weights(self.model)
         masters = {f"{MASTER}/{name}": weight.detach() for name, weight in weights} if self._rounded else {}
         return moment_tensors(self.optimizer, weights) | masters | reference_tensors(self.own_reference)
@@ -84,7 +86,7 @@ class PartSteps(OptimizerSteps):
 
     @torch.no_grad()
     def _read_whole(self, folder: Path) -> None:
-        """Take this process's parts out of the files of one process, which stay on the disk otherwise."""
+        """Read this process's shards from the files of a single process, which are memory-mapped."""
         state = torch.load(folder / OPTIMIZER, map_location="cpu", mmap=True, weights_only=True)
         weights, masters = trained_weights(self.model), state.get("masters")
         if bool(masters) != self._rounded:
@@ -105,7 +107,7 @@ class PartSteps(OptimizerSteps):
                 self._take_part(weight, saved[name])
 
     def _take_part(self, mine: Any, whole: Tensor) -> None:
-        """Copy this process's part of a whole tensor, split along its first dimension as torch splits weights."""
+        """Copy this process's shard of a whole tensor, split along the first dimension like torch's sharded weights."""
         if mine.shape != whole.shape:
             raise ValueError(f"it has a weight of shape {tuple(whole.shape)} where {tuple(mine.shape)} is needed")
         parts = whole.chunk(self._channel.size)

@@ -1,8 +1,8 @@
 """Checkpoint files to which each process writes its shards, by torch.distributed.checkpoint.
 
-They hold the moments of the optimiser, single-precision masters of half-precision weights, and a reference that owns
-weights, under the names of the weights. Any number of processes can read them, each its own shards; `load_whole` reads
-everything into one process.
+They contain the moments of the optimiser, single-precision masters of half-precision weights, and a reference with its
+own weights, under the names of the weights. Any number of processes can read them, each its own shards; `load_whole`
+reads everything into one process.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import torch.distributed as dist
 from torch import Tensor
 
 SHARDS = "shards"
-"""Folder of a checkpoint that holds them."""
+"""Name of the subfolder of a checkpoint."""
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MASTER, STEP, REFERENCE = "master", "step", "reference"
 
 
 def write_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup) -> None:
-    """Write the shards that this process has of tensors, together with the other processes.
+    """Write this process's shards of the tensors; all processes of ``group`` must call it together.
 
     Raises:
         OSError: one of the processes could not write.
@@ -38,7 +38,9 @@ def write_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup
 
 
 def read_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup | None) -> None:
-    """Read this process's shards of tensors in place. With ``group`` None, one process reads whole tensors.
+    """Read this process's shards of the tensors in place; all processes of ``group`` must call it together.
+
+    With ``group`` None, one process reads whole tensors.
 
     Raises:
         OSError: one of the processes cannot read the files, or some tensors in them.
@@ -55,20 +57,20 @@ def read_shards(folder: Path, tensors: dict[str, Any], group: dist.ProcessGroup 
 
 
 def _first_reason(error: Any) -> str:
-    """Return the reason that the first process that failed gives."""
+    """Return the error of the failed process of lowest rank."""
     rank = min(error.failures)
     return f"process {rank}: {error.failures[rank][0]}"
 
 
 def names_in(folder: Path) -> frozenset[str]:
-    """Return the names of the tensors that were written."""
+    """Return the names of the tensors in a folder of shards."""
     from torch.distributed.checkpoint.filesystem import FileSystemReader
 
     return frozenset(FileSystemReader(folder).read_metadata().state_dict_metadata)
 
 
 def moment_tensors(optimizer: torch.optim.Optimizer, weights: Iterable[tuple[str, Tensor]]) -> dict[str, Any]:
-    """Return AdamW's state under the names of its weights, without weights that never had a gradient."""
+    """Return AdamW's state by names of weights, without weights that never had a gradient."""
     found: dict[str, Any] = {}
     for name, weight in weights:
         if state := optimizer.state.get(weight):
@@ -77,16 +79,16 @@ def moment_tensors(optimizer: torch.optim.Optimizer, weights: Iterable[tuple[str
 
 
 def empty_moments(weight: Tensor) -> dict[str, Tensor]:
-    """Return the state that AdamW has of a weight, with room for its values."""
+    """Return AdamW's state of a weight, filled with zeros to be read into."""
     step = torch.zeros((), device=weight.device if weight.is_cuda else "cpu")
     return {STEP: step, **{key: torch.zeros_like(weight) for key in MOMENTS}}
 
 
 def load_whole(folder: Path, model: Any, optimizer: torch.optim.Optimizer, reference: Any) -> None:
-    """Read shards into a model, its optimiser and a reference (or None) that are whole in this process.
+    """Read shards into a model's optimiser and a reference (or None) that are whole in this process.
 
     Raises:
-        OSError: they cannot be read.
+        OSError: the files cannot be read.
         KeyError: a tensor is missing.
     """
     stored, state = names_in(folder), optimizer.state_dict()
@@ -94,7 +96,7 @@ def load_whole(folder: Path, model: Any, optimizer: torch.optim.Optimizer, refer
     inner = state["inner"] if masters else state
     tensors, moments = reference_tensors(reference), dict[int, Any]()
     for number, (name, weight) in enumerate(trained_weights(model)):
-        # The optimiser's own tensors are read into, which `load_state_dict` then takes over.
+        # Files are read into these tensors, which `load_state_dict` then gives to the optimiser.
         stepped = weight
         if masters and masters[number] is not None:
             stepped = tensors[f"{MASTER}/{name}"] = masters[number]
@@ -108,17 +110,17 @@ def load_whole(folder: Path, model: Any, optimizer: torch.optim.Optimizer, refer
 
 
 def trained_weights(model: Any) -> list[tuple[str, Tensor]]:
-    """Return the names and weights that are trained, in the order of the optimiser."""
+    """Return (name, weight) of the trained weights, in the order of the optimiser."""
     return [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
 
 
 def reference_tensors(reference: Any) -> dict[str, Any]:
-    """Return the weights of a reference under the names that they are saved by; {} if it is None."""
+    """Return the weights of a reference under the names used in files; {} if it is None."""
     found = {} if reference is None else dict(reference.named_parameters())
     return {f"{REFERENCE}/{name}": weight.detach() for name, weight in found.items()}
 
 
 def check_stored(wanted: Mapping[str, Any], stored: frozenset[str]) -> None:
-    """Raise KeyError if a tensor was not written."""
+    """Raise KeyError if a tensor of ``wanted`` is not in the files."""
     if missing := sorted(set(wanted) - stored):
         raise KeyError(f"{missing[0]!r} is not in it, nor are {len(missing) - 1} others")

@@ -1,9 +1,9 @@
-"""A run whose models are sharded over its processes: the leader's side and the followers' side.
+"""Runs whose models are sharded over the processes: leader and followers.
 
 In addition to its shards the leader holds a whole copy of the policy's weights, in the type used for sampling. This
 copy plays, is evaluated and saved; after each update the trained weights are gathered into it. Measuring and training
-go through the sharded models in all processes at once. Auxiliary models and averages of the policy's weights are whole
-and exist only at the leader.
+use the sharded models in all processes at once. Auxiliary models and averages of the policy's weights are whole and
+exist only at the leader.
 """
 
 from __future__ import annotations
@@ -34,22 +34,24 @@ T = TypeVar("T")
 
 
 class ShardedRanks(Ranks):
-    """The processes of a run among which models are split, as their leader sees them."""
+    """The processes of a run over which models are sharded, controlled by their leader."""
 
     splits = True
 
     def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
-        """Shard the policy, the reference and the model to distil from (each may be None) over the processes, replacing
-        earlier ones. Return the passes through them.
+        """Shard the models over the processes, replacing earlier ones; return the passes through them.
 
-        Afterwards this process holds only its shards of the reference and of the model to distil from. A model that
-        also plays stays whole and is not sharded.
+        Afterwards this process holds only its shards of the reference and of the model to distil from. A model to
+        distil from that also plays stays whole and is not sharded.
+
+        Args:
+            models: the policy, the reference and the model to distil from; the latter two may be None.
 
         Raises:
-            InputError: a model cannot be split.
+            InputError: a model cannot be sharded.
         """
-        self.work = None  # earlier parts go before there are others
-        gc.collect()  # torch's modules that are split refer to each other
+        self.work = None  # frees the earlier shards before new ones are made
+        gc.collect()  # torch's sharded modules are in reference cycles
         recipe = apply_overrides(RECIPES[config.recipe], config)
         teacher_plays = recipe.rollout.name != "independent" or any(
             stream.source.name == "teacher_model" for stream in recipe.streams
@@ -74,11 +76,11 @@ class ShardedRanks(Ranks):
         return ShardedSteps(self, self.models[0])
 
     def collect_gradients(self) -> None:
-        """Each process has its part of their sum already."""
+        """Do nothing: the backward pass leaves each process with its shard of the sum."""
 
 
 def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concatenate[ShardedSteps, P], T]:
-    """Turn a method of `PartSteps` into a call in all processes that returns this process's result."""
+    """Wrap a method of `PartSteps` in a call in all processes, which returns this process's result."""
 
     @functools.wraps(method)
     def call(self: ShardedSteps, *arguments: P.args, **named: P.kwargs) -> T:
@@ -89,10 +91,10 @@ def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concat
 
 
 class ShardedSteps:
-    """The optimiser's steps of all processes on a policy that is split over them; see `OptimizerSteps`.
+    """Steps of all processes' optimisers on a sharded policy; see `OptimizerSteps`.
 
     Args:
-        whole: the leader's copy of the policy.
+        whole: the leader's whole copy of the policy.
     """
 
     def __init__(self, ranks: ShardedRanks, whole: Any):
@@ -102,7 +104,7 @@ class ShardedSteps:
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
-        """This process's, of its parts of the weights."""
+        """This process's optimiser, over its shards of the weights."""
         return self._ranks.work.steps.optimizer
 
     reset = _together(PartSteps.reset)
@@ -114,13 +116,13 @@ class ShardedSteps:
     move_reference = _together(PartSteps.move_reference)
 
     def take(self) -> None:
-        """Take a step; the leader's copy has it after `finish`."""
+        """Take a step; the leader's whole copy changes only at `finish`."""
         self._ranks.together("step", "take")
         self._moved = True
 
     @torch.no_grad()
     def finish(self) -> None:
-        """Gather the trained weights into the leader's copy, if there was a step."""
+        """Gather the trained weights into the leader's whole copy, if there was a step."""
         if not self._moved:
             return
         self._ranks.channel.order(("step", ("gather_policy",)))
@@ -128,7 +130,7 @@ class ShardedSteps:
         self._moved = False
 
     def save(self, folder: Path) -> None:
-        """Let each process write its shards.
+        """Write the shards of all processes.
 
         Raises:
             OSError: a process could not write its shards.
@@ -137,7 +139,7 @@ class ShardedSteps:
             raise OSError(failed)
 
     def load(self, folder: Path) -> None:
-        """Let each process read its shards, whatever number of processes wrote the files.
+        """Read the shards of all processes; any number of processes may have written the files.
 
         Raises:
             RuntimeError: a process could not read its shards.
@@ -151,6 +153,6 @@ def _first_failure(errors: Sequence[str | None]) -> str | None:
 
 
 class ShardedFollower(Follower):
-    """A process that works by the leader's orders on its parts of the models."""
+    """Process that executes the leader's orders on its shards of the models."""
 
     work = Shards

@@ -1,8 +1,8 @@
-"""Models whose weights are split over the processes of a run, by torch's `fully_shard` (FSDP2).
+"""Models whose weights are sharded over the processes of a run, by torch's `fully_shard` (FSDP2).
 
-Each process keeps a part of every weight. The weights of a layer are gathered before its forward and its backward pass,
-and given up afterwards; the sum of their gradients over the processes arrives in parts as well. All processes gather
-together, so each must make the same passes in the same order: see `ShardedForward`.
+Each process holds a shard of every weight. The weights of a layer are gathered before its forward and its backward pass
+and freed afterwards; each process receives its shard of the sum of the gradients. All processes gather together, so
+each must make the same passes in the same order: see `ShardedForward`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .channel import RankChannel, unique_weights
 T = TypeVar("T")
 HALF = (torch.bfloat16, torch.float16)
 _ENTER = "enter_with_weights"
-"""Method of a sharded model that calls a function while its weights outside of the layers are gathered."""
+"""Name of a method added to sharded models: it calls a function while the weights outside the layers are gathered."""
 
 
 def outline(models: Sequence[Any]) -> list[Any]:
-    """Copy models without their weights, which take no memory in the copies (device "meta")."""
+    """Copy models without their weights (device "meta"), so that the copies take no memory for weights."""
     known: dict[int, Any] = {}
     for weight in unique_weights(models):
         known[id(weight)] = nn.Parameter(torch.empty_like(weight, device="meta"), weight.requires_grad)
@@ -42,7 +42,7 @@ def outline(models: Sequence[Any]) -> list[Any]:
 
 
 def check_model(model: Any) -> None:
-    """Raise InputError if a model cannot be split: layers share weights, or those trained are of several types."""
+    """Raise InputError if a model cannot be sharded: layers share weights, or trained weights have several types."""
     trained = {weight.dtype for weight in model.parameters() if weight.requires_grad}
     if len(trained) > 1:
         raise InputError(
@@ -57,15 +57,15 @@ def check_model(model: Any) -> None:
 
 
 def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> None:
-    """Give this process its parts of a model's weights, in place.
+    """Replace a model's weights by this process's shards, in place.
 
-    Weights come from the leader a layer at a time, so that no process needs room for more than one layer beside its
-    parts. Trained weights of half precision become single-precision masters, which are rounded as they are gathered;
+    The leader sends the weights one layer at a time, so that no process needs memory for more than one layer beside its
+    shards. Trained weights of half precision become single-precision masters, which are rounded when they are gathered;
     their gradients are summed in single precision.
 
     Args:
-        model: from `outline`.
-        source: at the leader, the model with its weights; None elsewhere.
+        model: a result of `outline`.
+        source: at the leader, the model with its weights; None in other processes.
     """
     half = next((w.dtype for w in model.parameters() if w.requires_grad and w.dtype in HALF), None)
     policy = MixedPrecisionPolicy() if half is None else MixedPrecisionPolicy(half, torch.float32)
@@ -76,7 +76,7 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
     for part in (*layers, model):
         _fill(part, channel, half, {known: values.get(name) for known, name in names.items()})
         fully_shard(part, mesh=mesh, mp_policy=policy)
-        # Losses are sums over the episodes of all processes. The factor alone would ask for an operation gloo lacks.
+        # Losses are sums over the episodes of all processes. Without the second line, gloo would lack the operation.
         part.set_gradient_divide_factor(1.0)
         part.set_force_sum_reduction_for_comms(True)
     for layer in layers:
@@ -88,7 +88,11 @@ def shard(model: Any, source: Any, mesh: DeviceMesh, channel: RankChannel) -> No
 
 @torch.no_grad()
 def _fill(part: nn.Module, channel: RankChannel, half: torch.dtype | None, values: Mapping[int, Tensor | None]) -> None:
-    """Replace the weights without memory in a part of a model by the leader's, which it has in ``values`` by id."""
+    """Replace weights on device "meta" in part of a model by the leader's values.
+
+    Args:
+        values: id of a weight -> its value at the leader, None in other processes.
+    """
     fresh: dict[int, nn.Parameter] = {}
     for module in part.modules():
         for key, weight in module._parameters.items():
@@ -105,16 +109,16 @@ def _fill(part: nn.Module, channel: RankChannel, half: torch.dtype | None, value
 
 
 def root_of(model: Any) -> Any:
-    """Return the sharded module that a model is, or is a view of."""
+    """Return the sharded module: ``model``, or the model that it is a view of."""
     return model._model if isinstance(model, BaseOnly) else model
 
 
 @dataclass(frozen=True)
 class ShardedForward(Forward):
-    """`Forward` through sharded models: as many passes in each process as in the one that has most.
+    """`Forward` through sharded models, with the same number of passes in each process.
 
-    A process with fewer micro-batches adds passes that score no token, so that its part of weights and gradients is
-    there when the others ask for it.
+    A process with fewer micro-batches than another adds passes that score no token, so that its shards of weights and
+    gradients are available when the others need them.
     """
 
     together = True
@@ -124,9 +128,9 @@ class ShardedForward(Forward):
 
     @classmethod
     def of(cls, forward: Forward, partners: RankChannel) -> ShardedForward:
-        """Return the same settings for sharded models."""
+        """Return the settings of ``forward`` for sharded models."""
         own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
-        # A micro-batch that is cut smaller in one process only would leave the others waiting.
+        # If one process split a micro-batch, the others would wait for passes that never come.
         return cls(**{**own, "memory": MemoryLimit(splits=False)}, partners=partners)
 
     def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
@@ -141,7 +145,7 @@ class ShardedForward(Forward):
 
     def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:
         def score() -> tuple[Any, ...]:
-            # torch finds the tensors whose gradients announce the backward pass in a tuple only.
+            # torch attaches the hooks of the backward pass to tensors in a tuple, not in a dataclass.
             found = Forward.score(self, model, micro, **settings)
             return tuple(getattr(found, item.name) for item in fields(Outputs))
 
@@ -151,7 +155,7 @@ class ShardedForward(Forward):
         return self._enter(model, lambda: Forward._states(self, model, micro))
 
     def _enter(self, model: Any, function: Callable[[], T]) -> T:
-        """Call a function with the weights of a model at hand."""
+        """Call a function while the weights of a model outside the layers are gathered."""
         root = root_of(model)
         if any(root is entered for entered in self._entered):
             return function()

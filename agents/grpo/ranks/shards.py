@@ -27,12 +27,12 @@ _MMAP_THRESHOLD = -3
 
 
 class Shards(RankWork):
-    """The parts of the policy, its reference and the model to distil from that this process has, with the optimiser.
+    """This process's shards of the policy, its reference and the model to distil from, with the optimiser.
 
     Args:
-        data: the configuration, the threads of the leader, and the models without their weights (`sharding.outline`),
-            pickled.
-        sources: at the leader, the models with their weights.
+        data: configuration as JSON, number of threads of the leader, and the pickled models without weights
+            (`sharding.outline`).
+        sources: at the leader, the models with their weights; () in other processes.
     """
 
     def __init__(self, channel: RankChannel, data: tuple[Any, int, bytes], sources: Sequence[Any] = ()):
@@ -41,7 +41,7 @@ class Shards(RankWork):
         if channel.device.type == "cpu":
             _return_freed_memory()
         where = None if channel.device.type == "cpu" else channel.device
-        # From a process of the same run.
+        # Unpickling is safe, as the sender belongs to the run.
         models = torch.load(io.BytesIO(outlines), map_location=where, weights_only=False)
         super().__init__(channel, TrainConfig.from_json(config), models)
         set_product_precision(self.config.device, self.config.dtype, self.config.tf32)
@@ -59,7 +59,7 @@ class Shards(RankWork):
             try:
                 return getattr(self, name)(*arguments)
             finally:
-                # Weights outside of the layers stay gathered after a forward pass, and would be old ones in the next.
+                # Weights outside the layers stay gathered after a forward pass; the next would use outdated values.
                 for model in self.models:
                     if model is not None:
                         root_of(model).reshard()
@@ -70,11 +70,15 @@ class Shards(RankWork):
     # The optimiser ---------------------------------------------------------------------------------------------------
 
     def step(self, name: str, *arguments: Any) -> Any:
-        """Call a method of `PartSteps`."""
+        """Call the method ``name`` of `PartSteps`."""
         return getattr(self.steps, name)(*arguments)
 
     def attempt(self, name: str, *arguments: Any) -> list[str | None]:
-        """Call a method of `PartSteps` that uses files; what went wrong in each process, at the leader."""
+        """Call a method of `PartSteps` that uses files.
+
+        Returns:
+            at the leader, the error message of each process, None for success; [] in other processes.
+        """
         error = None
         try:
             self.step(name, *arguments)
@@ -84,9 +88,9 @@ class Shards(RankWork):
 
 
 def _return_freed_memory() -> None:
-    """Let the C library give freed tensors of a MiB or more back to the system at once.
+    """Let the C library return freed tensors of 1 MiB or more to the system at once.
 
-    glibc raises that size by itself, to 32 MiB at most, and would keep the gathered weights of many layers otherwise.
+    glibc raises this threshold by itself up to 32 MiB, and would then keep the gathered weights of many layers.
     """
     with suppress(AttributeError, OSError):  # other libraries
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)

@@ -1,4 +1,4 @@
-"""Work of each process for an order: its share of a batch, measured or differentiated; leader and others alike."""
+"""Work of each process, leader included, for an order: measuring or differentiating its share of a batch."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _OUTPUTS = ("logp", "entropy", "kl_ref", "hidden", "logp_top")
 
 
 class RankWork:
-    """Models of a process and the losses of the recipe. Every method is called in all processes at once.
+    """Models of a process and the losses of the recipe. Every method must be called in all processes at once.
 
     Args:
-        models: the policy, the reference and the model to distil from; each may be None.
+        models: the policy, the reference and the model to distil from; the latter two may be None.
     """
 
     def __init__(self, channel: RankChannel, config: TrainConfig, models: Sequence[Any]):
@@ -36,19 +36,19 @@ class RankWork:
         self._losses = [LossTerms(row, self._clock) for row in (recipe, *recipe.streams)]
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
-        """Carry out an order.
+        """Call the method ``name``, as ordered by the leader.
 
         Raises:
-            LostRank: another process ended, or does not answer.
+            LostRank: another process ended or did not answer in time.
         """
         return getattr(self, name)(*arguments)
 
     def passes(self, forward: Forward) -> Forward:
-        """Return the passes through this process's models, by the leader's settings."""
+        """Return the passes through this process's models, with the leader's settings."""
         return forward
 
     def copy_weights(self, *numbers: int) -> None:
-        """Give the leader's values of some weights, by their numbers, to all."""
+        """Broadcast the leader's values of some weights, given by index in `unique_weights`."""
         weights = unique_weights(self.models)
         self.channel.copy_weights([weights[number] for number in numbers])
 
@@ -60,7 +60,7 @@ class RankWork:
         clock: tuple[int, int],
         shares: Sequence[list[int]],
     ) -> list[Tally]:
-        """Accumulate the gradient of loss ``number``. Return the tallies of all processes, at the leader."""
+        """Accumulate the gradient of loss ``number``; at the leader, return the tallies of all processes."""
         self._clock.step, self._clock.steps = clock
         weighted = replace(weighted, loss=self._losses[number])
         model, reference = self.models[:2]
@@ -70,8 +70,12 @@ class RankWork:
     def measure(
         self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]
     ) -> list[dict[str, Tensor]]:
-        """Measure a batch. Return what each process has measured, at the leader: the outputs at the action tokens of
-        its share, in order."""
+        """Measure this process's share of a batch.
+
+        Returns:
+            at the leader, for each process the outputs at the action tokens of its share, by name, in order; [] in
+                other processes.
+        """
         share = shares[self.channel.rank]
         passes = self.passes(forward)
         out = Forward.measure(passes, self.models[model], batch, episodes=share, **self._resolve(settings))
@@ -80,7 +84,7 @@ class RankWork:
         return self.channel.gather({n: value[place] for n, value in found.items() if value is not None and len(place)})
 
     def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]) -> None:
-        """Accumulate the gradient of a sum of outputs of the policy."""
+        """Accumulate the gradient of this process's share; see `Forward.backward`."""
         share = shares[self.channel.rank]
         self.passes(forward).backward(self.models[0], batch, **self._resolve(settings), episodes=share)
 
@@ -89,15 +93,15 @@ class RankWork:
         self.channel.add_gradients([weight for weight in self.models[0].parameters() if weight.requires_grad])
 
     def _resolve(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings with the reference itself in place of its number."""
+        """Return the settings with the number of the reference replaced by the model."""
         number = settings.get("reference")
         return {**settings, "reference": None if number is None else self.models[number]}
 
 
 def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[list[int]]:
-    """Cut episodes, in order, into ``count`` shares with nearly equal numbers of tokens; a share may be empty.
+    """Divide episodes, in order, into ``count`` shares with nearly equal numbers of tokens; a share may be empty.
 
-    Neighbours stay together, so that most prompts are still encoded once.
+    Neighbouring episodes stay together, so that most prompts are still encoded once.
     """
     length = torch.bincount(batch.episode_of, minlength=batch.episodes)
     tokens = length[torch.tensor(list(episodes), dtype=torch.int64)].double()
@@ -110,7 +114,7 @@ def split_episodes(batch: Batch, episodes: Sequence[int], count: int) -> list[li
 
 
 def join_shares(batch: Batch, shares: Sequence[Sequence[int]], parts: Sequence[Mapping[str, Tensor]]) -> Outputs:
-    """Put the measurements of all shares in their places of the batch; 0 elsewhere."""
+    """Merge the measurements of all shares into outputs of the whole batch; 0 at tokens without measurements."""
     joined: dict[str, Tensor] = {}
     for episodes, part in zip(shares, parts, strict=True):
         place = _places(batch, episodes)
@@ -124,14 +128,14 @@ def join_shares(batch: Batch, shares: Sequence[Sequence[int]], parts: Sequence[M
 
 
 def _places(batch: Batch, episodes: Sequence[int]) -> Tensor:
-    """Places of the action tokens of some episodes."""
+    """Return the indices of the action tokens of some episodes."""
     chosen = batch.truncated.new_zeros(batch.episodes)
     chosen[list(episodes)] = True
     return (batch.action & batch.per_token(chosen)).nonzero()[:, 0]
 
 
 def strip(batch: Batch) -> Batch:
-    """Return the batch without the parts that forward passes and losses do not read: episodes and functions."""
+    """Return the batch without data that forward passes and losses do not read, such as trajectories and groups."""
     bare = replace(batch, trajectories=(), group_list=(), head=None, hidden=None)
-    bare.__dict__["kl_scale"] = batch.kl_scale  # worked out from the episodes
+    bare.__dict__["kl_scale"] = batch.kl_scale  # a cached property, computed from the trajectories
     return bare

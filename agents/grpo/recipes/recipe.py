@@ -1,4 +1,4 @@
-"""Recipes: rows that name the components of each stage with their parameters.
+"""Recipes: rows that name the component of each stage with its parameters.
 
 Rows are data, checked when a learner is built; omitted fields default to GRPO's. `register_recipe` adds a row from any
 package; `Recipe.with_` replaces stages, as the command line does.
@@ -21,7 +21,7 @@ from .stages import STAGES
 
 @dataclass(frozen=True)
 class Component:
-    """A registered name, or ``module:name``, and its parameters; a parameter may be a component itself."""
+    """Name of a registered component, or ``module:name``, with parameters, whose values may be components too."""
 
     name: str
     params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -35,16 +35,17 @@ class Component:
         return repr(str(self))
 
     def data(self) -> dict[str, Any]:
-        """``{"name": ..., parameter: ...}``, with components among the parameters written likewise."""
+        """Return ``{"name": ..., parameter: ...}``; components among the parameters are converted in the same way."""
         params = {key: value.data() if isinstance(value, Component) else value for key, value in self.params.items()}
         return {"name": self.name, **params}
 
     @classmethod
     def parse(cls, text: str) -> Component:
-        """Read the text that ``str`` writes: ``clip(low=0.2, high=0.28)``. Values are Python literals or components.
+        """Read text in the form of ``str(component)``: ``clip(low=0.2, high=0.28)``. Values are Python literals or
+        components.
 
         Raises:
-            InputError: the text is no single component.
+            InputError: the text is not a single component.
         """
         parts = cls.parse_all(text) or (c("none"),)
         if len(parts) != 1:
@@ -53,7 +54,7 @@ class Component:
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Component, ...]:
-        """Read components joined by ``+``; "none" is no component."""
+        """Read components joined by ``+``; "none" gives ()."""
         if text.strip() == "none":
             return ()
         try:
@@ -70,7 +71,7 @@ _NAMED = re.compile(
     r"""("[^"]*"|'[^']*')|([~./]*[A-Za-z_][\w./-]*\.py:[A-Za-z_][\w.]*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_][\w.]*(?:-[A-Za-z_]\w*)*"""
     r"""|[A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)"""
 )
-"""Quoted text, or a name that Python does not parse: a name with dashes (rewards), ``module:name`` or
+"""Quoted text, or a name that is not a Python identifier: a name with dashes (rewards), ``module:name`` or
 ``folder/file.py:name``."""
 _SIGNS = {"-": "__dash__", ":": "__colon__", ".": "__dot__", "/": "__slash__", "~": "__tilde__"}
 
@@ -123,7 +124,7 @@ def schedule(kind: str, **params: Any) -> Component:
 
 
 SCHEDULE = "schedule_"
-"""Prefix of components that stand for schedules."""
+"""Prefix of the names of components that are schedules."""
 
 
 @dataclass(frozen=True)
@@ -142,13 +143,13 @@ class Credit:
 
 @dataclass(frozen=True)
 class Stream:
-    """Further episodes trained in the same optimiser step as the rollouts: demonstrations, a rehearsal, a replay.
+    """Further episodes trained in the same optimiser step as the rollouts: demonstrations, rehearsal or replay.
 
     Attributes:
-        source: source of its groups.
-        surrogate: objective at its tokens; the advantage is the one assigned to the trajectory beforehand, else 1.
+        source: source of the stream's groups.
+        surrogate: objective at the stream's tokens; the advantage is the one stored in the trajectory, or else 1.
         regularisers, masks, weights, reduction: as in a recipe, over this stream's batch alone.
-        coefficient: a number or schedule by which its loss is multiplied.
+        coefficient: number or schedule by which the stream's loss is multiplied.
         origins: origins of the tokens that are trained.
     """
 
@@ -172,31 +173,31 @@ class Recipe:
     """One algorithm.
 
     Attributes:
-        rollout: strategy that plays the samples of a task.
-        measures: producers of what rewards and teachers read, where their parameters differ from the defaults; those
-            that are needed are added by themselves.
-        shaping: registered rewards, added to the environment's or, if complete, replacing them; a parameter may be a
-            component, so that trees can be written: ``c("weighted", child=c("overlong"), weight=0.5)``.
-        filters: selections of the groups, and of their episodes, that are trained.
+        rollout: strategy that plays the episodes of the tasks.
+        measures: producers of measures for rewards and teachers; only those with non-default parameters must be listed,
+            as other needed producers are added automatically.
+        shaping: registered rewards, added to the environment's; a reward that is `complete` replaces these. A parameter
+            may be a component: ``c("weighted", child=c("overlong"), weight=0.5)``.
+        filters: selections of the groups and episodes to train on.
         replay: memory of earlier groups that are mixed into the batch.
         credit: terms whose sum is the advantage of a token.
         adjustments: changes of the advantages, in order.
-        masks: conditions on the tokens that are trained; all must hold.
+        masks: selections of the tokens to train on; a token must pass all.
         weights: factors on the weight of each token.
-        anchor: the policy that importance ratios are taken against: "sampler" (by the log-probabilities recorded with
-            the tokens), "policy" (at the beginning of the update; the corrector handles the gap to the sampler) or
-            "rescored" (as "policy" at tokens that it sampled in this step itself, as "sampler" at all others), which
-            takes the place of "sampler" where weights are half precision.
+        anchor: policy in the denominator of importance ratios: "sampler" (log-probabilities recorded with the tokens),
+            "policy" (the policy at the beginning of the update; the corrector handles the gap to the sampler) or
+            "rescored" (like "policy" at tokens that were sampled in this step, like "sampler" at all others). For
+            half-precision weights "rescored" replaces "sampler".
         corrector, surrogate, regularisers, reduction: see the packages and modules of these names.
-        streams: further episodes that are trained with the rollouts.
+        streams: further episodes trained with the rollouts.
         auxiliaries: models trained with the policy.
         reference: rule by which the reference policy moves to the policy.
         guards: conditions on an update; if one fails, the update is skipped.
         origins: origins of the tokens that are trained: "policy", "hint", "teacher", "copy".
-        refill: sample further tasks until a full batch of groups has passed the filters, at most this many rounds.
+        refill: most rounds of sampling further tasks until a full batch of groups has passed the filters.
         epochs: passes over each rollout batch.
-        minibatches: optimiser steps an epoch.
-        rollout_share: weight of the loss on rollouts, 0 for a recipe that learns from streams alone.
+        minibatches: optimiser steps per epoch.
+        rollout_share: coefficient of the loss on rollouts; 0 for a recipe that learns from streams alone.
     """
 
     name: str
@@ -227,7 +228,7 @@ class Recipe:
     rollout_share: float | Component = 1.0
 
     def stages(self) -> dict[str, str]:
-        """Field name -> printable components, in the order of the fields; "none" for an empty one."""
+        """Return stage -> its components as text, in the order of the fields; "none" for an empty stage."""
         texts = {}
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
@@ -238,7 +239,7 @@ class Recipe:
         return texts
 
     def differences(self, other: Recipe) -> dict[str, str]:
-        """Return the stages in which this recipe differs from another, with this recipe's components."""
+        """Return the stages in which this recipe differs from ``other``, with this recipe's components."""
         mine, theirs = self.stages(), other.stages()
         return {stage: text for stage, text in mine.items() if text != theirs[stage]}
 
@@ -248,7 +249,7 @@ class Recipe:
         ``returns``, ``baseline`` and ``scale`` replace parts of the credit of a recipe with one credit term.
 
         Raises:
-            InputError: there is no such stage, a value is no component, or the recipe has several credit terms.
+            InputError: a stage does not exist, a value is not a component, or the recipe has several credit terms.
         """
         changed: dict[str, Any] = {}
         alone: Component | None = None
@@ -295,12 +296,12 @@ class Recipe:
 
 
 def is_kl(regulariser: Component) -> bool:
-    """True for a penalty that is a KL divergence from the reference: its name says so."""
+    """Return True for a KL penalty to the reference; its name begins with "kl_"."""
     return regulariser.name.startswith("kl_")
 
 
 def _read_parts(stage: str, value: Any) -> tuple[Component, ...]:
-    """Read one or several components, or their text."""
+    """Convert one or several components, or their text, to a tuple of components."""
     if isinstance(value, str):
         return Component.parse_all(value)
     parts = (value,) if isinstance(value, Component) else value
@@ -310,7 +311,7 @@ def _read_parts(stage: str, value: Any) -> tuple[Component, ...]:
 
 
 def _read_part(stage: str, value: Any) -> Component:
-    """Read the component of a stage that has one, or its text."""
+    """Convert a component or its text to the component of a stage that has exactly one."""
     parts = (Component.parse(value),) if isinstance(value, str) else _read_parts(stage, value)
     if len(parts) != 1:
         raise InputError(f"{stage} must be one component, such as c('clip', low=0.2), not {value!r}.")
@@ -319,30 +320,30 @@ def _read_part(stage: str, value: Any) -> Component:
 
 @dataclass(frozen=True)
 class Stages:
-    """Stages that replace the recipe's. A component is written name(parameter=value), several are joined by +, and
-    "none" leaves a stage empty; `palaestra list components` lists all components. A component that is not announced by
-    a package is named with its module: mine:my_component, or mine:my-reward.
+    """Overrides of single stages of a recipe. A component is written name(parameter=value), several are joined by +,
+    and "none" leaves a stage empty; `palaestra list components` lists all components. A component that no installed
+    package registers is named with its module: mine:my_component, or mine:my-reward.
 
     Attributes:
-        rollout: strategy that plays the samples of a task.
+        rollout: strategy that plays the episodes of the tasks.
         measures: producers of measures for rewards and teachers, with parameters, e.g. "prefix_values(samples=4)".
         reward: rewards in place of the environment's, e.g. "mine:score", or from a file "mine.py:score".
         shaping: rewards added to the environment's, e.g. "overlong(cache=16) + mine:Brevity".
         filters: selection of the groups and episodes to train on.
-        replay: memory of earlier episodes that are mixed in.
+        replay: memory of earlier episodes to mix in.
         returns: return of each unit of credit.
         baseline: value subtracted from returns.
         scale: divisor of centred returns.
         adjustments: changes to the advantages afterwards.
         masks: selection of the tokens to train on.
         weights: factors on the weight of each token.
-        anchor: denominator of importance ratios, "sampler", "policy" or "rescored".
+        anchor: policy in the denominator of importance ratios, "sampler", "policy" or "rescored".
         corrector: factors for the gap between sampler and anchor.
         surrogate: objective that is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
         regularisers: penalties, e.g. "kl_k3(coefficient=0.01) + entropy_bonus".
         reduction: average over tokens.
         auxiliaries: models trained in addition to the policy.
-        reference: rule by which the reference policy follows the policy.
+        reference: rule by which the reference policy moves to the policy.
         guards: conditions on an update.
     """
 
@@ -368,12 +369,12 @@ class Stages:
     guards: str | None = None
 
     def replacements(self) -> dict[str, str]:
-        """Return the replaced stages: stage -> text."""
+        """Return the stages to replace: stage -> text."""
         return {name: text for name, text in dataclasses.asdict(self).items() if text is not None}
 
 
 OVERRIDES = tuple(item.name for item in dataclasses.fields(Stages))
-"""Stages that `Recipe.with_` replaces."""
+"""Stages that `Recipe.with_` can replace."""
 
 
 def _take_recipe(value: Any) -> Recipe:
@@ -388,6 +389,6 @@ RECIPES: Registry[Recipe] = Registry(
 
 
 def register_recipe(recipe: Recipe) -> Recipe:
-    """Make a recipe available by its name, to the command line too."""
+    """Make a recipe available by its name, also on the command line."""
     RECIPES.add(recipe.name, recipe)
     return recipe

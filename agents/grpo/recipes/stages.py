@@ -1,10 +1,11 @@
-"""The learner's stages: one registry of components each, with all that the rest of the learner derives from it.
+"""Stages of the learner: one registry of components per stage, from which the rest of the learner derives what it
+needs.
 
-A component is a function, or a class whose instances are called the same way where it keeps a state between updates
+A component is a function, or a class whose instances are called in the same way if it keeps a state between updates
 (``state_dict`` and ``load_state_dict``, JSON-able). Its parameters beyond the stage's arguments are keyword arguments
-with defaults from the paper; in a recipe a number may be a schedule. A component is added to one file of its stage's
-package. A stage is added as one row here and one field of `recipe.Recipe` (and of `recipe.Stages`, if the command line
-is to replace it); an `Objective` then resolves, checks and saves its components, and calls them where they act.
+with defaults from the paper; in a recipe a number may be a schedule. To add a component, add it to a file of its
+stage's package. To add a stage, add a row here and a field of `recipe.Recipe` (and of `recipe.Stages`, if the command
+line can replace it); an `Objective` then resolves, checks and saves its components.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ _LEARNER = __name__.removesuffix(".recipes.stages")
 
 
 class Stage(Registry[Callable[..., Any]]):
-    """One stage of the pipeline and its components.
+    """Stage of the pipeline: the registry of its components.
 
     Args:
-        name: the field of a recipe that names its components.
+        name: field of a recipe that names its components.
         kind: word for a component in error messages.
         modules: modules with the components, below ``agents/grpo``, or packages with their direct modules; imported
             when the stage is first read.
         arguments: number of leading arguments of a component that is a function; its options follow.
-        many: whether a recipe names any number of components, which act in order, rather than one.
-        part: part of the objective that resolves the components: "objective" itself, each "credit" term, the
-            "selection" of tokens, the "loss" or each of the "streams".
+        many: True if a recipe names any number of components, which act in order; False if it names exactly one.
+        part: part of the objective that resolves the components: "objective" (the `Objective`), "credit" (each credit
+            term), "selection" (of tokens), "loss", or "streams" (each stream).
         group: see `Registry`.
     """
 
@@ -65,13 +66,13 @@ def _add(stage: Stage) -> Stage:
 
 
 ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestra.rollouts"))
-"""``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group a task (see `rollouts.episode_player`)."""
+"""``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group per task (see `rollouts.independent`)."""
 
 PRODUCERS = _add(
     Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")
 )
-"""``(groups, tools, **params) -> [[{name: value}]]``: values of each trajectory, found before it is judged (see
-`measures.tools`). Measures that a reward or the teacher needs are added to a recipe automatically."""
+"""``(groups, tools, **params) -> [[{name: value}]]``: values of each trajectory, produced before rewards score it (see
+`measures.producer`). Producers that a reward or the teacher needs are added to a recipe automatically."""
 
 FILTERS = _add(Stage("filters", "filter", "components.filters", arguments=1, many=True))
 """``(groups, **params) -> groups``: the groups and trajectories to train on."""
@@ -89,28 +90,28 @@ SCALES = _add(Stage("scale", "scale", "components.credit", arguments=2, part="cr
 """``(units, batch, **params) -> [M]``: advantages of units whose values are returns minus baselines."""
 
 ADJUSTMENTS = _add(Stage("adjustments", "adjustment", "components.credit", arguments=2, many=True))
-"""``(advantage [N], batch, **params) -> advantage [N]``: changes of the tokens' advantages."""
+"""``(advantage [N], batch, **params) -> advantage [N]``: changed advantages of the tokens."""
 
 MASKS = _add(Stage("masks", "mask", "components.masks", arguments=2, many=True, part="selection"))
-"""``(batch, advantage [N], **params) -> bool [N]``: True for tokens that are trained; denominators count only these."""
+"""``(batch, advantage [N], **params) -> bool [N]``: True for tokens to train; denominators count only these."""
 
 WEIGHTS = _add(Stage("weights", "weight", "components.weights", arguments=2, many=True, part="selection"))
-"""``(batch, advantage [N], **params) -> float [N]``: factors on the tokens' weights. Denominators stay."""
+"""``(batch, advantage [N], **params) -> float [N]``: factors on the tokens' weights; denominators do not change."""
 
 CORRECTORS = _add(Stage("corrector", "corrector", "components.correctors", arguments=1, part="loss"))
-"""``(scored, **params) -> factor [A]`` without gradient: for the gap between sampler and anchor, or between either and
-the policy; 0 drops a token."""
+"""``(scored, **params) -> factor [A]``, without gradient: corrects for the gap between sampler and anchor, or between
+either of them and the policy; 0 drops a token."""
 
 SURROGATES = _add(Stage("surrogate", "surrogate", "components.surrogates", arguments=1, part="loss"))
-"""``(scored, **params) -> LossTerm``: the objective that is maximised, at each token."""
+"""``(scored, **params) -> LossTerm``: the objective to maximise, at each token."""
 
 REGULARISERS = _add(
     Stage("regularisers", "regulariser", "components.regularisers", arguments=1, many=True, part="loss")
 )
-"""``(scored, **params) -> LossTerm``: penalties added to the loss at each token, coefficient included."""
+"""``(scored, **params) -> LossTerm``: penalty added to the loss at each token, including its coefficient."""
 
 REDUCTIONS = _add(Stage("reduction", "reduction", "components.reductions", arguments=2, part="selection"))
-"""``(batch, keep [N] bool, **params) -> weight [N]``, once for the whole optimiser batch."""
+"""``(batch, keep [N] bool, **params) -> weight [N]``, called once for the whole optimiser batch."""
 
 SOURCES = _add(Stage("source", "stream source", "components.streams", part="streams"))
 """``source(**params)``; ``.draw(supply) -> list[Group]``: groups of a stream, trained with the rollouts."""
@@ -119,9 +120,9 @@ AUXILIARIES = _add(Stage("auxiliaries", "auxiliary model", "components.auxiliari
 """A model trained with the policy: ``aux(**params)``; ``.measure(batch) -> {name: [N]}``, ``.update(batch)``."""
 
 REFERENCES = _add(Stage("reference", "reference policy", "components.references"))
-"""``rule(**params)``; ``.after_step(step, metrics) -> float | None``: the share by which the reference moves to the
-policy after an optimiser batch (1: is replaced by it), or None."""
+"""``rule(**params)``; ``.after_step(step, metrics) -> float | None``: share by which the reference moves to the policy
+after an optimiser batch (1 replaces it), or None to leave it."""
 
 GUARDS = _add(Stage("guards", "guard", "components.guards", arguments=1, many=True))
-"""``(statistics, **params) -> bool``: True if an update is applied, by the means of its loss's statistics. A guard that
-needs "after_update" reads ``change_t`` [T], the nats by which each sampled token moved; False takes the update back."""
+"""``(statistics, **params) -> bool``: True to apply an update, given the means of its loss's statistics. A guard that
+needs "after_update" gets ``change_t`` [T], the change of each sampled token in nats; False undoes the update."""

@@ -1,8 +1,8 @@
-"""Reads the recipes of the ``.toml`` files beside this module, one file per family, and registers them.
+"""Registration of the recipes in this folder's ``.toml`` files, one file per family.
 
-A table is a recipe. Its keys are the fields of `Recipe`; its texts have the command line's form for these stages;
-omitted keys default to GRPO's. ``returns``, ``baseline`` and ``scale`` describe the only credit term; several terms,
-and streams, are lists of tables.
+Each table is a recipe. Its keys are the fields of `Recipe`; components are written as on the command line; omitted keys
+default to GRPO's. ``returns``, ``baseline`` and ``scale`` describe the only credit term; several terms, and streams,
+are lists of tables.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .recipe import Component, Credit, Recipe, Stream, register_recipe
 
 
 def read_recipe(name: str, row: Mapping[str, Any]) -> Recipe:
-    """Make a recipe of its table.
+    """Make a recipe from its table.
 
     Raises:
-        InputError: a key is unknown, or a text is no component.
+        InputError: a key is unknown, or a text is not a component.
     """
     term = {key: row[key] for key in ("returns", "baseline", "scale") if key in row}
     others = {key: value for key, value in row.items() if key not in term}

@@ -1,1 +1,1 @@
-"""Rollout strategies: how the samples of a task are played. `player` plays episodes; a strategy decides which."""
+"""Rollout strategies: they decide which episodes of a task are played; `episode_player` plays them."""

@@ -1,8 +1,8 @@
-"""Episodes that are played at the same time: their requests are batched by one sampler, while environments step.
+"""Episodes played at the same time: one sampler batches their requests while environments step.
 
-Every episode is a session of the sampler. Its environment steps once its action is complete, in this thread, in the
-threads of environments that run programs, or by workers (`environment_workers`). An environment that raises or exceeds
-its time makes its episode invalid; it is not used again.
+Every episode is a session of the sampler. Once its action is complete, its environment steps: in this thread, in
+threads for environments that run programs, or in workers (`environment_workers`). An environment that raises or exceeds
+the time limit makes its episode invalid and is not used again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class PlayingPolicy(Protocol):
-    """Protocol of the player of the episodes; see `episode_player.EpisodePlayer`."""
+    """Attributes of the player that the episodes use; see `episode_player.EpisodePlayer`."""
 
     environments: Environments
     sampler: Sampler
@@ -46,20 +46,23 @@ class PlayingPolicy(Protocol):
 
 
 class ConcurrentEpisodes:
-    """Episodes that are played at the same time.
+    """Episodes played at the same time.
 
     Args:
-        first: number of the first episode among all that the player plays; fixes the noise of requests.
+        player: supplies environments, sampler, budgets and seeds.
+        states: keep the `Moment` before each turn.
+        entropies: record the entropy at each sampled token.
+        first: number of the first episode among all that the player plays; part of the seeds of requests.
     """
 
     _inline = True
-    """True if environments step in this thread when an action completes without the sampler."""
+    """True if environments step in this thread when an action consists of given tokens only."""
 
     def __init__(self, player: PlayingPolicy, states: bool, entropies: bool, first: int = 0):
         self._player, self._states, self._entropies, self._first = player, states, entropies, first
         self._requests: Counter[int] = Counter()
         self._playing: dict[int, tuple[int, EpisodeLoop]] = {}
-        # Episodes whose environments step in threads, in the order in which their actions were completed.
+        # (start, session, episode, result) of episodes whose environments step in threads, by completion of the action.
         self._stepping: deque[tuple[int, int, EpisodeLoop, Future[None]]] = deque()
         self._finished: list[tuple[int, FinishedEpisode]] = []
 
@@ -73,7 +76,7 @@ class ConcurrentEpisodes:
         self._open(number, start, env, lambda: _reset(env, start))
 
     def _open(self, number: int, start: Start, env: Any, reset: Callable[[], tuple[str, dict[str, Any]]]) -> None:
-        """Play on from the first observation and its info; an environment that fails to begin ends the episode."""
+        """Play the episode from the (observation, info) of ``reset``; end it as invalid if ``reset`` raises."""
         try:
             first = reset()
         except InputError:
@@ -135,7 +138,7 @@ class ConcurrentEpisodes:
         )
 
     def _step(self, number: int, session: int, episode: EpisodeLoop) -> None:
-        """Submit the environment's step to a thread if it has threads and the action is complete; else play on."""
+        """Submit the environment's step to a thread, if there are threads and the action is complete; else continue."""
         threads, step = self._player.environments.threads, episode.prepare_step()
         if threads is None or step is None:
             self._go_on(number, session, episode)
@@ -143,7 +146,7 @@ class ConcurrentEpisodes:
             self._stepping.append((number, session, episode, threads.submit(step)))
 
     def _go_on(self, number: int, session: int, episode: EpisodeLoop, stepped: Future[None] | None = None) -> None:
-        """Play until the sampler is needed or the episode is over."""
+        """Continue until the sampler is needed or the episode is over."""
         try:
             if stepped is not None:
                 stepped.result()
@@ -187,11 +190,12 @@ class ConcurrentEpisodes:
 
 
 class OverlappedEpisodes(ConcurrentEpisodes):
-    """Episodes whose environments are reset and stepped by workers while the sampler goes on.
+    """Episodes whose environments are reset and stepped by workers while the sampler decodes.
 
     Args:
         first: see `ConcurrentEpisodes`.
-        ordered: episodes resume in the order of their actions instead of as soon as they can.
+        ordered: resume episodes in the order in which their actions were completed; otherwise as soon as their steps
+            end.
     """
 
     _inline = False
@@ -208,7 +212,7 @@ class OverlappedEpisodes(ConcurrentEpisodes):
         super().__init__(player, states, entropies, first)
         self._line: CallLine = workers.line()
         self._ordered = ordered
-        # By number of the episode: its environment, its session if it has one, and what follows the call.
+        # Index of the start -> (environment, session or None before the reset, function to call with the result).
         self._called: dict[int, tuple[Any, int | None, Callable[[Future[Any]], None]]] = {}
         self._order: deque[int] = deque()
         self._attempts: list[tuple[int, int, Trajectory]] = []
@@ -280,12 +284,12 @@ class OverlappedEpisodes(ConcurrentEpisodes):
         follow(ended)
 
     def _add_attempt(self, number: int, proposal: int, trajectory: Trajectory) -> None:
-        # Reported in the order of their starts, which does not depend on the clock.
+        # Added at the end in the order of starts, which does not depend on timing.
         self._attempts.append((number, proposal, trajectory))
 
 
 def _reset(env: Any, start: Start) -> tuple[str, dict[str, Any]]:
-    """Take an environment to a start. Return the observation and its info."""
+    """Bring an environment to the beginning of a start; return the observation and its info."""
     if start.moment is None:
         return begin(env, start.task.seed, start.task.params)
     restore(env, start.moment.state, start.task.seed, start.task.params)

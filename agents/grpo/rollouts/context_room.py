@@ -1,4 +1,4 @@
-"""Token budgets of a run, and the share of its tasks whose first observation leaves room for an action."""
+"""Token budgets of a run, and the share of tasks whose first observation leaves too little context for an action."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .environments import Environments, begin
 from .episode_starts import TokenLimits
 
 _FEW, _EASIEST, _MANY = 16, 8, 64
-"""Tasks that `check_room` measures: over all difficulties at first, of difficulty 0, and over all difficulties."""
+"""Numbers of tasks that `check_room` measures: over all difficulties first, at difficulty 0, then over all again."""
 
 
 def token_limits(config: TrainConfig) -> TokenLimits:
@@ -21,16 +21,17 @@ def token_limits(config: TrainConfig) -> TokenLimits:
 def check_room(
     environments: Environments, language: LanguageModel, limits: TokenLimits, most_overlong: float = 1.0
 ) -> float:
-    """Estimate the share of tasks whose first observation leaves no room for an action.
+    """Return the estimated share of tasks whose first observation leaves no context for a full action.
 
-    A few tasks, spread evenly over the difficulties, are measured, and more of them if one does not fit.
+    A few tasks, spread evenly over the difficulties, are measured, and more if one does not fit. Called before a
+    warm-up, so that mistakes show early.
 
     Args:
-        most_overlong: largest share that is accepted.
+        most_overlong: largest accepted share.
 
     Raises:
-        InputError: the model has fewer positions than the context, no easiest task fits, or more tasks than the
-            accepted share do not fit; raised before a warm-up rather than after it.
+        InputError: the model has fewer positions than the context, no task of difficulty 0 fits, or the share exceeds
+            ``most_overlong``.
     """
     if limits.context > (most := context_limit(language.model)):
         raise InputError(

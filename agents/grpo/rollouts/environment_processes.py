@@ -1,8 +1,8 @@
 """Environments in separate processes, on this machine or in a Ray cluster, so that a crash does not end the run.
 
-If a process is lost, its environments are recreated in another one, where their episodes so far are replayed. As
-environments are deterministic, the episodes then continue unchanged. If a replay differs, or the same call loses its
-process repeatedly, that call fails, and its episode is invalid.
+If a process is lost, its environments are recreated in another process, and their current episodes replayed there.
+Environments are deterministic, so the episodes continue unchanged. If a replay differs, or the same call loses its
+process repeatedly, the call fails and the episode is invalid.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .environment_workers import StepTimeout
 
 _logger = logging.getLogger(__name__)
 _LOSSES = 3
-"""Times that one call may lose its process."""
+"""Losses of a process during one call after which the call fails."""
 _PATIENCE = 300.0
-"""Seconds that a process may take to start."""
+"""Time limit for the start of a process, seconds."""
 
 
 class EnvironmentLostError(RuntimeError):
-    """An environment cannot be brought back to where it was."""
+    """An environment could not be restored after its process was lost."""
 
 
 class HostLostError(Exception):
-    """A process has ended; ``during``: while it served the request."""
+    """A process has ended; ``during`` is True if it ended while it served the request."""
 
     def __init__(self, reason: str, during: bool):
         super().__init__(reason)
@@ -48,20 +48,20 @@ class HostLostError(Exception):
 
 
 class ProcessHost:
-    """A process on this machine that holds environments."""
+    """Process on this machine that holds environments."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         program = [sys.executable, "-m", environment_host.__name__]
 
         with theirs:
-            # Its prints are nobody's; its errors are seen.
+            # Output of the process is discarded, errors are shown.
             self._process = subprocess.Popen(
                 [*program, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                # So that it finds the modules of environments that this process finds.
+                # The process must find the same modules of environments as this one.
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         self._connection = Connection(ours.detach())
@@ -75,18 +75,19 @@ class ProcessHost:
 
     @property
     def process(self) -> int:
-        """Its number."""
+        """Process id."""
         return self._process.pid
 
     def request(self, number: int, call: str, arguments: tuple[Any, ...], seconds: float) -> Any:
         """Send a call to an environment and return its result; see `EnvironmentHost.request`.
 
         Args:
-            seconds: time limit of the call; 0 sets no limit.
+            number: number of the environment in the process.
+            seconds: time limit of the call; 0 for none.
 
         Raises:
             HostLostError: the process has ended.
-            StepTimeout: the call exceeded the limit, and its process was ended.
+            StepTimeout: the call exceeded the limit; its process has been killed.
             Exception: any exception of the environment.
         """
         with self._lock:
@@ -106,7 +107,7 @@ class ProcessHost:
         return value
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._end()
 
     def _receive(self, seconds: float) -> Any:
@@ -127,7 +128,7 @@ def _kill(process: subprocess.Popen[bytes], connection: Connection) -> None:
 
 
 class RayHost:
-    """An actor of a Ray cluster that holds environments; as `ProcessHost`."""
+    """Actor of a Ray cluster that holds environments; same interface as `ProcessHost`."""
 
     def __init__(self, cluster: Cluster):
         self._ray, self._name = cluster.ray, cluster.describe()
@@ -178,8 +179,8 @@ class EnvironmentProcesses:
 
     Args:
         count: number of processes, at least 1.
-        seconds: time limit of one call of an environment; 0 sets no limit.
-        address: address of the Ray cluster that runs them; None or "local" for this machine.
+        seconds: time limit of one call of an environment; 0 for none.
+        address: address of the Ray cluster that runs the processes; None or "local" for this machine.
     """
 
     def __init__(self, count: int, seconds: float = 0.0, address: str | None = None):
@@ -193,11 +194,11 @@ class EnvironmentProcesses:
         self._numbers = itertools.count()
 
     def environment(self, env_id: str, arguments: Mapping[str, Any]) -> ProcessEnvironment:
-        """Return an environment that lives in one of the processes."""
+        """Return a new environment that runs in one of the processes."""
         return ProcessEnvironment(self, next(self._numbers), env_id, arguments)
 
     def assign(self, env: ProcessEnvironment) -> Any:
-        """The process for an environment that has none: the one with the fewest."""
+        """Return a process for an environment without one: the process with the fewest environments."""
         with self._lock:
             for users in self._users:
                 users.discard(env)
@@ -215,7 +216,7 @@ class EnvironmentProcesses:
         return [host for host in self._hosts if host is not None]
 
     def close(self) -> None:
-        """End all processes."""
+        """Kill all processes."""
         with self._lock:
             for host in self.hosts:
                 host.kill()
@@ -225,10 +226,10 @@ class EnvironmentProcesses:
 
 
 class ProcessEnvironment(gymnasium.Env[Any, Any]):
-    """An environment that lives in another process.
+    """Environment that runs in another process.
 
-    Attributes other than `CALLS`, such as the parameter space or the current task, are read from a twin in this
-    process, which first replays the episode to the same point.
+    Attributes other than `CALLS`, such as the parameter space or the current task, are read from a copy in this
+    process, to which the episode so far is replayed first.
     """
 
     def __init__(self, processes: EnvironmentProcesses, number: int, env_id: str, arguments: Mapping[str, Any]):
@@ -237,9 +238,9 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
         self._twin = make(*self._made)
         self.spec, self.metadata = self._twin.spec, self._twin.metadata
         self.observation_space, self.action_space = self._twin.observation_space, self._twin.action_space
-        # The episode so far: state-changing calls with their arguments and results.
+        # The episode so far: (name, arguments, result) of each call that changes the state.
         self._played: list[tuple[str, tuple[Any, ...], Any]] = []
-        self._repeated = 0  # number of these calls that the twin has replayed
+        self._repeated = 0  # number of these calls that were replayed in the copy
         self._host: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -250,7 +251,7 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
         return self._change("step", action)
 
     def set_state(self, state: Any) -> None:
-        # A state stands for all that was played since the beginning of an episode.
+        # The state replaces everything played after the reset.
         del self._played[1:]
         self._repeated = min(self._repeated, 1)
         self._change("set_state", state)
@@ -281,7 +282,7 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
             self._host.request(self._number, "drop", (), 0.0)
 
     def _follow(self) -> Any:
-        """Bring the twin to the place of the episode."""
+        """Replay the episode so far in the copy of this process and return the copy."""
         for call, arguments, _ in self._played[self._repeated :]:
             if call == "reset":
                 self._twin.reset(seed=arguments[0], options=arguments[1])
@@ -315,10 +316,10 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
                     _logger.warning("an environment was lost (%s); its episode is played again from its log", error)
 
     def _bring_back(self) -> Any:
-        """Make the environment in another process, and play the episode so far. Return the process.
+        """Recreate the environment in a process and replay the episode so far; return the process.
 
         Raises:
-            EnvironmentLostError: it was not the same again.
+            EnvironmentLostError: the replay returned other results.
         """
         host = self._processes.assign(self)
         host.request(self._number, "make", self._made, 0.0)
@@ -333,5 +334,5 @@ class ProcessEnvironment(gymnasium.Env[Any, Any]):
 
 
 def _comparable(value: Any) -> Any:
-    """Return the part that must be the same when a call is repeated: all but the info."""
+    """Return the part of a call's result that must be equal when the call is repeated: all except the info."""
     return value[:-1] if isinstance(value, tuple) else None

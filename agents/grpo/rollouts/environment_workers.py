@@ -1,7 +1,8 @@
-"""Threads that reset and step environments while the sampler decodes, with a time limit for each call.
+"""Threads that reset and step environments while the sampler decodes, with a time limit per call.
 
 A call that exceeds the limit counts as failed. Python cannot end its thread, so the thread is abandoned and replaced.
-In: functions under a key. Out: the keys of finished calls with their result or exception, as soon as they finish.
+Input: functions, each under a key. Output: the keys of finished calls with their result or exception, as soon as they
+finish.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from ....checks import check_count
 from ....errors import InputError
 
 Ended = tuple[int, Future[Any]]
-"""The key of a finished call, and its result or exception."""
+"""(key of a finished call, its result or exception)."""
 
 
 class StepTimeout(Exception):
-    """An environment took longer than the limit."""
+    """A call of an environment exceeded the time limit."""
 
 
 @dataclass(eq=False)
@@ -36,11 +37,11 @@ class _Call:
 
 
 class EnvironmentWorkers:
-    """Threads for the calls of environments; several `CallLine`s may share them.
+    """Threads that run calls of environments; several `CallLine`s may share them.
 
     Args:
-        count: calls that run at a time, at least 1.
-        seconds: most seconds of one call; 0 sets no limit.
+        count: most calls that run at a time, at least 1.
+        seconds: time limit of one call; 0 for none.
     """
 
     def __init__(self, count: int, seconds: float = 0.0):
@@ -53,11 +54,11 @@ class EnvironmentWorkers:
         self._threads = 0
 
     def line(self) -> CallLine:
-        """Make a queue of calls with a separate set of keys."""
+        """Return a new queue of calls with its own keys."""
         return CallLine(self)
 
     def enqueue(self, call: _Call) -> None:
-        """Make a call as soon as a thread is free."""
+        """Queue a call for the next free thread; start another thread if there are fewer than ``count``."""
         self._waiting.put(call)
         with self._lock:
             if self._threads < self.count:
@@ -65,8 +66,8 @@ class EnvironmentWorkers:
                 self.start_thread()
 
     def start_thread(self) -> None:
-        """Start a thread, perhaps in the place of one that does not come back from its call."""
-        # A daemon, as one that hangs would keep the process from ending.
+        """Start a thread, also as replacement of one that hangs in a call."""
+        # A daemon: a thread that hangs must not keep the process from ending.
         threading.Thread(target=self._work, name="environment", daemon=True).start()
 
     def _work(self) -> None:
@@ -77,7 +78,7 @@ class EnvironmentWorkers:
 
 
 class CallLine:
-    """Queue of related calls, such as those of episodes that are played at once. A key has one call at a time."""
+    """Queue of related calls, such as those of episodes played together. A key must not have two calls at a time."""
 
     def __init__(self, workers: EnvironmentWorkers):
         self._workers = workers
@@ -90,7 +91,7 @@ class CallLine:
         return len(self._calls) + len(self._ended)
 
     def submit(self, key: int, function: Callable[[], object]) -> None:
-        """Let a thread call a function."""
+        """Queue a function to be called by a thread."""
         call = _Call(self, key, function)
         with self._changed:
             self._calls[key] = call
@@ -101,10 +102,10 @@ class CallLine:
         return bool(self._ended)
 
     def take(self, wait: bool) -> list[Ended]:
-        """Return the calls that have ended since the last time, in the order of their ends.
+        """Return the calls that have ended since the last `take`, in the order of their ends.
 
         Args:
-            wait: wait for at least one, if there is any.
+            wait: wait until at least one has ended, unless there are no calls.
         """
         with self._changed:
             self._wait_until(lambda: not wait or bool(self._ended) or not self._calls)
@@ -112,7 +113,7 @@ class CallLine:
             return ended
 
     def take_one(self, key: int) -> Ended:
-        """Wait for one call and return its end."""
+        """Wait for the call of ``key`` and return it."""
         with self._changed:
             self._wait_until(lambda: key in self._ended)
             return key, self._ended.pop(key)
@@ -132,7 +133,7 @@ class CallLine:
             return usable
 
     def run(self, call: _Call) -> bool:
-        """Make a call, in a worker's thread. Return False if the thread was given up meanwhile."""
+        """Run a call in a worker's thread. Return False if the call exceeded the limit, so that the thread must end."""
         with self._changed:
             if call.settled:
                 return True
@@ -161,7 +162,7 @@ class CallLine:
         self._ended[call.key] = call.end
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition, and let calls fail that exceed the limit meanwhile."""
+        """Wait for a condition; calls that exceed the limit meanwhile fail."""
         while True:
             left = self._end_late_calls()
             if condition():
@@ -169,7 +170,7 @@ class CallLine:
             self._changed.wait(left)
 
     def _end_late_calls(self) -> float | None:
-        """Let calls beyond the limit fail. Return the seconds until another one can be; None without a limit."""
+        """Fail calls beyond the limit. Return the seconds until the next one can reach it; None without a limit."""
         limit = self._workers.seconds
         if not limit:
             return None

@@ -1,7 +1,7 @@
-"""A pool of environments of one id, and functions to reset, save and restore them.
+"""Pool of environments of one id, and functions to reset, save and restore an environment.
 
-An environment taken from the pool has one user until it is given back. An exception inside an environment is never the
-agent's fault: such an environment is dropped instead of being given back.
+An environment taken from the pool has one user until it is given back. An environment that raises an exception, which
+is never the agent's fault, is dropped instead of being given back.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .environment_workers import EnvironmentWorkers
 
 
 class Environments:
-    """Environments of one id, made on demand and reused; actions and observations are text.
+    """Environments of one id, created on demand and reused; actions and observations must be text.
 
     Args:
         history: view of a long episode, see `HistoryWrapper`; None: the whole episode.
-        processes: processes that hold the environments; None: this process.
-        shots: worked examples before each question, see `ShotsWrapper`; 0: none.
+        processes: processes that run the environments; None: this process.
+        shots: number of worked examples before each question, see `ShotsWrapper`; 0: none.
         kwargs: arguments of the environment.
 
     Raises:
@@ -56,36 +56,36 @@ class Environments:
             ways.append(f"take its twin in text, {twin}" if known else "choose an id with text actions")
             raise InputError(f"{env_id!r} takes actions from {space}, not text; {', or '.join(ways)}.")
         self.param_space: Any = first.unwrapped.param_space  # type: ignore[attr-defined]
-        # Of teachers of its tasks.
+        # Options that a teacher of these tasks gets; see `teachers.range_options`.
         self.range_options = range_options(first)
-        # Names of what rewards can read of its episodes beside the standard fields.
+        # Names of the extras (`info["extras"]`) that rewards can read.
         self.supplies = frozenset(getattr(first.unwrapped, "supplies", ()))
         # The thread pool that steps the environments; None steps them in this thread.
         self.threads = threads_for(first)
         if self.threads is None and processes is not None:
             self.threads = ThreadPoolExecutor(processes.count, thread_name_prefix="step")
-        # The workers that reset and step them beside the sampler; None does it as `threads` says.
+        # Workers that reset and step the environments while the sampler decodes; None: `threads` applies.
         self.workers: EnvironmentWorkers | None = None
         self.give_back(first)
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Names of the environments of a mixture; empty for any other id."""
+        """Names of the environments of a mixture; () for any other id."""
         return tuple(getattr(self.param_space, "families", ()))
 
     @property
     def spaces(self) -> tuple[Any, ...]:
-        """The parameters of each environment of a mixture, or of the only one."""
+        """Parameter spaces: one per environment of a mixture, else one."""
         return tuple(getattr(self.param_space, "families", {"": self.param_space}).values())
 
     def set_progress(self, step: int, steps: int) -> None:
-        """Set the place in training, ``step`` of ``steps`` updates, which the weights of a mixture may follow."""
+        """Report to a mixture that ``step`` of ``steps`` updates are done; its weights may depend on this."""
         if self.families:
             self.param_space.set_progress(step, steps)
 
     def take(self) -> gymnasium.Env[Any, Any]:
         """Take a free environment; make a new one if all are in use."""
-        with contextlib.suppress(IndexError):  # no check beforehand: another thread may take the last one meanwhile
+        with contextlib.suppress(IndexError):  # a check beforehand would be a race with other threads
             return self._free.pop()
         env: gymnasium.Env[Any, Any]
         if self._processes is None:
@@ -103,15 +103,15 @@ class Environments:
 
 
 def begin(env: gymnasium.Env[Any, Any], seed: int, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Reset to the instance given by a seed and parameters. Return the first observation and its info."""
+    """Reset to the task instance of a seed and parameters; return the first observation and its info."""
     return env.reset(seed=seed, options={"params": dict(params)})
 
 
 def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
-    """Save the state of the episode for `restore`.
+    """Return the state of the episode, for `restore`.
 
     Raises:
-        InputError: the environment has no snapshots.
+        InputError: the environment has no ``get_state``.
     """
     if not env.has_wrapper_attr("get_state"):
         raise InputError(
@@ -122,8 +122,8 @@ def snapshot(env: gymnasium.Env[Any, Any]) -> Any:
 
 
 def restore(env: gymnasium.Env[Any, Any], state: Any, seed: int, params: Mapping[str, Any]) -> None:
-    """Set an environment to a snapshot of itself or of another environment with the same id."""
-    # Gymnasium's wrapper refuses to step before a reset. A reset can be slow, so it is done only if there was none.
+    """Set an environment to a `snapshot` taken from any environment of the same id."""
+    # Gymnasium's wrapper refuses to step before the first reset; later resets are skipped, as they can be slow.
     if env.has_wrapper_attr("has_reset") and not env.get_wrapper_attr("has_reset"):
         begin(env, seed, params)
     env.get_wrapper_attr("set_state")(state)

@@ -1,7 +1,7 @@
 """One episode in progress, between the sampler that writes its actions and the environment that they step.
 
-An action with inserted tokens is sampled in several pieces. Token ids, origins and log-probabilities are recorded
-exactly as sampled. The trained context may leave out a hint that the sampler saw.
+An action with inserted tokens takes several requests to the sampler. Token ids, origins and log-probabilities are
+recorded exactly as sampled. The context that is trained may leave out a hint that the sampler saw.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .episode_starts import Conditions, Insert, Moment, Start, TokenLimits
 
 @dataclass(eq=False)
 class _Action:
-    """An unfinished action of at most ``room`` tokens."""
+    """Unfinished action of at most ``room`` tokens."""
 
     obs_ids: tuple[int, ...]
     observation: str
@@ -38,7 +38,7 @@ class _Action:
 
 
 class EpisodeLoop:
-    """An episode in progress: one start, played in one environment."""
+    """Episode in progress: one start, played in one environment."""
 
     def __init__(
         self,
@@ -54,14 +54,14 @@ class EpisodeLoop:
         entropies: bool,
     ):
         self.env, self.start, self.over = env, start, False
-        # True if the first observation left no room for an action.
+        # True if the first observation left no context for an action.
         self.overlong = False
         self.moments: list[Moment] = []
         self._info, self._renderer, self._limits = info, renderer, limits
         self._recording = Recording(observation, info)
         self._temperature, self._version, self._states, self._entropies = temperature, version, states, entropies
         self._turns = list(start.moment.turns) if start.moment else []
-        # True if the context restarts with the present observation; `begins_anew` is the same for the next request.
+        # True if the context restarts with the current observation; `begins_anew` says so of the next request.
         self._fresh = start.moment is not None and start.moment.fresh
         self.begins_anew = False
         self._unsent: list[int] = [i for turn in last_context(self._turns) for i in (*turn.obs_ids, *turn.act_ids)]
@@ -75,13 +75,13 @@ class EpisodeLoop:
         self._guided = max(start.guided, start.conditions.guided)
 
     def advance(self, session: int, inline: bool = True) -> Request | None:
-        """Play until the sampler is needed. Return its request, or None once the episode is over.
-
-        Args:
-            inline: step the environment in this call. Otherwise None is also returned before an environment step, with
-                the episode not over; `prepare_step` then makes the step.
+        """Play until the sampler is needed. Return the request for it, or None once the episode is over.
 
         If the request restarts the context, ``begins_anew`` is True, and the request needs a new session.
+
+        Args:
+            inline: step the environment in this call; if False, None is also returned when the environment must step,
+                with ``over`` False, and the function from `prepare_step` must be called next.
 
         Raises:
             InputError: the environment lacks the oracle that the start needs.
@@ -103,10 +103,8 @@ class EpisodeLoop:
         return None
 
     def prepare_step(self) -> Callable[[], None] | None:
-        """Return a function that steps the environment, to be called in any thread before `advance`.
-
-        None if the action is not complete.
-        """
+        """Return a function that steps the environment, to be called in any thread before `advance`; None if the action
+        is not complete."""
         if self.over or self._action is None or self._action.finish is None:
             return None
         text = self._renderer.action(self._action.ids)
@@ -130,7 +128,7 @@ class EpisodeLoop:
             self._insert(action)
 
     def trajectory(self) -> Trajectory:
-        """Return the turns played so far, as a trajectory."""
+        """Return the trajectory of the turns played so far."""
         sampled = any(o in (Origin.POLICY, Origin.COPY) for turn in self._turns for o in turn.token_origins)
         played, error = self._recording, self._error
         if not played.valid and not error:
@@ -156,14 +154,14 @@ class EpisodeLoop:
         )
 
     def invalidate(self, error: Exception) -> None:
-        """End the episode as invalid, after a failure that is not the agent's."""
+        """End the episode as invalid after a failure that is not the agent's."""
         self.over = self._failed = True
         self._error = f"the environment failed: {type(error).__name__}: {error}"
 
     # Within a turn ---------------------------------------------------------------------------------------------------
 
     def _open_action(self) -> None:
-        """Begin the next action; end the episode if the budgets leave no room for one."""
+        """Begin the next action; end the episode if the token budgets leave none."""
         played = len(self._turns) - self._before
         if self._states:
             observation, info = self._recording.observation, dict(self._info)
@@ -176,7 +174,7 @@ class EpisodeLoop:
             hinted = f"{text}\n{conditions.hint}"
             if self._room(self._render(hinted)) > 0:
                 text = hinted
-            else:  # A hint that would leave no room for an action is left out.
+            else:  # A hint that would leave no context for an action is left out.
                 conditions = replace(conditions, guided=0.0)
                 self._guided = self.start.guided
         seen = bare = self._render(text)
@@ -190,7 +188,7 @@ class EpisodeLoop:
                 self._guided = conditions.guided
         room = self._room(seen)
         if room <= 0 and not self._turns:
-            # Nothing was played, so the episode says nothing about the policy.
+            # Invalid, as no action was played that could be attributed to the policy.
             self.over = self._failed = self.overlong = True
             return
         if room <= 0:
@@ -216,7 +214,7 @@ class EpisodeLoop:
         return min(limits.action, limits.episode - self._tokens, limits.context - self._used - len(ids))
 
     def _insert(self, action: _Action) -> None:
-        """Append the inserts that belong at this place of the action."""
+        """Append the inserts that are due at this length of the action."""
         while action.inserts and action.inserts[0].at <= len(action.ids):
             insert = action.inserts.popleft()
             ids = insert.ids[: action.room - len(action.ids)]

@@ -1,11 +1,11 @@
-"""The player: plays starts with a sampler and environments and returns trajectories. All rollouts go through it.
+"""Player of episodes: plays starts with a sampler and environments and returns trajectories. All rollouts use it.
 
 Every episode is a session of the sampler. Once its action is complete, its environment steps and the next request is
-queued, so that no episode waits for another. Environments that run programs step in threads while the sampler goes on.
-Their episodes resume in the order in which their actions were completed, even if another step ends first. So samples
+queued, so no episode waits for another. Environments that run programs step in threads while the sampler decodes. Their
+episodes resume in the order in which their actions were completed, even if another step ends first, so that samples
 depend only on the seed. With workers (`environment_workers`) every environment is reset and stepped in a thread, and an
-episode resumes as soon as it can. A bad action is kept as data; if the environment raises, the trajectory is marked
-invalid.
+episode resumes as soon as its step ends. An invalid action is recorded as data; if the environment raises, the
+trajectory is marked invalid.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class EpisodePlayer:
 
     Args:
         environments: pool of environments to play in.
-        sampler: the policy; its sessions belong to this player while it lives.
+        sampler: samples from the policy; no one else may use its sessions while this player exists.
         renderer: converts between text and ids.
-        limits: budgets in tokens.
-        temperature: sampling temperature; a start can override it.
-        rng: generator for choices of strategies (branch points, hints); the sampler has a separate one.
-        step, steps: updates done and updates of the whole run, for schedules.
+        limits: token budgets.
+        temperature: sampling temperature; a task's conditions and a start can override it.
+        rng: generator for choices of strategies (branch points, hints); sampling has separate seeds, see ``noise``.
+        step, steps: updates done, and updates of the whole run, for schedules.
         version: number of optimiser batches that the policy has been trained on.
-        judge: adds a recipe's rewards to groups, for strategies that need returns before credit is assigned (greedy
-            twins, values of states). Each episode is judged once, together with the episodes of its group, and keeps
-            the judgement. By default groups stay as they are, with the environment's returns.
-        teacher: makes a player of the run's second model; None if the run has no second model.
+        judge: adds the recipe's rewards to groups, for strategies that need returns before credit is assigned (greedy
+            episodes, values of states). Each episode is judged once, together with the episodes of its group, and keeps
+            the verdict. The default leaves groups with the environment's returns.
+        teacher: makes a player of the run's second model; None if the run has none.
         noise: root of the seeds of all requests.
     """
 
@@ -62,19 +62,19 @@ class EpisodePlayer:
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
         self.attempts: dict[int, list[Trajectory]] = {}
-        """Unaided episodes from the beginning of each proposed task, by the proposal's id. All are reported to the
+        """Proposal id -> unaided episodes of the task from its beginning (`Start.unaided`). All are reported to the
         teacher, even if a strategy drops or replaces some.
         """
         self.overlong: set[tuple[int, int]] = set()
-        """Proposal and seed of each task whose first observation, or question to a proposer, left no room for an
-        action: the episodes are invalid and have no turns, and nothing was proposed.
+        """(Proposal id, seed) of each task whose first observation, or question to a proposer, left no context for an
+        action. Episodes of such a task are invalid and have no turns; a proposer of such a question proposes nothing.
         """
         self._sessions = self._episodes = self._questions = 0
         self._noise = noise
 
     @property
     def share_of_training(self) -> float:
-        """Share of the run's updates that are done, in [0, 1]."""
+        """Share of the run's updates that are done, in [0, 1]; 0 if the number of updates is unknown."""
         return min(1.0, self.step / self.steps) if self.steps else 0.0
 
     # Episodes --------------------------------------------------------------------------------------------------------
@@ -90,16 +90,16 @@ class EpisodePlayer:
     ) -> list[FinishedEpisode]:
         """Play every start to its end.
 
+        With workers, the sampled tokens do not depend on the order in which environments finish their steps. With
+        ``enough``, the order in which episodes end does not depend on it either: episodes then resume in the order of
+        their actions.
+
         Args:
-            states: keep a moment before each turn, from which other starts can continue.
+            states: keep the `Moment` before each turn, from which other starts can continue.
             entropies: record the entropy at each sampled token.
             enough: called with the index of a start and its trajectory as soon as it ends; once it returns True, all
                 unfinished episodes are cancelled.
-            at_once: most episodes in progress; the next one begins when one ends. None begins all of them.
-
-        With workers, the sampled tokens do not depend on the order in which environments finish their steps. With
-        ``enough``, the order of the episodes' ends does not depend on it either: episodes then resume in the order of
-        their actions.
+            at_once: most episodes in progress; the next one begins when one ends. None: begin all at once.
 
         Returns:
             Episodes in the order of ``starts``, without cancelled ones.
@@ -132,17 +132,17 @@ class EpisodePlayer:
     # Text outside episodes ------------------------------------------------------------------------------------------
 
     def room_to_answer(self, question: str) -> int:
-        """Tokens of context that a question outside any environment leaves to its answer; may be negative."""
+        """Return the context tokens left for the answer to a question outside any environment; may be negative."""
         return self.limits.context - len(self.renderer.observation(question, first=True))
 
     def ask(self, questions: Sequence[str], most: int | None = None) -> list[Turn | None]:
         """Sample the policy's answers to questions outside any environment, each in a separate conversation.
 
         Args:
-            most: most tokens of an answer; None is the limit of an action.
+            most: most tokens of an answer; None: the limit of an action.
 
         Returns:
-            An answer for each question; None for a question that leaves no room to answer.
+            An answer for each question; None for a question that leaves no context for an answer.
         """
         requests: list[Request | None] = []
         for question in questions:
@@ -169,7 +169,7 @@ class EpisodePlayer:
     def log_likelihoods(
         self, contexts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
     ) -> list[tuple[float, ...]]:
-        """Log-probabilities, at temperature 1, of each answer's tokens in its context; -inf if both do not fit."""
+        """Return the log-probability of each answer's tokens in its context, at temperature 1; -inf if too long."""
         known = {}
         asked = []
         for number, (context, answer) in enumerate(zip(contexts, answers, strict=True)):

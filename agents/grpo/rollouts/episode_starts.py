@@ -1,4 +1,4 @@
-"""Tasks to play, token budgets, and starting points: the beginning of a task or the middle of an earlier episode."""
+"""Tasks to play, token budgets, and starts of episodes: the beginning of a task, or a moment of an earlier episode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..batch.trajectory import Origin, Trajectory, Turn
 
 @dataclass(frozen=True)
 class TokenLimits:
-    """Token budgets of one action, of all actions of an episode, and of a whole conversation."""
+    """Token budgets of one action, of all actions of an episode, and of a whole conversation (context)."""
 
     action: int
     episode: int
@@ -21,14 +21,14 @@ class TokenLimits:
 
 @dataclass(frozen=True)
 class Insert:
-    """Given tokens that take the place of sampled ones within an action.
+    """Given tokens in place of sampled ones within an action.
 
     Attributes:
-        at: number of action tokens before them; an action that stops earlier leaves them out.
-        ids: at least one token id.
+        at: number of action tokens before the insert; an action that stops earlier does not get it.
+        ids: token ids, at least one.
         origins: `Origin` of each token.
-        logps: behaviour log-probabilities of tokens that the policy sampled in another episode, 0 for others.
-        entropies: likewise, in nats; () if they were not recorded.
+        logps: behaviour log-probability of tokens that the policy sampled in another episode, nats; 0 for others.
+        entropies: entropy at tokens that the policy sampled in another episode, nats; () if not recorded.
     """
 
     at: int
@@ -52,13 +52,13 @@ class Insert:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Conditions, asked for by a teacher's proposal, under which the policy plays every episode of a task.
+    """Conditions, requested by a teacher's proposal, under which the policy plays every episode of a task.
 
     Attributes:
-        temperature, limits: override the player's; a start overrides them in turn.
-        prompt: text shown instead of the task's first observation; "" shows the observation.
-        note: text that follows the prompt.
-        hint: text that follows prompt and note, left out if no room for an action would remain.
+        temperature, limits: override the player's; a `Start`'s values override both. None: no override.
+        prompt: text shown instead of the task's first observation; "": the observation is shown.
+        note: text appended to the prompt.
+        hint: text appended to prompt and note; left out if it would leave no context for an action.
         inserts: given tokens of the first action.
         oracle_turns: number of first turns that the environment's oracle plays.
         guided: share of the solution that is revealed to the policy, in [0, 1].
@@ -81,14 +81,14 @@ class Conditions:
 
 @dataclass(frozen=True)
 class RolloutTask:
-    """One instance of the environment and the number of episodes to sample of it.
+    """One task instance of the environment, and the number of episodes to sample.
 
     Attributes:
         params: environment parameters.
         seed: seed of the task instance, given the parameters.
-        samples: episodes to play.
+        samples: number of episodes to play.
         proposal: id of the teacher's proposal; -1 for a task that the teacher did not propose.
-        conditions: how the policy plays it.
+        conditions: conditions under which the policy plays it.
     """
 
     params: Mapping[str, Any]
@@ -100,14 +100,14 @@ class RolloutTask:
 
 @dataclass(frozen=True)
 class Moment:
-    """An episode just before one of its actions.
+    """State of an episode just before one of its actions.
 
     Attributes:
         state: snapshot of the environment.
         observation: the observation that the action answers.
         info: ``info`` of the environment's reset.
         turns: the turns played before.
-        fresh: whether the context restarts with the observation.
+        fresh: True if the context restarts with the observation.
     """
 
     state: Any
@@ -119,21 +119,21 @@ class Moment:
 
 @dataclass(frozen=True)
 class Start:
-    """One episode to play.
+    """An episode to play: a task, the moment to begin at, and help given to the policy.
 
     Attributes:
         task: the task; its ``samples`` are ignored.
         moment: the moment to continue from; None starts at the beginning of the task.
         earlier: the moments before ``moment``.
-        inserts: given tokens of the first action.
+        inserts: given tokens of the first action; override those of the task's conditions.
         hint: text appended to the first observation.
-        keep_hint: whether the hint is part of the trained context. If not, the trained context leaves it out, and
-            importance ratios are taken against the policy at the beginning of the update.
-        oracle_turns: number of first turns that the environment's oracle plays, a question with its worked solution.
-        actions: texts of the first turns, written by another author; the oracle only plays turns after them.
-        oracle_origin: origin assigned to the tokens of the oracle or of the author of ``actions``.
+        keep_hint: train with the hint in the context; if False, the trained context leaves it out, and importance
+            ratios are relative to the policy at the beginning of the update.
+        oracle_turns: number of first turns that the environment's oracle plays, questions with their worked solution.
+        actions: texts of the first turns, written by someone else; the oracle plays only turns after them.
+        oracle_origin: origin of the tokens of the oracle and of ``actions``.
         guided: share of the solution that is revealed to the policy, in [0, 1].
-        temperature, limits: override the player's.
+        temperature, limits: override those of the task's conditions and of the player; None: no override.
         role: see `Trajectory.role`.
     """
 
@@ -153,21 +153,20 @@ class Start:
 
     @property
     def conditions(self) -> Conditions:
-        """The task's conditions; none where the oracle plays the whole episode."""
+        """The task's conditions; empty ones if the oracle plays the whole episode."""
         return Conditions() if math.isinf(self.oracle_turns) else self.task.conditions
 
     @property
     def unaided(self) -> bool:
-        """True for an attempt from the beginning, without a role, and with no other help or temperature than the task's
-        conditions have.
-        """
+        """True for an attempt from the beginning of the task, without a role, and without help or temperature other
+        than those of the task's conditions."""
         helped = self.moment is not None or self.inserts or self.hint or self.oracle_turns or self.actions
         return not helped and self.temperature is None and not self.role
 
 
 @dataclass(frozen=True)
 class FinishedEpisode:
-    """A finished episode.
+    """Finished episode, with the moments from which others can branch off.
 
     Attributes:
         trajectory: the episode.
@@ -181,12 +180,12 @@ class FinishedEpisode:
 def branch(
     task: RolloutTask, played: FinishedEpisode, turn: int, tokens: int = 0, trained: bool = False, **changes: Any
 ) -> Start:
-    """Make a start that continues an earlier episode after ``tokens`` tokens of its action ``turn``.
+    """Make a start that continues an earlier episode after the first ``tokens`` tokens of the action of turn ``turn``.
 
-    The tokens before that place are copied with their log-probabilities.
+    The tokens before that point are copied with their log-probabilities.
 
     Args:
-        trained: train the copied tokens in the new episode too; otherwise their origin is `Origin.COPY`, and only the
+        trained: train the copied tokens in the new episode too; if False, their origin is `Origin.COPY`, and only the
             episode that sampled them trains them.
         changes: other fields of the `Start`.
     """

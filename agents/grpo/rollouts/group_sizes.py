@@ -1,4 +1,4 @@
-"""Strategies that choose the number of episodes of each task, and select the episodes to keep."""
+"""Rollout strategies that choose the number of episodes of each task, and the episodes to keep."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .independent import Independent, Strategy, group_of, play_by_task
 
 @ROLLOUTS.register("greedy_twin")
 class GreedyTwin(Strategy):
-    """One further episode at temperature 0, whose return is the group's baseline (ReMax, arXiv 2310.10505, sec. 4.1).
+    """Play one more episode per task at temperature 0; its return is the group's baseline (ReMax, arXiv 2310.10505,
+    sec. 4.1).
 
-    It is not trained. If it is invalid, the group has no greedy return.
+    This episode is not trained. If it is invalid, the group has no greedy return.
     """
 
     provides = frozenset({"greedy"})
@@ -40,13 +41,13 @@ class ResampleOnCorrect(Strategy):
     """Sample more episodes than are kept; keep the first failures and the cleanest successes (GRPO-RoC, rStar2-Agent,
     arXiv 2508.20722, section 2.3).
 
-    Successes and failures keep their proportion, with at least ``least`` of each if there are as many. Successes are
-    ranked by `clumsiness`, and the least clumsy are kept, as in the released code; the paper draws them with
-    probabilities in inverse proportion.
+    Successes and failures keep their proportion, with at least ``least`` of each if there are that many. Of the
+    successes, those with the least `clumsiness` are kept, as in the released code; the paper draws them with
+    probability inversely proportional to it.
 
     Args:
-        oversample: episodes sampled for each one kept.
-        least: least number of each kind to keep.
+        oversample: episodes sampled per kept one, at least 1.
+        least: least number of successes and of failures to keep.
         tag: XML tag of the answer in the last action.
     """
 
@@ -73,7 +74,7 @@ class ResampleOnCorrect(Strategy):
         ]
 
     def keep(self, drawn: Sequence[Trajectory], samples: int) -> list[Trajectory]:
-        """Choose at most ``samples`` of the drawn trajectories; their order stays."""
+        """Select at most ``samples`` of the drawn trajectories, in their original order."""
         good = [t for t in drawn if t.success]
         bad = [t for t in drawn if not t.success]
         if len(drawn) <= samples:
@@ -89,11 +90,12 @@ class ResampleOnCorrect(Strategy):
 
 
 def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
-    """Return the share of failed tool calls plus a penalty on the form of the answer (rStar2-Agent, section 2.3).
+    """Return the share of failed tool calls plus a penalty on the form of the answer, in [0, 2] (rStar2-Agent, section
+    2.3).
 
-    The environment reports failed calls in ``extras["tool_errors"]``. Without that report, every turn but the last is a
-    call, and an action error is a failure. Without a call the share is 0.5. The penalty is 1 if the answer's tags are
-    missing or do not match, else min((answers - 1) / turns, 1).
+    The environment reports for each call if it failed in ``extras["tool_errors"]``. Without that report, every turn but
+    the last is a call, and an action error is a failure. Without any call the share is 0.5. The penalty is 1 if the
+    answer's tags are missing or do not match, else min((number of answers - 1) / turns, 1).
     """
     failed = trajectory.turns[-1].extras.get("tool_errors") if trajectory.turns else None
     if failed is None:
@@ -108,13 +110,14 @@ def clumsiness(trajectory: Trajectory, tag: str = "answer") -> float:
 @ROLLOUTS.register("adaptive_rounds")
 @dataclass(eq=False)
 class AdaptiveRounds(Strategy):
-    """Sample a task in rounds until both outcomes have occurred, then keep a balanced subset (Reinforce-Ada, arXiv
-    2510.04996, algorithm 1). The baseline is computed from all episodes drawn.
+    """Sample a task in rounds of episodes until both outcomes have occurred, then keep a balanced subset
+    (Reinforce-Ada, arXiv 2510.04996, algorithm 1). All drawn outcomes are stored in `Group.drawn` for the baseline.
 
     Args:
-        mode: a task is finished with half of its samples of each kind ("balanced"), or with one success ("positive").
+        mode: condition to stop: "balanced": positives and negatives each reach half of the task's samples; "positive":
+            one positive episode.
         rounds: most rounds.
-        oversample: episodes of a round for each one kept.
+        oversample: episodes per round and kept episode, at least 1.
         threshold: an episode with a return above this is positive.
     """
 
@@ -160,7 +163,7 @@ class AdaptiveRounds(Strategy):
         return 2 * len(good) >= samples and 2 * len(bad) >= samples
 
     def _keep_balanced(self, drawn: Sequence[Trajectory], samples: int) -> list[Trajectory]:
-        """Choose the first ones drawn: half of each kind, and more of one kind if the other is short."""
+        """Select the first ones drawn: half of each kind, and more of one kind if the other is too rare."""
         good, bad = self._split(drawn)
         goods = min(len(good), max(samples // 2, samples - len(bad)))
         return [*good[:goods], *bad[: samples - goods]]
@@ -175,7 +178,7 @@ class FirstFinished(Strategy):
     Long episodes are cancelled more often than short ones, so the kept ones are biased towards short answers.
 
     Args:
-        oversample: episodes started for each one kept.
+        oversample: episodes started per kept one, at least 1.
     """
 
     oversample: float = 1.25
@@ -203,14 +206,14 @@ class FirstFinished(Strategy):
 @ROLLOUTS.register("growing_groups")
 @dataclass(eq=False)
 class GrowingGroups(Strategy):
-    """Larger groups, of fewer tasks, once success no longer rises (BroRL, arXiv 2510.01180, section 3).
+    """Play larger groups of fewer tasks once success has stopped rising (BroRL, arXiv 2510.01180, section 3).
 
     The growth factor doubles when mean success over the last ``patience`` steps exceeds mean success over the
     ``patience`` steps before by less than ``gain``. The number of episodes stays constant: only the first 1 / factor of
     the tasks are played, and the groups of the others are empty.
 
     Args:
-        patience: steps in each of the two compared windows.
+        patience: number of steps in each of the two windows compared.
         gain: least rise in mean success that counts as progress.
         most: largest factor; the paper goes from 16 to 512 samples.
     """

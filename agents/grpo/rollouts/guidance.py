@@ -1,9 +1,9 @@
 """Building blocks of guidance by a worked solution: triggers, amounts, hints and placements.
 
-A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement where it
-stands. Triggers and amounts are registered; a strategy names them by text, such as ``"ladder(levels=(0.25, 0.5))"``, so
-that recipes and the command line can. A hint is cut from the steps of a worked solution and does not give the answer
-away below the whole of it (`envs.hints`).
+A trigger decides which tasks are guided, an amount which share of the solution each episode gets, a placement the
+position of that part: prompt or answer. Triggers and amounts are registered; strategies, recipes and the command line
+name them by text, such as ``"ladder(levels=(0.25, 0.5))"``. A hint consists of the first steps of a worked solution;
+for shares below 1 it does not give the answer away (`envs.hints`).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Trigger = Callable[[Sequence[Trajectory]], bool]
 Shares = Generator[list[float], list[bool], None]
 
 TRIGGERS: Registry[Callable[..., Trigger]] = Registry("trigger of guidance")
-"""``trigger(**params)(trajectories) -> bool``: True if a task with these samples is to be guided."""
+"""``trigger(**params)(trajectories) -> bool``: True if a task whose samples these are must be guided."""
 
 AMOUNTS: Registry[Callable[..., Any]] = Registry("amount of guidance")
-"""``amount(**params).shares(count, player)``: a generator of rounds. It yields the share of the solution, in [0, 1], of
-each episode of a round, and receives for each whether it succeeded. If ``all_rounds``, the episodes of all rounds are
-kept and ``count`` is their total; otherwise only the last round's are kept and ``count`` is the size of each round."""
+"""``amount(**params).shares(count, player)``: a generator with one item per round of episodes. It yields the share of
+the solution for each episode of a round, in [0, 1], and is sent the success of each. If ``all_rounds``, the episodes of
+all rounds are kept and ``count`` is their total; if not, only the last round's are kept and ``count`` is its size."""
 
 
 def make_named(registry: Registry[Any], text: str) -> Any:
     """Make the entry that a text such as ``"ladder(levels=(0.25, 0.5))"`` names.
 
     Raises:
-        InputError: unknown name or parameter.
+        InputError: the name or a parameter is unknown.
     """
     component = Component.parse(text)
     return registry.make(component.name, **component.params)
@@ -53,13 +53,13 @@ def make_named(registry: Registry[Any], text: str) -> Any:
 
 @TRIGGERS.register("always")
 def always() -> Trigger:
-    """Every task."""
+    """Guide every task."""
     return lambda trajectories: True
 
 
 @TRIGGERS.register("success_at_most")
 def success_at_most(rate: float) -> Trigger:
-    """At most this share of the valid samples succeeded, and at least one sample is valid."""
+    """Guide tasks with a valid sample and a success rate of at most ``rate`` among the valid samples."""
 
     def fires(trajectories: Sequence[Trajectory]) -> bool:
         outcomes = [t.success for t in trajectories if t.valid]
@@ -70,13 +70,13 @@ def success_at_most(rate: float) -> Trigger:
 
 @TRIGGERS.register("all_fail")
 def all_fail() -> Trigger:
-    """No sample succeeded."""
+    """Guide tasks with a valid sample and without a success."""
     return success_at_most(0.0)
 
 
 @TRIGGERS.register("any_fail")
 def any_fail() -> Trigger:
-    """A sample failed."""
+    """Guide tasks with a failed sample."""
     return lambda trajectories: any(t.valid and not t.success for t in trajectories)
 
 
@@ -86,7 +86,7 @@ def any_fail() -> Trigger:
 @AMOUNTS.register("fixed")
 @dataclass(frozen=True)
 class FixedShare:
-    """The same share for every episode."""
+    """Give the same share to every episode."""
 
     share: float = 1.0
     all_rounds = True
@@ -98,7 +98,7 @@ class FixedShare:
 @AMOUNTS.register("ladder")
 @dataclass(frozen=True)
 class HintLadder:
-    """Rising shares, one a round, until an episode succeeds (GHPO, arXiv 2507.10628, section 3.3)."""
+    """Give a rising share, one level per round, until an episode succeeds (GHPO, arXiv 2507.10628, section 3.3)."""
 
     levels: Sequence[float] = (0.25, 0.5, 0.75)
     all_rounds = False
@@ -112,7 +112,7 @@ class HintLadder:
 @AMOUNTS.register("uniform")
 @dataclass(frozen=True)
 class UniformShare:
-    """A share drawn uniformly for each episode (IGPO, arXiv 2509.10396, section 3.2: 0.2 to 0.6)."""
+    """Draw the share of each episode uniformly from [low, high] (IGPO, arXiv 2509.10396, section 3.2: 0.2 to 0.6)."""
 
     low: float = 0.2
     high: float = 0.6
@@ -125,11 +125,11 @@ class UniformShare:
 @AMOUNTS.register("graded")
 @dataclass(frozen=True)
 class GradedShare:
-    """Shares that fall within the group and with training (RuscaRL, arXiv 2508.16949, section 3.2; values of the
+    """Give shares that fall within the group and with training (RuscaRL, arXiv 2508.16949, section 3.2; values of the
     released run).
 
-    Member i of G gets (G - 1 - i) / (G - 1) / (1 + exp(steepness (x - midpoint))), x in [0, 1] being the share of
-    training that is done.
+    Member i of G, from 0, gets (G - 1 - i) / (G - 1) / (1 + exp(steepness (x - midpoint))), x in [0, 1] being the share
+    of training that is done.
     """
 
     midpoint: float = 0.2
@@ -144,10 +144,10 @@ class GradedShare:
 @AMOUNTS.register("logistic")
 @dataclass(frozen=True)
 class LogisticShare:
-    """Rounds that search for the share at which ``target`` of the episodes succeed (SEELE, arXiv 2509.06923, sec. 4).
+    """Search in rounds for the share at which ``target`` of the episodes succeed (SEELE, arXiv 2509.06923, sec. 4).
 
     The first round has share 0. After each round a logistic curve with three parameters is fitted to the success rates
-    at the shares so far; the next share is the one at which the curve reaches the target.
+    at the shares so far; the next share is that at which the curve reaches ``target``.
     """
 
     target: float = 0.5
@@ -166,7 +166,7 @@ class LogisticShare:
 
 
 def share_for(a: float, b: float, c: float, target: float = 0.5) -> float:
-    """Solve c + (1 - c) / (1 + exp(-a (p - b))) = target for the share p, clipped to [0, 1] (SEELE, eq. 8)."""
+    """Solve c + (1 - c) / (1 + exp(-a (p - b))) = target for the share p, limited to [0, 1] (SEELE, eq. 8)."""
     if target <= c:
         return 0.0
     odds = (target - c) / (1 - c)
@@ -174,10 +174,11 @@ def share_for(a: float, b: float, c: float, target: float = 0.5) -> float:
 
 
 def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float, float]:
-    """Fit (a, b, c) of the logistic curve by least squares on a grid; of equal fits the nearest to (10, 0.5, 0) wins.
+    """Fit (a, b, c) of the logistic curve by least squares on a grid; ties are won by the point nearest to (10, 0.5,
+    0).
 
     Args:
-        seen: (share, success, episodes) of each round.
+        seen: (share, success rate, number of episodes) of each round.
     """
     a, b, c = np.meshgrid(np.linspace(2, 30, 29), np.linspace(-1, 2, 61), np.linspace(0, 0.9, 19), indexing="ij")
     error = 1e-6 * (((a - 10) / 10) ** 2 + (b - 0.5) ** 2 + c**2)
@@ -192,13 +193,13 @@ def fit_logistic(seen: Sequence[tuple[float, float, int]]) -> tuple[float, float
 
 @dataclass(frozen=True)
 class Solution:
-    """A solution of a task, played from its beginning.
+    """Solution of a task, played from its beginning.
 
     Attributes:
-        played: the episode, its tokens marked as a teacher's.
-        steps: the worked solution, the last step being the answer; () for a game whose solution has only turns.
-        ends: for each step, the number of tokens of a single action through the end of that step; without steps, only
-            the total number.
+        played: the episode; origin of its tokens is TEACHER.
+        steps: steps of the worked solution, the last being the answer; () for a game, whose solution consists of turns.
+        ends: for a single action, the number of its tokens up to the end of each step; without steps, only their total
+            number.
     """
 
     played: FinishedEpisode
@@ -207,7 +208,7 @@ class Solution:
 
     @classmethod
     def read(cls, played: FinishedEpisode, renderer: Renderer, steps: Sequence[str] | None = None) -> Solution:
-        """Find the steps in an episode of a single action; by default they are its lines."""
+        """Make a solution from an episode; in a single action, locate ``steps``, by default the action's lines."""
         if len(played.trajectory.turns) != 1:
             return cls(played, tuple(steps or ()))
         (turn,) = played.trajectory.turns
@@ -215,7 +216,7 @@ class Solution:
         ends, place = [], 0
         for step in steps[:-1]:
             place = max(place, turn.action.find(step, place) + len(step))
-            # The end of the line belongs to the step, so that what follows begins with the next one.
+            # A line break belongs to the step before it.
             ends.append(renderer.tokens_until(turn.act_ids, place + (turn.action[place : place + 1] == "\n")))
         return cls(played, tuple(steps), (*ends, len(turn.act_ids) - (turn.act_ids[-1:] == renderer.stop_ids[:1])))
 
@@ -226,13 +227,13 @@ class Solution:
 
     @property
     def is_right(self) -> bool:
-        """True if the environment's verifier has accepted it."""
+        """True if the environment's verifier accepted the solution."""
         trajectory = self.played.trajectory
         return trajectory.valid and trajectory.success and bool(trajectory.turns)
 
     def text(self, share: float) -> str:
-        """The first ``share`` of the solution: the steps of `hint_text`, or whole actions of a game, one a line, below
-        1 never the last."""
+        """Return the first ``share`` of the solution: steps as in `hint_text`, or whole actions of a game, one per
+        line, without the last if ``share`` is below 1."""
         if self.steps or len(self.actions) == 1:
             turns = self.played.trajectory.turns
             return hint_text(self.steps or self.actions, share, turns[0].observation if turns else "")
@@ -240,7 +241,7 @@ class Solution:
         return "\n".join(self.actions[: min(round(share * count), count - (share < 1))])
 
     def tokens(self, share: float, renderer: Renderer) -> int:
-        """Return the number of first tokens of a single action that hold no more than the text of the same share."""
+        """Return the number of tokens of a single action that cover at most the text for ``share``."""
         *working, whole = self.ends
         if share <= 0 or share >= 1:
             return whole if share > 0 else 0
@@ -255,11 +256,13 @@ class Solution:
         return count - (len(renderer.action(turn.act_ids[:count])) > place)
 
     def criteria(self, share: float, rng: np.random.Generator) -> str:
-        """A random ``share`` of the criteria that a solution must meet, one a line: ``extras["criteria"]``, or the
-        actions of a game without criteria; "" where all that could be said would be the answer.
+        """Return a random ``share`` of the criteria that a solution must meet, one per line.
+
+        The criteria are ``extras["criteria"]`` of the environment, or else the actions of a game; "" if there are
+        neither.
 
         Raises:
-            InputError: the environment tells neither criteria nor steps.
+            InputError: the environment states neither criteria nor steps before the answer.
         """
         info = self.played.moments[0].info if self.played.moments else {}
         listed = (info.get("extras") or {}).get("criteria") or (() if self.steps else self.actions)
@@ -273,9 +276,9 @@ class Solution:
 
 
 def solve(tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Solution]:
-    """Play each task by the environment's oracle, which writes the steps of a worked solution before the answer.
+    """Play each task with the environment's oracle, which writes the steps of a worked solution before the answer.
 
-    The tokens are marked as a teacher's. Only the context bounds their number, so that a policy with a small budget can
+    The origin of the tokens is TEACHER. Only the context limits their number, so that a policy with a small budget can
     be shown a long solution.
 
     Raises:
@@ -294,14 +297,14 @@ def solve(tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Solution]
 
 
 def context_limits(player: EpisodePlayer) -> TokenLimits:
-    """Return budgets that are limited by the context only."""
+    """Return token limits that all equal the player's context."""
     return TokenLimits(player.limits.context, player.limits.context, player.limits.context)
 
 
 # Placements -----------------------------------------------------------------------------------------------------------
 
 TEMPLATE = "The following text is the beginning part of the answer: {hint}"
-"""GHPO's sentence before a hint."""
+"""GHPO's template of a hint."""
 
 
 def guided_start(
@@ -312,13 +315,13 @@ def guided_start(
     where: str = "prompt",
     template: str = TEMPLATE,
 ) -> Start:
-    """Make a start with the first ``share`` of a solution; without a hint where the share is 0.
+    """Make a start with the first ``share`` of a solution; a plain start if the share is 0.
 
     Args:
-        solution: of `solve`.
-        where: "prompt" (after the observation), "stripped" (likewise, but left out of the trained context) or "answer"
-            (`in_answer`).
-        template: text of the hint in a prompt; ``{hint}`` stands for the steps.
+        solution: as returned by `solve`.
+        where: "prompt" (after the observation), "stripped" (after the observation, left out of the trained context) or
+            "answer" (see `in_answer`).
+        template: text of a hint in the prompt; ``{hint}`` is replaced by the steps.
     """
     if where == "answer":
         return in_answer(task, solution, share, player)
@@ -326,16 +329,17 @@ def guided_start(
 
 
 def hinted_start(task: RolloutTask, hint: str, share: float, where: str = "prompt", template: str = TEMPLATE) -> Start:
-    """Make a start with the text of a hint in the prompt ("prompt" or "stripped"); a plain one if it is empty."""
+    """Make a start with a hint in the prompt (``where`` "prompt" or "stripped"); a plain start if the hint is empty."""
     if not hint:
         return Start(task)
     return Start(task, hint=template.replace("{hint}", hint), keep_hint=where == "prompt", guided=share)
 
 
 def in_answer(task: RolloutTask, solution: Solution, share: float, player: EpisodePlayer) -> Start:
-    """Start with the first ``share`` of the solution as the beginning of the answer.
+    """Make a start with the first ``share`` of the solution as the beginning of the answer.
 
-    These are the tokens of whole steps of a single action, without its stop token, or whole turns, never the last one.
+    For a single action, these are the tokens of whole steps without the stop token; for several turns, whole turns
+    without the last.
     """
     turns = solution.played.trajectory.turns
     if len(turns) != 1:
@@ -352,11 +356,11 @@ def in_answer(task: RolloutTask, solution: Solution, share: float, player: Episo
 
 
 def in_chunks(task: RolloutTask, solution: Solution, share: float, player: EpisodePlayer, low: int, high: int) -> Start:
-    """Start with some chunks of the solution's steps at their places in the answer; the policy writes the tokens
-    between them and the answer (IGPO, arXiv 2509.10396, section 3.2).
+    """Make a start with random chunks of the solution's steps at their positions in the answer; the policy writes the
+    tokens between them and the answer (IGPO, arXiv 2509.10396, section 3.2).
 
-    The chunks are of the steps that do not give the answer away; of a solution without steps before the answer, of all
-    its tokens but the last, and of a game's first action, of all.
+    Chunks are cut from the steps before the answer; from all tokens but the last if there are no such steps; from the
+    whole first action of a game.
 
     Args:
         share: share of the chunks that is given, at least one chunk.
@@ -373,7 +377,7 @@ def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Episo
     while edges[-1] < len(ids):
         edges.append(min(len(ids), edges[-1] + int(player.rng.integers(low, high + 1))))
     if len(edges) > 2 and edges[-1] - edges[-2] < low:
-        del edges[-2]  # A rest that is too short belongs to the chunk before.
+        del edges[-2]  # A rest shorter than `low` is joined to the chunk before.
     chunks = list(pairwise(edges))
     chosen = sorted(player.rng.choice(len(chunks), max(1, round(share * len(chunks))), replace=False).tolist())
     inserts = tuple(Insert.of(a, ids[a:b], Origin.HINT) for a, b in (chunks[i] for i in chosen))
@@ -382,7 +386,7 @@ def in_chunks(task: RolloutTask, solution: Solution, share: float, player: Episo
 
 
 def extend(limits: TokenLimits, inserts: Sequence[Insert]) -> TokenLimits:
-    """Extend the budgets by the tokens of the inserts, so that the policy can write as many tokens as without them.
+    """Extend the budgets by the tokens of the inserts, so that the policy can write as many tokens as without inserts.
 
     The limit on the context stays.
     """

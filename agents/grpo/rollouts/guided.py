@@ -1,4 +1,4 @@
-"""A strategy that plays tasks again with a part of the solution in the prompt or in the answer."""
+"""Rollout strategy that plays tasks again with part of a solution in the prompt or in the answer."""
 
 from __future__ import annotations
 
@@ -24,27 +24,28 @@ _MERGES = ("replace", "failures", "add", "beside")
 @ROLLOUTS.register("guided")
 @dataclass(eq=False)
 class Guided(Strategy):
-    """Play tasks again with a part of the solution if their plain samples trigger it.
+    """Play tasks again with part of the solution if their plain samples trigger it.
 
     With ``trigger="always", merge="replace"`` no plain samples are played.
 
     Args:
-        trigger: tasks that are guided: a name of `guidance.TRIGGERS`, with parameters.
-        amount: share of the solution: a name of `guidance.AMOUNTS`, with parameters.
-        where: "prompt" (text after the observation, never trained), "stripped" (likewise, but left out of the trained
-            context), "answer" (tokens or turns that open the answer, `Origin.HINT`) or "chunks" (tokens at their places
-            within the answer, `Origin.HINT`).
-        source: source of the text: the first steps of the worked "solution", the bare "answer" whatever the share,
-            some of the "criteria" that it meets, or "feedback" on a failed attempt followed by the first steps.
-        template: text of the hint; ``{hint}`` stands for the source's text.
-        count: guided episodes of a task; 0: as many as its samples, -1: one for each failed sample.
+        trigger: selects the tasks to guide: a name in `guidance.TRIGGERS`, with parameters.
+        amount: share of the solution: a name in `guidance.AMOUNTS`, with parameters.
+        where: "prompt" (text after the observation, which is not trained), "stripped" (the same, but left out of the
+            trained context), "answer" (tokens or turns that open the answer, `Origin.HINT`) or "chunks" (tokens at
+            their positions within the answer, `Origin.HINT`).
+        source: text of the hint: the first steps of the worked "solution"; the bare "answer", whatever the share; a
+            share of the "criteria" that a solution meets; or "feedback" on a failed attempt followed by the first
+            steps.
+        template: text of the hint; ``{hint}`` is replaced by the source's text.
+        count: number of guided episodes of a task; 0: as many as the task's samples, -1: one per failed sample.
         keep: guided episodes to keep: "all" or only "successes".
         merge: guided episodes "replace" the plain ones, replace "failures" (in the order of both), are "add"ed to the
             group, or form a separate group ("beside"), compared only with each other.
-        most: most guided episodes to keep; 0: no bound.
+        most: most guided episodes to keep; 0: all.
         chunk: least and most tokens of a chunk.
-        sources: authors of the solutions: names of `solution_sources.SOLUTIONS`, joined by +. The episodes of a task
-            take turns with the right solutions of its pool.
+        sources: authors of the solutions: names in `solution_sources.SOLUTIONS`, joined by +. Guided episodes of a task
+            use its correct solutions in turn.
     """
 
     trigger: str = "all_fail"
@@ -109,12 +110,12 @@ class Guided(Strategy):
     def _guide(
         self, tasks: Sequence[RolloutTask], failed: Sequence[Sequence[Trajectory]], player: EpisodePlayer
     ) -> list[list[FinishedEpisode]]:
-        """Play the guided episodes of each task, round by round, all tasks at once."""
+        """Play the guided episodes of each task, one round after another, all tasks together."""
         counts = [len(f) if self.count < 0 else self.count or t.samples for t, f in zip(tasks, failed, strict=True)]
         rounds: list[Shares] = [self._amount.shares(count, player) for count in counts]
         pools = gather_solutions(self._sources, tasks, player, complete=False)
         kept: list[list[FinishedEpisode]] = [[] for _ in tasks]
-        # A task without a solution is played without guidance, unless it has been played already.
+        # A task without a solution is played unguided if it has no plain samples yet, and else not again.
         asked: dict[int, list[float] | None] = {
             i: next(shares, None) if pools[i] or self._only_guided else None for i, shares in enumerate(rounds)
         }
@@ -124,7 +125,7 @@ class Guided(Strategy):
                 i: [self._start(tasks[i], pools[i], share, failed[i], n, player) for n, share in enumerate(shares)]
                 for i, shares in open_.items()
             }
-            # A rung that gives the same whole steps as the one below is not climbed again.
+            # A round that gives the same help as the last one, as only whole steps are given, is not played.
             new = [
                 i for i in starts if self._amount.all_rounds or i not in last or not _same_help(starts[i], last[i][0])
             ]
@@ -147,7 +148,7 @@ class Guided(Strategy):
         number: int,
         player: EpisodePlayer,
     ) -> Start:
-        """The start of guided episode ``number``; solutions of a pool take turns, those with worked steps alone."""
+        """Return the start of guided episode ``number``; solutions take turns, those with worked steps if any."""
         check_share("a share of the solution", share)
         worked = [solution for solution in pool if len(solution.steps) != 1] or pool
         if not worked:
@@ -169,12 +170,12 @@ class Guided(Strategy):
 
 
 def _same_help(starts: Sequence[Start], others: Sequence[Start]) -> bool:
-    """Return True if both rounds give the same help, whatever share they asked for."""
+    """Return True if two rounds give the same help, even if their shares differ."""
     return [replace(start, guided=0.0) for start in starts] == [replace(start, guided=0.0) for start in others]
 
 
 def replace_failures(plain: Sequence[FinishedEpisode], others: Sequence[FinishedEpisode]) -> list[FinishedEpisode]:
-    """Replace failed plain episodes by the others, in order, until either runs out."""
+    """Replace failed plain episodes by ``others``, in order, until either runs out."""
     rest = iter(others)
     return [p if p.trajectory.success or not p.trajectory.valid else next(rest, p) for p in plain]
 
@@ -182,14 +183,14 @@ def replace_failures(plain: Sequence[FinishedEpisode], others: Sequence[Finished
 def feedback_on(attempt: Trajectory, plan: str) -> str:
     """Write a hint from a failed attempt and a plan.
 
-    It consists of the attempt's actions, the environment's errors and feedback, the report of the failed tests
-    (``extras["test_report"]``) and the plan; absent parts are left out (Agent-RLVR, arXiv 2506.11425, section 3.2).
+    It consists of the attempt's actions, the environment's errors and feedback, the report on failed tests
+    (``extras["test_report"]``) and the plan; missing parts are left out (Agent-RLVR, arXiv 2506.11425, section 3.2).
     """
     actions = "\n".join(turn.action for turn in attempt.turns)
     report = str(attempt.turns[-1].extras.get("test_report") or "") if attempt.turns else ""
     found = [text for turn in attempt.turns for text in (turn.action_error, turn.feedback) if text]
     if report:
-        # Feedback on tests is a shortened copy of the report: both begin with the same line.
+        # Leave out feedback that repeats the report: it begins with the same line.
         found = [text for text in found if not text.startswith(report.partition("\n")[0])]
     lines = [f"An earlier attempt failed: {actions}", *found, *([report] if report else [])]
     return "\n".join(dict.fromkeys([*lines, *([f"Plan: {plan}"] if plan else [])]))

@@ -1,4 +1,4 @@
-"""The base class of rollout strategies, and the plain ones: independent samples of every task, and none."""
+"""Base class of rollout strategies, and the plain strategies: independent samples of every task, and no samples."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .episode_starts import FinishedEpisode, RolloutTask, Start
 
 
 class Strategy:
-    """Base of the rollout strategies.
+    """Base class of rollout strategies.
 
-    ``play`` returns one group for each task, in their order, followed by groups that belong to no proposal of the
-    teacher (``Group.proposal`` -1). ``provides`` names the data of its groups besides trajectories: "greedy", "drawn",
-    "nodes", "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`).
-    Parameters are attributes of the same name, so that a schedule can set them. A strategy with memory also overrides
-    the two state methods.
+    ``play`` returns one group per task, in the order of the tasks, followed by groups without a teacher's proposal
+    (``Group.proposal`` -1). ``provides`` names data of the groups besides trajectories: "greedy", "drawn", "nodes",
+    "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`). Parameters
+    must be attributes of the same name, so that a schedule can set them. A strategy with memory must override both
+    state methods too.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset()
     abilities: ClassVar[frozenset[str]] = frozenset()
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
-        """Play every task."""
+        """Play every task and return the groups."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
@@ -33,13 +33,13 @@ class Strategy:
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The inverse of ``state_dict``."""
+        """Restore the memory that ``state_dict`` returned."""
 
 
 def play_by_task(
     player: EpisodePlayer, starts: Sequence[Sequence[Start]], **options: Any
 ) -> list[list[FinishedEpisode]]:
-    """Play the starts of several tasks together. Return the episodes of each task."""
+    """Play the starts of several tasks together; return the episodes of each task."""
     flat = iter(player.play([start for several in starts for start in several], **options))
     return [[next(flat) for _ in several] for several in starts]
 
@@ -51,7 +51,7 @@ def group_of(task: RolloutTask, played: Sequence[FinishedEpisode], **fields: Any
 
 @ROLLOUTS.register("independent")
 class Independent(Strategy):
-    """Every sample of a task is played from the beginning, independently of the others."""
+    """Play every sample of a task from the beginning, independently of the others."""
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
@@ -60,7 +60,7 @@ class Independent(Strategy):
 
 @ROLLOUTS.register("unplayed")
 class Unplayed(Strategy):
-    """An empty group for every task, so that no outcome is reported to the teacher."""
+    """Return an empty group for every task, so that no outcome is reported to the teacher."""
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         return [Group(task.proposal, ()) for task in tasks]

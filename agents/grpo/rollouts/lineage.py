@@ -1,8 +1,8 @@
 """Groups whose episodes branch off from one another and form trees.
 
-A group grows in rounds. Each round plays shoots: new episodes, or branches from an earlier member after some of its
-action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`), from which credit
-assignment reads the segments that episodes share.
+A group grows in several steps. Each plays a number of `Shoot`s: new episodes, or branches from an earlier member after
+some of its action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`), from which
+credit assignment reads the segments that episodes share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .independent import play_by_task
 
 @dataclass(frozen=True)
 class Shoot:
-    """An episode to play: a new one, or a branch from member ``parent`` after ``tokens`` tokens of its action ``turn``.
+    """Episode to play: a new one, or a branch from member ``parent`` after ``tokens`` tokens of its action ``turn``.
+
     See `Start` for ``hint`` and ``keep_hint``.
     """
 
@@ -32,7 +33,7 @@ class Shoot:
 
 @dataclass(frozen=True)
 class Member:
-    """An episode of the group that shares its first ``shared`` action tokens with member ``parent`` (-1: no parent)."""
+    """Episode of the group whose first ``shared`` action tokens are those of member ``parent`` (-1: none)."""
 
     played: FinishedEpisode
     parent: int = -1
@@ -52,9 +53,10 @@ def grow(
     trained: bool = False,
     entropies: bool = False,
 ) -> None:
-    """Play the shoots of all tasks at once and append them to their trees.
+    """Play the shoots of all tasks together and append them to the trees.
 
     Args:
+        trees: the members of each task so far, extended in place.
         trained: train copied tokens in every copy, not only in the episode that sampled them.
     """
     starts: list[list[Start]] = []
@@ -78,7 +80,7 @@ def grow(
 
 
 def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:
-    """Turn, and position within its action, of the action token with this index in the episode."""
+    """Return (turn, index within its action) of the action token with index ``token`` in the episode."""
     for turn, played in enumerate(trajectory.turns):
         if token < len(played.act_ids):
             return turn, token
@@ -87,7 +89,7 @@ def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:
 
 
 def turn_starts(trajectory: Trajectory) -> list[int]:
-    """Return the index of the first action token of each turn, counted over the episode."""
+    """Return the index of each turn's first action token, counted over the episode's action tokens."""
     starts, at = [], 0
     for turn in trajectory.turns:
         starts.append(at)
@@ -96,13 +98,13 @@ def turn_starts(trajectory: Trajectory) -> list[int]:
 
 
 def tree_group(task: RolloutTask, tree: Sequence[Member]) -> Group:
-    """Make the group of a task, with each trajectory's path through its tree."""
+    """Make the group of a task, with each trajectory's path through the tree."""
     paths = zip(tree, _paths(tree), strict=True)
     return Group(task.proposal, tuple(replace(member.trajectory, nodes=path) for member, path in paths))
 
 
 def _paths(tree: Sequence[Member]) -> list[tuple[Node, ...]]:
-    """Nodes of each member: stretches between branching points, named by the member that sampled them first."""
+    """Return the nodes of each member: stretches between branching points, with keys "sampling member:first token"."""
     owned: list[list[tuple[int, int, int]]] = []  # (owner, begin, end) of each stretch of a member's tokens
     cuts: dict[int, set[int]] = {}
     for number, member in enumerate(tree):

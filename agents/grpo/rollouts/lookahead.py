@@ -1,8 +1,9 @@
-"""Trees that branch at uncertain tokens and drop what grows back together (LATR, arXiv 2510.24302).
+"""Trees that branch at uncertain tokens and drop branches that become similar again (LATR, arXiv 2510.24302).
 
-The tree grows in the first action of a task, all branches token by token. The next tokens of each branch are sampled
-some way ahead; this changes no probability, as each decision depends on earlier tokens alone. If a decision takes
-another token than the sampled one, the rest is sampled again. Once no decision is left, the branches are played.
+The tree grows within the first action of a task, all branches token by token. Tokens of each branch are sampled some
+positions ahead of the decisions; this changes no probability, as each decision depends on earlier tokens alone. If a
+decision takes another token than the sampled one, the tokens after it are sampled again. Once no decision is left, the
+branches are played to the end.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def levenshtein(one: Sequence[int], other: Sequence[int]) -> int:
-    """Least number of insertions, deletions and replacements that turn one into the other (Levenshtein)."""
+    """Return the least number of insertions, deletions and replacements that turn one sequence into the other."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         diagonal, row[0] = row[0], i
@@ -40,7 +41,7 @@ def levenshtein(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def common_subsequence(one: Sequence[int], other: Sequence[int]) -> int:
-    """Length of the longest common subsequence."""
+    """Return the length of the longest common subsequence."""
     row = [0] * (len(other) + 1)
     for a in one:
         diagonal = 0
@@ -50,7 +51,7 @@ def common_subsequence(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def common_suffix(one: Sequence[int], other: Sequence[int]) -> int:
-    """Length of the longest common ending."""
+    """Return the length of the longest common suffix."""
     pairs = zip(reversed(one), reversed(other), strict=False)
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -60,7 +61,7 @@ METRICS: dict[str, tuple[Callable[[Sequence[int], Sequence[int], float], bool], 
     "suffix": (lambda a, b, bound: common_suffix(a, b) / len(a) > bound, 0.2),
     "rouge_l": (lambda a, b, bound: common_subsequence(a, b) / len(a) > bound, 0.5),
 }
-"""Name -> (test that two stretches of equal length are alike, given a bound; bound of the released code)."""
+"""Name -> (test that two stretches of equal length are alike, given a bound; bound in the released code)."""
 
 
 # The tree ------------------------------------------------------------------------------------------------------------
@@ -68,14 +69,14 @@ METRICS: dict[str, tuple[Callable[[Sequence[int], Sequence[int], float], bool], 
 
 @dataclass(eq=False)
 class Branch:
-    """One growing answer.
+    """Growing answer: a path in the tree of one task.
 
     Attributes:
-        ids, logps: its tokens so far and their log-probabilities.
-        parent: the branch that it left; if that one was dropped, the nearest ancestor still living. None for the root.
-        born: position of the first token that is its own.
-        ahead: sampled for the next positions: token, log-probability, and the likeliest tokens there.
-        ended: it has a stop token, or as many tokens as there is room for.
+        ids, logps: tokens so far and their log-probabilities.
+        parent: branch that this one left, or the nearest living ancestor if that was dropped; None for the root.
+        born: index of the first token after the branch point.
+        ahead: (token, log-probability, likeliest tokens) sampled for the next positions.
+        ended: True if the branch has a stop token or the largest number of tokens.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -92,14 +93,14 @@ class Branch:
 
 
 class LookaheadTree:
-    """The branches of one task.
+    """Branches of one task.
 
     Args:
         rules: the strategy, whose parameters decide on branching and dropping.
-        prompt: ids before its first action.
+        prompt: token ids before the first action.
         capacity: most branches at a time.
         room: most tokens of a branch.
-        stop_ids: ids that end it.
+        stop_ids: token ids that end a branch.
     """
 
     def __init__(self, rules: Lookahead, prompt: tuple[int, ...], capacity: int, room: int, stop_ids: Sequence[int]):
@@ -109,7 +110,7 @@ class LookaheadTree:
 
     @property
     def complete(self) -> bool:
-        """True if no branch can be opened any more and none dropped."""
+        """True if no branch can be opened or dropped any more."""
         oldest = max(self.rules.ages)
         undecided = (b for b in self.branches if not b.ended and b.parent and not b.parent.ended and b.age < oldest)
         full = len(self.branches) >= self.capacity
@@ -128,7 +129,7 @@ class LookaheadTree:
         return []
 
     def _step(self) -> None:
-        """Append one token to every living branch, open new branches, and drop branches too similar to their parent."""
+        """Append a token to every unfinished branch, open new branches, and drop those too similar to their parent."""
         options = [
             (rank, row, candidate)
             for row, branch in enumerate(self.branches)
@@ -174,27 +175,28 @@ class Lookahead(Strategy):
 
     A tree grows in the first action. At each position the ``width`` likeliest tokens of a branch are candidates. A
     candidate other than the likeliest token opens a branch if its probability exceeds ``tau_abs`` and is less than
-    ``tau_rel`` below the highest probability. If there is no room for all, likelier ranks come first, then earlier
+    ``tau_rel`` below the highest probability. If the tree cannot take all, likelier ranks come first, then earlier
     branches. A branch with a new child continues with its likeliest token; all others continue as sampled. When a
-    branch reaches one of the ``ages``, its last tokens, as many as its age, are compared with its parent's (the branch
-    that it left, or the nearest living ancestor). If they are similar, the branch is dropped and its place becomes
-    free. Once the tree is full and all branches are past these ages, they are sampled to the end.
+    branch reaches one of the ``ages``, its tokens since the branch point are compared with the same number of last
+    tokens of its parent (the branch that it left, or the nearest living ancestor). If they are similar, the branch is
+    dropped and its slot becomes free. Once the tree is full and all branches are past these ages, they are sampled to
+    the end.
 
-    Tokens that this rule chose have the policy's log-probability, and every episode is trained whole. Samples that the
+    Tokens chosen by this rule have the policy's log-probability, and every episode is trained whole. Samples that the
     tree does not fill are played independently. The default thresholds are the paper's for mathematics; for Countdown
     the released code has tau_abs 0.25, tau_rel 0.15 and the metric "edit".
 
     Args:
-        share: share of the samples that the tree makes; the others are independent.
+        share: share of the samples that the tree makes, in [0, 1]; the others are independent.
         width: number of likeliest tokens that are candidates.
-        tau_abs, tau_rel: see above.
-        ages: ages, in tokens since the branch point, at which a branch is compared with its parent.
+        tau_abs, tau_rel: see above, in [0, 1].
+        ages: numbers of tokens since the branch point at which a branch is compared with its parent.
         metric: similarity of two token sequences: "edit" (distance / tokens below the threshold), "suffix" (common
-            ending / tokens above it) or "rouge_l" (longest common subsequence / tokens above it).
+            suffix / tokens above it) or "rouge_l" (longest common subsequence / tokens above it).
         threshold: threshold of the metric; None: 0.4, 0.2 and 0.5, respectively.
 
     Raises:
-        InputError: a share or tau outside [0, 1], no age, or an unknown metric.
+        InputError: a value is out of range, there are no ages, or the metric is unknown.
     """
 
     share: float = 1.0
@@ -216,7 +218,7 @@ class Lookahead(Strategy):
                 raise InputError(f"{name} must be in [0, 1], not {getattr(self, name)}.")
 
     def candidates(self, top: Likeliest) -> list[tuple[int, tuple[int, float]]]:
-        """The tokens (id, log-probability) among the likeliest that may open a branch, each with its rank from 1."""
+        """Return (rank from 1, (token id, log-probability)) of the likeliest tokens that may open a branch."""
         highest = math.exp(top[0][1])
         return [
             (rank, (token, logp))
@@ -237,7 +239,7 @@ class Lookahead(Strategy):
         return [group_of(task, played) for task, played in zip(tasks, play_by_task(player, starts), strict=True)]
 
     def _make_tree(self, task: RolloutTask, player: EpisodePlayer) -> LookaheadTree | None:
-        """Make the tree of a task, before its first token; None if it has room for one branch only or for no token."""
+        """Make the tree of a task, before its first token; None if it could hold only one branch or no token."""
         capacity = round(self.share * task.samples)
         prompt = _render_prompt(task, player) if capacity > 1 else ()
         limits = player.limits
@@ -245,7 +247,7 @@ class Lookahead(Strategy):
         return LookaheadTree(self, prompt, capacity, room, player.renderer.stop_ids) if prompt and room > 0 else None
 
     def _draw(self, wanting: Sequence[tuple[LookaheadTree, Branch]], player: EpisodePlayer) -> None:
-        """Sample the next tokens of these branches."""
+        """Sample the next tokens of the branches in ``wanting``."""
         asked: dict[int, Branch] = {}
         for tree, branch in wanting:
             session, span = player.new_session(), min(max(self.ages), tree.room - len(branch.ids))
@@ -263,7 +265,7 @@ class Lookahead(Strategy):
 
 
 def _render_prompt(task: RolloutTask, player: EpisodePlayer) -> tuple[int, ...]:
-    """Token ids before the first action; () if the environment raises, as it will again when the task is played."""
+    """Return the token ids before the first action; () if the environment raises, as it will when played."""
     env = player.environments.take()
     try:
         observation, _ = begin(env, task.seed, task.params)
@@ -277,7 +279,7 @@ def _render_prompt(task: RolloutTask, player: EpisodePlayer) -> tuple[int, ...]:
 
 
 def _starts(task: RolloutTask, tree: LookaheadTree | None) -> list[Start]:
-    """Starts with the tokens of each branch, and plain starts for the rest of the samples."""
+    """Return starts with the tokens of each branch, and plain starts for the remaining samples."""
     starts = []
     for branch in tree.branches if tree else ():
         ids = (*branch.ids, *(token for token, _, _ in branch.ahead))

@@ -1,4 +1,4 @@
-"""A strategy that lets the policy improve its best sample with a critique from the rewards."""
+"""Rollout strategy that lets the policy improve its best sample after a critique from the rewards."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .independent import Strategy, group_of, play_by_task
 @ROLLOUTS.register("rubric_refine")
 @dataclass(eq=False)
 class RubricRefine(Strategy):
-    """Judge the samples of a task, let the policy write the best one again with a critique in the prompt, and add the
-    new episode to the group (RGR-GRPO, arXiv 2511.12344, section 3).
+    """Judge the samples of a task, let the policy rewrite the best one with a critique in the prompt, and add the new
+    episode to the group (RGR-GRPO, arXiv 2511.12344, section 3).
 
     The critique consists of the rewards' remarks on the best sample, such as unmet criteria of a rubric, or else of the
     environment's feedback. A group without a critique stays unchanged. The critique is left out of the trained context,
-    and the new tokens count as a teacher's, so that a recipe can shape their ratio.
+    and the origin of the new tokens is TEACHER, so that a recipe can shape their ratio.
 
     Args:
-        template: the hint; ``{attempt}`` stands for the actions of the best sample, ``{critique}`` for the critique.
-        count: new episodes of a task.
-        keep: new episodes to keep: "all", or only episodes with a higher return than the best sample ("better").
+        template: the hint; ``{attempt}`` is replaced by the actions of the best sample, ``{critique}`` by the critique.
+        count: number of new episodes of a task.
+        keep: new episodes to keep: "all", or only those with a higher return than the best sample ("better").
         merge: "add" the new episodes to the group, or let them replace "failures".
     """
 
@@ -76,7 +76,7 @@ class RubricRefine(Strategy):
 
 
 def find_critique(trajectory: Trajectory) -> str:
-    """Return the rewards' remarks on a judged episode, or else the environment's feedback on a failed one; "" without
+    """Return the rewards' remarks on a judged episode, or else the environment's feedback if it failed; "" without
     either."""
     if trajectory.remarks or trajectory.success:
         return trajectory.remarks

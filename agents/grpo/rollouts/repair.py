@@ -1,6 +1,5 @@
-"""Strategies that play a failed episode again from the turn with its error, after an oracle's correction or after the
-policy's own reflection.
-"""
+"""Rollout strategies that play a failed episode again from its error: after a correction by the oracle, or after the
+policy's reflection."""
 
 from __future__ import annotations
 
@@ -32,11 +31,11 @@ def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
 def first_wrong_line(text: str, steps: Sequence[str]) -> tuple[int, int] | None:
     """Find the first line of an answer that matches none of the remaining steps of a worked solution.
 
-    Case, white space and full stops are ignored; steps may be left out.
+    Case, white space and full stops are ignored; the answer may skip steps.
 
     Returns:
-        The number of characters before that line, and the index of the step after the last matched one; the end of the
-        text if the answer stops too early, None if it reaches the last step without a wrong line.
+        (number of characters before that line, index of the step after the last matched one); the first is the length
+            of the text if the answer stops too early. None if the answer reaches the last step without a wrong line.
     """
     place, done = 0, 0
     plain = [_bare(step) for step in steps]
@@ -55,8 +54,8 @@ def _bare(line: str) -> str:
 
 @dataclass(frozen=True)
 class ErrorPlace:
-    """The place of an error: the turn, the number of tokens of its action before the error, and the teacher's text for
-    this place ("" lets the oracle play the whole turn)."""
+    """Position of an error: the turn, and the number of tokens of its action before the error. ``text`` is the
+    correction to insert there; "": the oracle plays the whole turn."""
 
     turn: int
     tokens: int = 0
@@ -69,17 +68,17 @@ class FirstErrorRepair(Strategy):
     """Play a failed episode again from its first error: the oracle writes that step, the policy continues, and the new
     episode joins the group if it succeeds (SCOPE, arXiv 2602.24110, section 3).
 
-    The environment's solution replaces the paper's process reward model. The steps of a single answer are its lines:
-    the first line that matches no step of the worked solution, or that a judge finds wrong, is replaced by the
-    solution's step. In a game the first turn with an action error or a negative reward is wrong, or else the last turn
+    The environment's solution replaces the paper's process reward model. In a single answer, each line is a step: the
+    first line that matches no step of the worked solution, or that a judge finds wrong, is replaced by the solution's
+    step. In a game, the error is the first turn with an action error or a reward below ``least``, or else the last turn
     before which the oracle could still have won. Tokens before the error stay unchanged.
 
     Args:
         least: a turn of a game with a smaller reward is an error.
-        copies: the tokens before the error, shared with the failed episode, are trained "once" or in "each" of both.
-        judge: a registered judge of the lines of an answer, such as "endpoint(model='m')"; "" compares them with the
+        copies: the tokens before the error, which both episodes share, are trained "once" or in "each" of them.
+        judge: a registered judge of the lines of an answer, such as "endpoint(model='m')"; "" compares lines with the
             worked solution.
-        threshold: a line is wrong if the judge scores the answer through this line lower than this, in [0, 1].
+        threshold: a line is wrong if the judge's score of the answer up to its end is lower than this, in [0, 1].
     """
 
     least: float = 0.0
@@ -131,7 +130,7 @@ class FirstErrorRepair(Strategy):
         failed: Sequence[list[int]],
         player: EpisodePlayer,
     ) -> list[list[tuple[int, ErrorPlace]]]:
-        """Member and place of the first error of each failed episode."""
+        """Return (index of the member, place of its first error) for the failed episodes of each task."""
         wanted = [i for i, several in enumerate(failed) if several]
         solutions = dict(zip(wanted, solve([tasks[i] for i in wanted], player), strict=True))
         places: list[list[tuple[int, ErrorPlace]]] = [[] for _ in tasks]
@@ -160,7 +159,7 @@ class FirstErrorRepair(Strategy):
         characters, number = found
         renderer, ids = player.renderer, turn.act_ids
         kept = renderer.tokens_until(ids, characters)
-        # A token that reaches into the wrong line goes, and its part before that line is written again.
+        # A token that spans the beginning of the wrong line is dropped; its characters before the line are inserted.
         while len(renderer.action(ids[:kept])) > characters:
             kept -= 1
         before = turn.action[len(renderer.action(ids[:kept])) : characters]
@@ -171,8 +170,8 @@ class FirstErrorRepair(Strategy):
         return ErrorPlace(0, kept, before + renderer.action(written[begin : solution.ends[number]]))
 
     def _judge_lines(self, trajectory: Trajectory, solution: Solution) -> tuple[int, int] | None:
-        """The first line with which a judge finds the answer wrong, and the step to write there; None if it finds none,
-        or failed."""
+        """Return the characters before the first line that a judge finds wrong, and the index of the step to insert
+        there; None if it finds none or failed."""
         (turn,) = trajectory.turns
         ends = [found.end() for found in re.finditer(r".*\S.*(\n|$)", turn.action)]
         text, judge, reference = turn.action, self._judge, "\n".join(solution.steps)
@@ -191,7 +190,7 @@ _RIGHT = "every step of the solution so far is right"
 
 
 def _last_chances(task: RolloutTask, members: Sequence[Member], player: EpisodePlayer) -> list[int | None]:
-    """For each episode of a game the last turn before which the oracle could still have won; None if there was none."""
+    """Return for each episode of a game the last turn before which the oracle could still have won, or None."""
     starts = [
         [
             branch(task, member.played, turn, oracle_turns=math.inf, limits=context_limits(player))
@@ -210,17 +209,17 @@ _TURN = re.compile(r"turn\s+#?(\d{1,4})", re.IGNORECASE)
 @ROLLOUTS.register("reflect_retry")
 @dataclass(eq=False)
 class ReflectRetry(Strategy):
-    """Play half of the samples, let the policy reflect on each failure and name the turn with the error, and retry from
-    that turn with the reflection as a hint (R3L, arXiv 2601.03715, section 3.1).
+    """Play half of the samples, let the policy reflect on each failure and name the wrong turn, and retry from that
+    turn with the reflection as a hint (R3L, arXiv 2601.03715, section 3.1).
 
-    The hint is left out of the trained context. The turns before it are shared nodes, to be masked in both episodes. If
-    the reflection names no turn of the episode, the retry starts at the first one. If there are fewer failures than
-    samples in the second half, the remaining samples are fresh episodes.
+    The hint is left out of the trained context. The turns before the retry are shared nodes, to be masked in both
+    episodes (mask "unshared"). If the reflection names no turn of the episode, the retry starts at the first one. If
+    there are fewer failures than samples in the second half, the remaining samples are fresh episodes.
 
     Args:
-        question: the request for a reflection; ``{episode}`` stands for the failed episode.
-        template: the hint; ``{hint}`` stands for the reflection.
-        reflections: also return reflections that led to a success, as groups of one with role "reflection" and
+        question: request for a reflection; ``{episode}`` is replaced by the failed episode.
+        template: the hint; ``{hint}`` is replaced by the reflection.
+        reflections: also return each reflection that led to a success, as a group of one with role "reflection" and
             advantage 1 (`Trajectory.advantage`).
     """
 
@@ -247,7 +246,7 @@ class ReflectRetry(Strategy):
         failed = [several[: task.samples // 2] for several, task in zip(failed, tasks, strict=True)]
         asked = [(i, n) for i, several in enumerate(failed) for n in several]
         questions = [self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked]
-        # Episodes that succeeded, or are too long for the question, are followed by a fresh sample.
+        # A failure too long for the question has no answer; a fresh sample replaces its retry.
         answers = {place: turn for place, turn in zip(asked, player.ask(questions), strict=True) if turn is not None}
         shoots: list[list[Shoot]] = [[] for _ in tasks]
         for (i, n), answer in answers.items():
@@ -281,7 +280,7 @@ def transcript(trajectory: Trajectory) -> str:
 
 
 def find_named_turn(reflection: str, turns: int) -> int:
-    """Read the turn that a reflection names, counted from 0 ("turn 1" is 0); 0 if it names none of the ``turns``."""
+    """Return the index of the turn that a reflection names ("turn 1" is 0); 0 if it names none of the ``turns``."""
     match = _TURN.search(reflection)
     number = int(match.group(1)) - 1 if match else 0
     return number if 0 <= number < turns else 0

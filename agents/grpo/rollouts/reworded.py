@@ -1,4 +1,4 @@
-"""Strategies that play every task, or some of them, in two wordings."""
+"""Rollout strategies that play every task, or some tasks, in two wordings."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from .independent import Strategy, group_of, play_by_task
 @ROLLOUTS.register("paired_rephrase")
 @dataclass(eq=False)
 class PairedRephrase(Strategy):
-    """Play each task twice, with its prompt and, in a second group, with the prompt in other words (Co-rewarding-I,
-    arXiv 2508.00410, section 3.2, where a language model rephrased the data beforehand).
+    """Play each task twice: with its prompt, and in a second group with the prompt reworded (Co-rewarding-I, arXiv
+    2508.00410, section 3.2, where a language model rephrased the data beforehand).
 
-    Both groups share the extra "pair", and each has the other's prompt as "twin_prompt". The second group belongs to no
-    proposal of the teacher. A task whose rewording leaves no room for an action is played once.
+    All episodes of both groups have equal ``extras["pair"]``, and the other group's prompt as
+    ``extras["twin_prompt"]``. The second group has no proposal of the teacher. A task whose rewording leaves no context
+    for an action is played once.
 
     Args:
         changes: number of palaestra/Rephrased-v0's five rewordings to apply, at least 1.
@@ -53,7 +54,7 @@ class PairedRephrase(Strategy):
         return player.judge([*groups, *pairs])  # together, as rewards compare the two
 
     def _reword(self, task: RolloutTask, player: EpisodePlayer) -> Moment | None:
-        """Return the start of a task with its prompt reworded; None if no room for an action remains."""
+        """Return the beginning of a task with a reworded prompt; None if that leaves no context for an action."""
         env = player.environments.take()
         observation, info = begin(env, task.seed, task.params)
         moment = Moment(snapshot(env), reword(observation, player.rng, self.changes), info)
@@ -63,7 +64,7 @@ class PairedRephrase(Strategy):
 
 
 def _prompt(group: Group | None) -> list[int] | None:
-    """Return the ids of the first prompt of a group; None if no episode of it is valid."""
+    """Return the token ids of a group's first prompt; None if the group has no valid episode."""
     return list(group.valid[0].turns[0].obs_ids) if group and group.valid else None
 
 
@@ -75,16 +76,16 @@ def _tell(group: Group, extras: Mapping[str, Any]) -> Group:
 @ROLLOUTS.register("perturbed_twin")
 @dataclass(eq=False)
 class PerturbedTwin(Strategy):
-    """Play a second group of each task, with a reworded prompt and separate baselines; its episodes also store the
-    original prompt's tokens, so that the policy can be compared with itself after either wording (VOGUE, arXiv
-    2510.01444).
+    """Play a second group of some tasks, with a reworded prompt and separate baselines; its episodes store the original
+    prompt's tokens in ``extras["twin_prompt"]``, so that the policy's distributions after both wordings can be compared
+    (VOGUE, arXiv 2510.01444).
 
-    The rewordings of palaestra/Rephrased-v0 do not change the question. The second group is played with a probability
-    of ``start`` x (1 - share of training that is done): the branch fades out.
+    The rewordings of palaestra/Rephrased-v0 do not change the question. A second group is played with probability
+    ``start`` x (1 - share of training that is done).
 
     Args:
         start: probability at the beginning, in [0, 1].
-        changes: rewordings of a prompt, 1 to 5.
+        changes: number of rewordings of a prompt, 1 to 5.
     """
 
     start: float = 1.0

@@ -1,4 +1,4 @@
-"""A strategy that plays nothing itself: preference pairs of a right turn and one that the rules call worse."""
+"""Rollout strategy without sampling: preference pairs of a right turn and one that the environment calls worse."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .independent import Strategy
 @ROLLOUTS.register("rule_pairs")
 @dataclass(eq=False)
 class RulePairs(Strategy):
-    """Pairs of the oracle's turn and a turn that the environment's rules call worse (``extras["worse_actions"]``),
-    after the same turns of the oracle: data for "dpo", "ipo_pairs" and "kto" (Pedagogical alignment, arXiv 2402.05000:
-    an action that suits the student's state against one that gives the answer away).
+    """Pair the oracle's turn with a turn that the environment's rules call worse (``extras["worse_actions"]``), after
+    the same earlier turns of the oracle: data for "dpo", "ipo_pairs" and "kto" (Pedagogical alignment, arXiv
+    2402.05000: an action that suits the student's state against one that gives the answer away).
 
-    The oracle's turn has outcome 1 and the worse turn 0, whatever rewards a run has. Each of ``samples`` / 2 turns of a
-    dialogue, drawn without replacement, gives one pair, which is a separate group; pairs after the first belong to no
-    proposal. The tokens of the two turns count as a teacher's, the turns before them as a hint, which is not trained.
+    The oracle's turn has outcome 1 and the worse turn 0, whatever rewards the run has. ``samples`` / 2 turns of a
+    dialogue are drawn without replacement; each gives one pair, as a separate group. Pairs after the first have no
+    proposal of the teacher. The origin of both turns is TEACHER; that of earlier turns is HINT, which is not trained.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset()
@@ -46,10 +46,10 @@ class RulePairs(Strategy):
 
 
 def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Trajectory, Trajectory]:
-    """Return the episode of the oracle up to its turn ``place``, and the same with the worse action there.
+    """Return the oracle's episode up to turn ``place``, and the same episode with the worse action in that turn.
 
     Raises:
-        InputError: the environment does not tell a worse action for each turn.
+        InputError: the environment does not report a worse action for each turn.
     """
     worse = shown.turns[-1].extras.get("worse_actions")
     if worse is None or len(worse) != len(shown.turns):
@@ -70,5 +70,5 @@ def _make_pair(shown: Trajectory, place: int, renderer: Renderer) -> tuple[Traje
 
 
 def _outcome(value: float) -> dict[str, object]:
-    """Fields of an episode that the rules have judged."""
+    """Return the fields that give an episode the outcome ``value`` and mark it as judged."""
     return {"judged": True, "replaced": True, "shaping": {"preference": value}, "version": -1}

@@ -1,4 +1,4 @@
-"""A strategy in which the policy sets its own tasks: the proposer writes environment parameters, the solver plays."""
+"""Rollout strategy in which the policy sets its own tasks: the proposer writes parameters, the solver plays."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ _PAIR = re.compile(r"([A-Za-z_]\w{0,63})\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
 @ROLLOUTS.register("self_play")
 @dataclass(eq=False)
 class SelfPlay(Strategy):
-    """For every task of the teacher, let the policy write the parameters of a new task and play that task (Absolute
+    """For every task of the teacher, let the policy write the parameters of a new task, and play that task (Absolute
     Zero, arXiv 2505.03335, section 3.2).
 
-    The proposer's reward is 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004), 4p(1 - p) ("variance") or 1 - p for
-    p > 0 and else 0 ("frontier", Absolute Zero, eq. 4), p being the success rate of the solvers. A text that cannot be
-    read as parameters gets the reward ``penalty``, and the teacher's task is played. The teacher's task is also played
-    if the question to the proposer leaves no room to answer. The proposals of a step form one group of role "proposer";
-    solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1, as they belong to no proposal of
-    the teacher.
+    With p the success rate of the solvers, the proposer's reward is 1 - |2p - 1| ("distance", R-Zero arXiv 2508.05004),
+    4p(1 - p) ("variance"), or 1 - p if p > 0 and else 0 ("frontier", Absolute Zero, eq. 4). A text that cannot be read
+    as parameters gets the reward ``penalty``, and the teacher's task is played. The teacher's task is also played if
+    the question to the proposer leaves no context for an answer. The proposals of a step form one group, of role
+    "proposer"; solvers have the role "solver". Groups on proposed parameters have ``proposal`` -1.
 
     Args:
         reward: "distance", "variance" or "frontier".
         penalty: reward of an unreadable proposal.
-        question: the request to the proposer; ``{axes}`` stands for the parameters and their ranges, ``{example}`` for
+        question: request to the proposer; ``{axes}`` is replaced by the parameters and their ranges, ``{example}`` by
             the parameters of the teacher's task.
     """
 
@@ -75,7 +74,7 @@ class SelfPlay(Strategy):
     def _reward_proposal(
         self, task: RolloutTask, answer: Turn, solved: Group | None, player: EpisodePlayer
     ) -> Trajectory:
-        """Make an episode of a proposal, rewarded by its solvers' success; invalid if all of its solvers are."""
+        """Make the proposer's episode, rewarded by its solvers' success rate; invalid if all solvers' episodes are."""
         outcomes = [t.success for t in solved.valid] if solved is not None else []
         success = sum(outcomes) / len(outcomes) if outcomes else 0.0
         reward = self.penalty if solved is None else LEARNABILITY[self.reward](success)
@@ -101,7 +100,7 @@ LEARNABILITY = {
     "variance": lambda p: 4 * p * (1 - p),
     "frontier": lambda p: 1 - p if p > 0 else 0.0,
 }
-"""Reward of the proposer by the solvers' success p in [0, 1]."""
+"""Name -> reward of the proposer as a function of the solvers' success rate p in [0, 1]."""
 
 
 def describe_axes(space: Any) -> str:
@@ -116,12 +115,12 @@ def describe_axes(space: Any) -> str:
 
 
 def format_params(params: Mapping[str, Any]) -> str:
-    """Write parameters in the form that `read_params` reads."""
+    """Format parameters as text that `read_params` reads."""
     return ", ".join(f"{name}={value!r}" for name, value in params.items())
 
 
 def read_params(text: str, space: Any) -> dict[str, Any] | None:
-    """Read parameters from text such as ``digits=3, operations='+-'``, every axis once; None for any other text."""
+    """Read parameters from text such as ``digits=3, operations='+-'``; None unless it sets every axis exactly once."""
     given: dict[str, Any] = {}
     for name, value in _PAIR.findall(text):
         if name in given:

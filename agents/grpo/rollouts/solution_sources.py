@@ -1,7 +1,7 @@
-"""Sources of solutions. Several sources form a pool, from which teacher rows and hints are taken.
+"""Sources of solutions; several form a pool, from which teacher rows and hints are taken.
 
-A source writes zero or more solutions of each task. `gather_solutions` plays all of them in the environment and keeps
-only solutions that its verifier accepts. A strategy names its sources by text, such as ``"oracle + model(samples=2)"``.
+A source writes any number of solutions per task. `gather_solutions` plays all of them in the environment and keeps
+those that the environment's verifier accepts. A strategy names its sources by text: ``"oracle + model(samples=2)"``.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _log = logging.getLogger(__name__)
 
 
 class SolutionSource:
-    """Base of the sources; one with memory also overrides `remember` and the two state methods.
+    """Base class of the sources; a source with memory must override `remember` and both state methods too.
 
-    ``needs`` names requirements on the run, like the needs of components: "teacher_model". A source is ``trusted`` if
-    its solutions come from the environment itself.
+    ``needs`` names requirements on the run, such as "teacher_model". A source is ``trusted`` if its solutions come from
+    the environment.
     """
 
     needs: frozenset[str] = frozenset()
     trusted: ClassVar[bool] = False
 
     def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
-        """Write solutions of each task, right or wrong, with tokens marked as a teacher's."""
+        """Return solutions of each task, right or wrong; the origin of their tokens is TEACHER."""
         raise NotImplementedError
 
     def remember(self, trajectories: Sequence[Trajectory]) -> None:
-        """Called with the policy's own valid episodes."""
+        """Store what later solutions need from the policy's episodes; called after each step."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}
@@ -60,7 +60,7 @@ def make_sources(text: str) -> list[SolutionSource]:
     """Make the sources that a text such as ``"oracle + own(most=3)"`` names.
 
     Raises:
-        InputError: no source, an unknown one or an unknown parameter.
+        InputError: no source is named, or a source or parameter is unknown.
     """
     named = Component.parse_all(text)
     if not named:
@@ -71,11 +71,12 @@ def make_sources(text: str) -> list[SolutionSource]:
 def gather_solutions(
     sources: Sequence[SolutionSource], tasks: Sequence[RolloutTask], player: EpisodePlayer, complete: bool = True
 ) -> list[list[Solution]]:
-    """Return the pool of each task: the right solutions of all sources, in their order, each text once.
+    """Return the pool of each task: the right solutions of all sources, in the order of the sources, without
+    duplicates.
 
     Args:
-        complete: leave out the environment's own solution where the context cuts it off; hints can be cut from it
-            nevertheless.
+        complete: leave out a trusted source's solution that the verifier rejects, as when the context cuts it off;
+            False keeps it, as hints can still be made from it.
     """
     pools: list[dict[tuple[str, ...], Solution]] = [{} for _ in tasks]
     for source in sources:
@@ -88,7 +89,7 @@ def gather_solutions(
 
 @SOLUTIONS.register("oracle")
 class OracleSolutions(SolutionSource):
-    """The environment's scripted solver, whose worked steps come before the answer."""
+    """Solutions of the environment's scripted solver: worked steps, then the answer."""
 
     trusted = True
 
@@ -98,9 +99,8 @@ class OracleSolutions(SolutionSource):
 
 @SOLUTIONS.register("rationale")
 class RationaleSolutions(SolutionSource):
-    """The rationale of the data set's record, ``extras["rationale"]``, followed by the answer; no solution without a
-    rationale.
-    """
+    """Rationale of the data set's record, ``extras["rationale"]``, followed by the answer; no solution without a
+    rationale."""
 
     trusted = True
 
@@ -121,8 +121,8 @@ class ModelSolutions(SolutionSource):
     """Samples of the run's second model, ``--teacher-model``.
 
     Args:
-        samples: episodes a task.
-        optional: whether a run without a second model goes on without this source.
+        samples: number of episodes per task.
+        optional: ignore this source in runs without a second model; if False, such a run is refused.
     """
 
     samples: int = 1
@@ -145,13 +145,13 @@ class ModelSolutions(SolutionSource):
 class EndpointSolutions(SolutionSource):
     """Replies of a model behind an OpenAI-compatible chat endpoint, which plays the whole episode.
 
-    A task whose requests failed gets no solution of it; the log has the reason.
+    A task whose requests failed gets no solution from it; the log has the reason.
 
     Args:
-        samples: episodes a task.
+        samples: number of episodes per task.
         instruction: system message of every conversation.
-        model, base_url, temperature, max_tokens, timeout, retries, concurrency: see `EndpointJudge`; the key comes
-            from the environment variable ``OPENAI_API_KEY``.
+        model, base_url, temperature, max_tokens, timeout, retries, concurrency: see `EndpointJudge`; the key comes from
+            the environment variable ``OPENAI_API_KEY``.
     """
 
     def __init__(
@@ -179,14 +179,14 @@ class EndpointSolutions(SolutionSource):
         )
 
     def solve(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[list[Solution]]:
-        """Play the episodes of all tasks at the same time, in as many threads as requests may be in flight."""
+        """Play the episodes of all tasks at the same time, in ``concurrency`` threads."""
         with self._endpoint, ThreadPoolExecutor(self._endpoint.concurrency) as pool:
             replies = [[pool.submit(self._play, task, player) for _ in range(self.samples)] for task in tasks]
             written = [[future.result() for future in several] for several in replies]
         return _play_actions(tasks, [[actions for actions in several if actions] for several in written], player)
 
     def _play(self, task: RolloutTask, player: EpisodePlayer) -> tuple[str, ...]:
-        """Play one episode and return its actions; () where the endpoint or the environment failed."""
+        """Play one episode and return its actions; () if the endpoint or the environment failed."""
         with self._taking:
             env = player.environments.take()
         actions: list[str] = []
@@ -215,11 +215,11 @@ class EndpointSolutions(SolutionSource):
 
 @SOLUTIONS.register("own")
 class OwnSolutions(SolutionSource):
-    """Earlier successes of the policy on the same task.
+    """Earlier successes of the policy at the same task.
 
     Args:
-        most: successes remembered for each task, the latest.
-        tasks: most tasks in memory; the oldest are forgotten.
+        most: number of latest successes stored per task.
+        tasks: most tasks stored; the least recently solved is dropped first.
     """
 
     def __init__(self, most: int = 1, tasks: int = 4096):
@@ -248,7 +248,7 @@ class OwnSolutions(SolutionSource):
             self._memory.pop(next(iter(self._memory)))
 
     def state_dict(self) -> dict[str, Any]:
-        # A list, because tasks are forgotten in this order.
+        # A list, because tasks are dropped in this order.
         return {"memory": [[task, [trajectory_to_json(t) for t in rows]] for task, rows in self._memory.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -256,14 +256,14 @@ class OwnSolutions(SolutionSource):
 
 
 def mark_as_teacher(played: FinishedEpisode) -> FinishedEpisode:
-    """Mark an episode's tokens as a teacher's, not sampled by the policy."""
+    """Return a copy of an episode whose tokens have the origin TEACHER."""
     return replace(played, trajectory=played.trajectory.attributed_to_teacher())
 
 
 def _play_actions(
     tasks: Sequence[RolloutTask], written: Sequence[Sequence[tuple[str, ...]]], player: EpisodePlayer
 ) -> list[list[Solution]]:
-    """Play the written actions of each task as a teacher's."""
+    """Play the written actions of each task; the origin of their tokens is TEACHER."""
     starts = [
         [
             Start(task, actions=actions, oracle_origin=Origin.TEACHER, limits=context_limits(player))

@@ -1,4 +1,4 @@
-"""A strategy that adds solutions of teachers to groups of the policy's own samples."""
+"""Rollout strategy that adds solutions by teachers to groups of the policy's samples."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .solution_sources import OwnSolutions, gather_solutions, make_sources
 @ROLLOUTS.register("teacher_rows")
 @dataclass(eq=False)
 class TeacherRows(Strategy):
-    """Solutions that the policy did not sample join the group or take the place of failures (LUFFY, arXiv 2504.14945,
-    section 3.1: one in each group; AMPO, arXiv 2510.02227, section 3.2: two, if all fail).
+    """Add solutions that the policy did not sample to a group, or replace failures by them (LUFFY, arXiv 2504.14945,
+    section 3.1: one in each group; AMPO, arXiv 2510.02227, section 3.2: two, if all samples fail).
 
     The pool of a task holds the right solutions of all sources. If it is larger than ``most``, solutions are ranked by
     the mean probability under the policy of the tokens of their answer, given the task and the solution before the
     answer (AMPO's comprehension score); of equals the shorter comes first.
 
     Args:
-        trigger: tasks that get solutions, see `guidance.TRIGGERS`.
-        merge: "add" them to the group, or replace "failures".
+        trigger: selects the tasks that get solutions: a name in `guidance.TRIGGERS`, with parameters.
+        merge: "add" solutions to the group, or replace "failures" by them.
         most: most solutions of a task.
-        remember: successes of the policy remembered for each task, as by the source "own"; 0 for none.
-        tasks_remembered: most tasks in memory; the oldest are forgotten.
-        sources: names of `solution_sources.SOLUTIONS`, joined by +.
+        remember: number of the policy's successes stored per task and used like those of the source "own"; 0: none.
+        tasks_remembered: most tasks stored; the least recently solved is dropped first.
+        sources: names in `solution_sources.SOLUTIONS`, joined by +.
     """
 
     trigger: str = "always"
@@ -77,7 +77,7 @@ class TeacherRows(Strategy):
         contexts, answers = [], []
         for solution in pool:
             *before, last = solution.played.trajectory.turns
-            # The answer begins where the last step before it ends.
+            # The answer begins at the end of the last step before it.
             cut = solution.ends[-2] if len(solution.ends) > 1 else 0
             earlier = () if last.fresh else last_context(before)
             seen = (i for turn in earlier for i in (*turn.obs_ids, *turn.act_ids))

@@ -1,7 +1,7 @@
-"""Strategies whose episodes share beginnings: trees with branches at fixed or random places, at uncertain tokens, or
-after observations that raised the policy's entropy.
+"""Rollout strategies whose episodes share beginnings: trees that branch at fixed or random positions, at uncertain
+tokens, or after observations that raised the policy's entropy.
 
-Every strategy plays exactly ``RolloutTask.samples`` episodes a task: samples left after branching are fresh episodes.
+Every strategy plays exactly ``RolloutTask.samples`` episodes per task: samples left after branching are fresh episodes.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ def _cut(token: int, parent: int, trajectory: Trajectory) -> Shoot:
 @ROLLOUTS.register("split_tree")
 @dataclass(eq=False)
 class SplitTree(Strategy):
-    """Every episode that reaches a split continues ``width`` times from there (BranchGRPO, arXiv 2509.06040, section
+    """Continue every episode that reaches a split ``width`` times from there (BranchGRPO, arXiv 2509.06040, section
     3.2; TreeRPO, arXiv 2506.05183, section 3.1).
 
     Args:
-        roots: episodes that begin the tree.
-        width: branches that leave a split, the episode that reached it included.
+        roots: number of episodes that begin the tree.
+        width: number of branches that leave a split, including the episode that reached it.
         splits: number of splits along an episode.
-        at: the k-th split is before turn k ("turn") or after k times ``spacing`` action tokens ("token").
-        spacing: tokens between splits.
-        copies: shared tokens are trained "once", where they were sampled, or in "each" episode that runs through them.
+        at: the k-th split is after k turns ("turn") or after k x ``spacing`` action tokens ("token").
+        spacing: number of tokens between splits.
+        copies: shared tokens are trained "once", in the episode that sampled them, or in "each" episode that has them.
     """
 
     roots: int = 1
@@ -81,7 +81,7 @@ class SplitTree(Strategy):
 
     def _shoots(self, split: int, tree: Sequence[Member]) -> list[Shoot]:
         places = [self._place(split, number, member.trajectory) for number, member in enumerate(tree)]
-        # Around the tree, not member by member, so that a bound on samples cuts all alike.
+        # All members get a branch before any gets the next, so that the limit on samples affects all alike.
         return [place for _ in range(self.width - 1) for place in places if place is not None]
 
     def _place(self, split: int, number: int, trajectory: Trajectory) -> Shoot | None:
@@ -96,15 +96,15 @@ class SplitTree(Strategy):
 @ROLLOUTS.register("random_tree")
 @dataclass(eq=False)
 class RandomTree(Strategy):
-    """A few independent episodes, then in each round ``expand`` new ones from random places of each tree (Tree-GRPO,
-    arXiv 2509.21240, section 3.2: places are turns, copies are trained in each episode).
+    """Play a few independent episodes, then in each round ``expand`` new ones from random positions of each tree
+    (Tree-GRPO, arXiv 2509.21240, section 3.2: positions are turns, copies are trained in each episode).
 
-    The number of trees is samples / (1 + rounds x expand), at least one.
+    The number of trees is samples / (1 + rounds x expand), at least 1.
 
     Args:
-        expand: new episodes per round and tree.
-        rounds: rounds of expansion.
-        at: places are the beginnings of later turns ("turn") or all action tokens but the first ("token").
+        expand: number of new episodes per round and tree.
+        rounds: number of rounds of expansion.
+        at: positions are the beginnings of later turns ("turn") or all action tokens except the first ("token").
         copies: see `SplitTree`.
     """
 
@@ -157,14 +157,14 @@ class EntropyBranch(Strategy):
     """Sample again from one uncertain token of each first answer (CURE, arXiv 2508.11016, section 3.1).
 
     One of the ``top`` positions of highest entropy is drawn uniformly; ``children`` answers share the tokens before it.
-    The first token and tokens of less than ``visible`` visible characters are excluded; if no token has as many (with a
-    character tokenizer), only special tokens are.
+    The first token and tokens with fewer than ``visible`` visible characters are excluded. If no token has that many
+    (with a character tokenizer), only tokens without any are excluded, such as special tokens.
 
     Args:
-        children: branches of each first answer; samples / (1 + children) first answers are played. The paper's 16
-            samples are 4 first answers with 3 branches each.
-        top: positions to choose from.
-        visible: least visible characters of a token.
+        children: number of branches of each first answer; samples / (1 + children) first answers are played. The
+            paper's 16 samples are 4 first answers with 3 branches each.
+        top: number of positions to choose from.
+        visible: least number of visible characters of a token.
     """
 
     children: int = 3
@@ -197,7 +197,7 @@ class EntropyBranch(Strategy):
         return shoots
 
     def positions(self, trajectory: Trajectory, text_of: Callable[[Sequence[int]], str]) -> list[int]:
-        """Action tokens to branch before, the most uncertain first."""
+        """Return the indices of action tokens to branch before, the most uncertain first."""
         ids = [i for turn in trajectory.turns for i in turn.act_ids]
         entropy = [h for turn in trajectory.turns for h in turn.entropies]
         visible = [len(text_of([i]).strip()) for i in ids]
@@ -213,18 +213,18 @@ class EntropyBranch(Strategy):
 class ToolBranch(Strategy):
     """Branch after observations that raised the policy's entropy (ARPO, arXiv 2507.19849, section 3.2).
 
-    Before each turn but the first an episode branches if u - weight x (H - H0) <= base, u uniform in [0, 1). H is the
-    mean entropy of the turn's first ``window`` tokens, H0 the same mean in the first turn; both are divided by the
+    Before each turn except the first, an episode branches if u - weight x (H - H0) <= base, u uniform in [0, 1). H is
+    the mean entropy of the turn's first ``window`` tokens, H0 the same mean in the first turn; both are divided by the
     logarithm of the vocabulary's size, so that they lie in [0, 1]. (The released code sums over the ten likeliest
     tokens instead.)
 
     Args:
-        initial: share of the samples that start from the beginning, before any branching.
+        initial: share of the samples played from the beginning before any branching, in (0, 1].
         beam: number of branches that continue from a branch point, including the episode that reached it.
-        base: probability to branch at unchanged entropy.
+        base: probability of branching at unchanged entropy.
         weight: increase of the probability per unit of entropy.
         window: number of tokens over which entropy is averaged.
-        vocabulary: size of the vocabulary; 0 takes the tokenizer's.
+        vocabulary: size of the vocabulary; 0: the tokenizer's.
     """
 
     initial: float = 0.5
@@ -258,7 +258,7 @@ class ToolBranch(Strategy):
         return _groups(tasks, trees)
 
     def _shoots(self, tree: Sequence[Member], done: int, player: EpisodePlayer) -> list[Shoot]:
-        """Branches of the members from index ``done`` on, at turns that they sampled themselves, early turns first."""
+        """Return branches of the members from index ``done`` on, at turns that they did not copy, early turns first."""
         shoots: list[tuple[int, int]] = []
         for number in range(done, len(tree)):
             member = tree[number]

@@ -1,4 +1,4 @@
-"""A strategy that estimates the values of the states along each episode by further episodes from these states."""
+"""Rollout strategy that estimates the values of the states along each episode by further episodes from these states."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .lineage import place_of, turn_starts
 @ROLLOUTS.register("vine")
 @dataclass(eq=False)
 class Vine(Strategy):
-    """Monte-Carlo values of states (VinePPO, arXiv 2410.01679, section 4).
+    """Estimate Monte-Carlo values of states (VinePPO, arXiv 2410.01679, section 4).
 
-    Each sample is cut into segments. The value of the state before a segment is the mean return of further episodes
+    Each sample is divided into segments. The value of the state before a segment is the mean return of further episodes
     from that state, which are not trained. With one continuation at temperature 0 this is the value of a prefix under
     its deterministic completion (DenseGRPO, arXiv 2601.20218).
 
     Args:
-        at: segments begin at every "turn", at every "line" (after a token with a newline), or every ``every`` action
+        at: a segment begins at every "turn", at every "line" (after a token with a newline), or every ``every`` action
             tokens ("token").
-        every: tokens of a segment.
-        continuations: further episodes from each state; the state at the beginning is shared by the group.
-        heat: temperature of the further episodes; None is the training temperature.
+        every: number of tokens of a segment.
+        continuations: number of further episodes from each state; those from the beginning are shared by the group.
+        heat: temperature of the further episodes; None: the training temperature.
     """
 
     at: str = "turn"
@@ -64,7 +64,7 @@ class Vine(Strategy):
                 edges = [0, *cuts, p.trajectory.action_tokens]
                 stretches = zip(edges, edges[1:], values)
                 nodes = tuple(Node(f"{number}:{a}", b - a, value) for a, b, value in stretches if b > a)
-                # A value that could not be estimated makes the episode invalid.
+                # A state whose value could not be estimated makes the episode invalid.
                 valid = p.trajectory.valid and None not in values
                 error = p.trajectory.error or ("" if valid else "the value of one of its states could not be estimated")
                 members.append(replace(p.trajectory, nodes=nodes, valid=valid, error=error))
@@ -72,7 +72,8 @@ class Vine(Strategy):
         return groups
 
     def cuts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[int]:
-        """Index of the first token of each stretch but the first, counted over the episode's action tokens."""
+        """Return the index of each segment's first token, except the first segment's, among the episode's action
+        tokens."""
         total = trajectory.action_tokens
         if not trajectory.valid:
             return []
@@ -85,7 +86,7 @@ class Vine(Strategy):
 
 
 def _mean_returns(by_state: Sequence[Sequence[FinishedEpisode]], player: EpisodePlayer) -> list[float | None]:
-    """Return the mean return of the valid episodes from each state; None without any."""
+    """Return the mean return of the valid episodes from each state; None if there are none."""
     judged = player.judge([Group(-1, tuple(p.trajectory for p in played)) for played in by_state])
     returns = [[t.outcome for t in group.valid] for group in judged]
     return [sum(values) / len(values) if values else None for values in returns]

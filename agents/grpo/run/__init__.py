@@ -1,1 +1,1 @@
-"""The folder of a run: checkpoints, logs, trackers, saved models."""
+"""Files and records of a run: its folder, checkpoints, logs, trackers and evaluations."""

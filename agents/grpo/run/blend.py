@@ -1,7 +1,7 @@
-"""A run on several environments: one mixture to play, and metrics for each environment in it.
+"""Runs on several environments: one mixture to play, and metrics for each environment in it.
 
 A configuration with several environments is played as palaestra/Mixture-v0, whose parameters name the environment of a
-task. Training metrics and evaluations are split by that name; runs on a single environment are not split.
+task. Training metrics and evaluations are split by that name; those of a single environment are not split.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:
     belong to the mixture. The configuration's form of prompts is applied, if it names one.
 
     Raises:
-        InputError: an environment is unknown, an option's prefix names no environment, or a fixed pool of tasks cannot
-            follow the schedule of a weight.
+        InputError: an environment is unknown, the prefix of an option is not an environment of the run, or a fixed pool
+            of tasks is combined with a weight that follows a schedule.
     """
     for env_id in config.envs:
         environment_spec(env_id)
@@ -64,8 +64,8 @@ def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:
 
 
 def summarise_environments(groups: Sequence[Group]) -> dict[str, float]:
-    """Return success, reward and length of the valid episodes of each environment (``success/Arithmetic``), and its
-    share of the groups."""
+    """Return success, reward and length of each environment's valid episodes (``success/Arithmetic``), and the
+    environment's share of the groups."""
     by_name: dict[str, list[Group]] = {}
     for group in groups:
         if group.trajectories:
@@ -82,8 +82,8 @@ def summarise_environments(groups: Sequence[Group]) -> dict[str, float]:
 
 
 def join_evaluations(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Join the rows of the evaluations of several environments: success over all their episodes, with a 95 % Wilson
-    interval, and each row under "environments"."""
+    """Merge the evaluation rows of several environments: success over all episodes, with a 95 % Wilson interval, and
+    each row under "environments"."""
     first = next(iter(rows.values()))
     joined: dict[str, Any] = {name: first[name] for name in ("step", "split")}
     joined |= _pool(list(rows.values()), "success", "ci")
@@ -104,7 +104,7 @@ def join_evaluations(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _pool(rows: Sequence[Mapping[str, Any]], share: str, interval: str) -> dict[str, Any]:
-    """Return the share of successes over the episodes of all rows."""
+    """Return the share of successes over the episodes of all rows, with a 95 % Wilson interval."""
     episodes = sum(row["episodes"] for row in rows)
     won = sum(row[share] * row["episodes"] for row in rows if row["episodes"])
     pooled = wilson_interval(round(won), episodes)

@@ -1,9 +1,9 @@
-"""Detection of a collapse: the policy fails on tasks that it solved a few steps ago.
+"""Detection of a collapse: the policy fails on tasks that it solved some steps ago.
 
-Training success also falls when the teacher makes tasks harder. A collapse is therefore only suspected when the mean
-over the latest steps lies far below the mean over the best earlier window of steps. The tasks of that window are then
-replayed. If the policy still succeeds on them, the tasks have become harder. If not, the policy has collapsed, and the
-run can be restored to its last good checkpoint.
+Training success also falls when the teacher makes tasks harder. So if mean success over the latest steps is far below
+that over the best earlier window, a collapse is only suspected. The tasks of that window are then played again. If the
+policy still succeeds on them, the tasks have become harder. If not, the policy has collapsed, and the run can be
+restored to its last good checkpoint.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from .folder import RunFolder
 from .health import StepSigns
 
 MEMORY = 10
-"""Windows of earlier steps among which the best is sought."""
+"""Number of windows of steps before the latest one among which the best is sought."""
 EPISODES = 64
-"""Episodes, about, that are played to tell a collapse from harder tasks."""
+"""Approximate number of episodes played to distinguish a collapse from harder tasks."""
 LEAST = 0.1
-"""Success below which nothing can be seen to fall."""
+"""Success rate below which no fall is detected."""
 
 
 @dataclass(frozen=True)
 class Fall:
-    """A suspected collapse.
+    """Suspected collapse.
 
     Attributes:
-        first, last: the earlier steps of the best success.
-        before: mean success there.
-        since, step: the latest steps.
-        now: mean success there.
+        first, last: first and last step of the earlier window with the best success.
+        before: mean success in that window.
+        since, step: first and last step of the latest window.
+        now: mean success in the latest window.
     """
 
     first: int
@@ -48,12 +48,12 @@ class Fall:
 
 @dataclass(frozen=True)
 class Loss:
-    """A collapse: success has fallen, and on tasks of the earlier steps too.
+    """Confirmed collapse: success has fallen on tasks of the earlier window too.
 
     Attributes:
-        then: mean success on the tasks of the earlier steps at that time.
-        again, episodes: mean success on new episodes of the same tasks, and their number.
-        norm, at: the largest gradient norm since then, and its step.
+        then: mean success on the tasks of the earlier window at that time.
+        again, episodes: mean success on new episodes of the same tasks, and number of these episodes.
+        norm, at: largest gradient norm since the earlier window, and its step.
     """
 
     fall: Fall
@@ -74,14 +74,14 @@ class Loss:
 
 
 PlayAgain = Callable[[Sequence[Mapping[str, Any]], int], list[bool]]
-"""(parameters of tasks, about how many episodes) -> success of each episode on new tasks of these parameters."""
+"""(parameters of tasks, approximate number of episodes) -> success of each episode on new tasks of these parameters."""
 
 
 def confirm_fall(fall: Fall, folder: RunFolder, play_again: PlayAgain, share: float) -> Loss | None:
-    """Play the tasks of a fall's earlier steps anew. Return None if the policy still succeeds on them.
+    """Play tasks of the earlier window again. Return None if the policy still succeeds on them.
 
     Args:
-        share: the part of the success that must be lost, beyond what two 95 % intervals leave open.
+        share: share of the earlier success that must be lost; in addition the 95 % intervals of both must not overlap.
     """
     rows = [row for row in folder.read("proposals", fall.first, fall.last) if row["success"] is not None]
     rows = [row for row in rows if not row.get("asked")][:EPISODES]
@@ -98,7 +98,7 @@ def confirm_fall(fall: Fall, folder: RunFolder, play_again: PlayAgain, share: fl
 
 
 class SuccessWatch:
-    """Success of the latest steps, the checkpoints that a run can go back to, and how often it did.
+    """Success of the latest steps, checkpoints that the run can return to, and the number of returns so far.
 
     Args:
         settings: see `Collapse`.
@@ -108,7 +108,7 @@ class SuccessWatch:
         self.settings = settings
         self.returned = 0
         self.checkpoints: list[int] = []
-        """Steps of the checkpoints that a return may need, oldest first."""
+        """Steps of the checkpoints that may be returned to, oldest first."""
         self._success: deque[tuple[int, float]] = deque(maxlen=(MEMORY + 1) * settings.window)
 
     def check(
@@ -117,12 +117,12 @@ class SuccessWatch:
         """Add a step and look for a collapse.
 
         Args:
-            play_again: see `PlayAgain`; called if one is suspected.
+            play_again: see `PlayAgain`; called if a collapse is suspected.
 
         Returns:
-            (step of the checkpoint that the run is to go back to, or None; sentences about it).
+            (step of the checkpoint that the run must return to, or None; sentences about it for the user).
         """
-        # With parts of the solutions the policy could do more than without.
+        # Steps with revealed solutions are skipped, as success is higher with them.
         fall = None if signs.guided or math.isnan(signs.success) else self.observe(step, signs.success)
         if fall is None:
             return None, []
@@ -134,7 +134,7 @@ class SuccessWatch:
         return back, [sentence]
 
     def observe(self, step: int, success: float) -> Fall | None:
-        """Add the success of a step. Return the fall that it completes, if any."""
+        """Add the success of a step. Return a `Fall` if the latest window is far below the best earlier one."""
         self._success.append((step, success))
         size = self.settings.window
         if len(self._success) < 2 * size:
@@ -149,11 +149,11 @@ class SuccessWatch:
         return Fall(steps[best], steps[best + size - 1], before, steps[-size], step, now)
 
     def forget(self) -> None:
-        """Compare with later steps only: the tasks have become harder, or the policy is another."""
+        """Forget earlier steps, with which later ones must not be compared: tasks or policy are no longer the same."""
         self._success.clear()
 
     def add_checkpoint(self, step: int) -> None:
-        """Note a checkpoint; drop what no return can need any more."""
+        """Record a checkpoint and drop those to which no return can lead any more."""
         size = self.settings.window
         if not self.checkpoints or step - self.checkpoints[-1] >= 2 * size:
             self.checkpoints.append(step)
@@ -161,11 +161,11 @@ class SuccessWatch:
         self.checkpoints = self.checkpoints[max(len(old) - 1, 0) :]
 
     def respond(self, loss: Loss) -> tuple[int | None, str]:
-        """Choose what to do about a collapse.
+        """Decide on a return after a collapse.
 
         Returns:
-            (step of the newest checkpoint from before the fall, if the run is to go back to it; a sentence). Then the
-            return is counted, and later checkpoints are forgotten.
+            (step of the newest checkpoint from before the fall if the run must return to it, else None; a sentence). A
+                return is counted, and later checkpoints are dropped.
         """
         sound = [step for step in self.checkpoints if step <= loss.fall.last] or self.checkpoints[:1]
         most = self.settings.returns
@@ -181,7 +181,7 @@ class SuccessWatch:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Return the state, JSON-able."""
         return {"returned": self.returned, "checkpoints": self.checkpoints, "success": list(self._success)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

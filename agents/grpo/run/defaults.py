@@ -1,7 +1,7 @@
-"""Defaults that follow the model: learning rate, token budgets, context, precision and the form of prompts.
+"""Defaults that depend on the model: learning rate, token budgets, context, precision and the form of prompts.
 
-`TrainConfig` has the values of the tiny model. For any other model `choose_defaults` reads its configuration, not its
-weights, and chooses values from its size, its positions and its precision; the command line takes them in place of
+`TrainConfig` has the values of the tiny model. For any other model `choose_defaults` reads the model's configuration,
+not its weights, and chooses values from size, number of positions and precision; the command line uses them in place of
 `TrainConfig`'s, and `configure` does so from Python. `describe_defaults` lists the chosen values with reasons.
 """
 
@@ -24,24 +24,24 @@ from ...prompt_form import FORM_OF_OLD_RUNS, PROMPT_FORMS, SENTENCES, TERSE
 from ..config import TrainConfig
 
 SMALL = 10_000_000
-"""Largest number of parameters of a model that is trained like the tiny one."""
+"""Largest number of parameters of a model that gets the tiny model's values."""
 RATES = ((100_000_000, 1e-5), (300_000_000, 5e-6))
-"""Pairs of a largest number of parameters and the learning rate up to it; larger models use `RATE`."""
+"""(largest number of parameters, learning rate of models up to this size), rising; larger models use `RATE`."""
 RATE = 1e-6
 CONTEXT, ANSWER = 4096, 1024
-"""Longest conversation and longest action that are chosen for a model with room for more, in tokens."""
+"""Largest context and largest limit on an action that are chosen, tokens."""
 CPU_ANSWER = 64
-"""Longest action on a CPU for a model that can be trained there: of at most the parameters of the last of `RATES`."""
+"""Limit on an action on a CPU for models that can be trained there, up to the last size in `RATES`, tokens."""
 
 
 @dataclass(frozen=True)
 class ModelDefaults:
-    """Values for the fields of a `TrainConfig`, with a few words on each.
+    """Values for fields of a `TrainConfig`, with a short reason for each.
 
     Attributes:
         parameters: number of weights of the model.
         values: field -> value.
-        reasons: field -> why.
+        reasons: field -> reason, a few words.
     """
 
     parameters: int
@@ -50,15 +50,16 @@ class ModelDefaults:
 
 
 def choose_defaults(model: str, lora: int = 0, device: str = "auto") -> ModelDefaults:
-    """Choose values for a model, as `TrainConfig` names one, or a run folder.
+    """Choose learning rate, token budgets, context and precision for a model.
 
     Large models use the learning rate of published GRPO runs (DeepSeekMath, arXiv 2402.03300, section 4.2: 1e-6), and
     smaller models a higher one: with 5e-6 SmolLM2-135M learns sums in some dozens of steps. Adapters use ten times the
     rate (Schulman, "LoRA without regret", 2025).
 
     Args:
+        model: a value of `TrainConfig.model`, or the folder of a run.
         lora: rank of the adapters to train; 0 trains all weights.
-        device: device of the run, as in `TrainConfig`.
+        device: a value of `TrainConfig.device`.
 
     Raises:
         InputError: the model is unknown, or its architecture is not supported.
@@ -107,7 +108,7 @@ _NAMES = ("lr", "max_new_tokens", "max_episode_tokens", "context", "dtype")
 
 
 def configure(model: str, **options: Any) -> TrainConfig:
-    """Make a configuration for a model from ``options``; fields left out take the model's defaults."""
+    """Make a configuration for a model; ``options`` override the model's defaults."""
     if model == "tiny":
         return TrainConfig(**options)
     chosen = choose_defaults(model, options.get("lora", 0), options.get("device", "auto"))
@@ -115,7 +116,7 @@ def configure(model: str, **options: Any) -> TrainConfig:
 
 
 def precision_notices(config: TrainConfig) -> list[str]:
-    """Return a sentence on weights whose precision slows a run down."""
+    """Return a notice if bfloat16 weights slow a run on this CPU down, else []."""
     if config.dtype != "bfloat16" or resolve_device(config.device) != "cpu" or (cost := bfloat16_cost()) < 1:
         return []
     return [
@@ -125,7 +126,7 @@ def precision_notices(config: TrainConfig) -> list[str]:
 
 
 def describe_defaults(config: TrainConfig) -> str:
-    """A sentence on which values of a configuration were chosen from the model, and which are others than usual."""
+    """Return a sentence on the values of a configuration that were chosen for the model and those set otherwise."""
     chosen = choose_defaults(config.model, config.lora, config.device)
     taken, other = [], []
     for name, value in chosen.values.items():
@@ -140,8 +141,8 @@ def describe_defaults(config: TrainConfig) -> str:
 
 
 def choose_prompt_form(config: TrainConfig) -> str:
-    """Choose the form of a run's prompts: from its options or its configuration; else from the run that the model comes
-    from; else terse for character-level models and sentences for all others."""
+    """Choose the form of a run's prompts: of the environment's options, the configuration and the run that the model
+    comes from, the first that sets one; else terse for character-level models and sentences for all others."""
     if (asked := config.env_options.get("prompt")) in PROMPT_FORMS:
         return str(asked)
     if config.prompt_form is not None:
@@ -154,7 +155,7 @@ def choose_prompt_form(config: TrainConfig) -> str:
 
 
 def _has_markers(file: Path) -> bool:
-    """Return whether the tokenizer in a file has the special tokens of the character model."""
+    """Return True if the tokenizer in a file has the special tokens of the character-level model."""
     try:
         added = json.loads(file.read_text(encoding="utf-8"))["added_tokens"]
         return {OBSERVATION, ACTION} <= {token["content"] for token in added}
@@ -163,7 +164,7 @@ def _has_markers(file: Path) -> bool:
 
 
 def take_open_values(config: TrainConfig, saved: TrainConfig) -> TrainConfig:
-    """Return ``config`` with open values (device "auto", threads 0 ...) taken from a saved run."""
+    """Return ``config`` with open values (device "auto", threads 0, no prompt form ...) taken from a saved run."""
     return dataclasses.replace(
         config,
         threads=config.threads or saved.threads,

@@ -1,7 +1,7 @@
-"""Evaluations of a run's policy: on held-out tasks, and on tasks that it has trained on before.
+"""Evaluations of a run's policy: on held-out tasks, and on new tasks with the parameters of earlier training tasks.
 
-Every episode is played as in training. The random numbers depend on the run's seed and the step alone, so that an
-evaluation does not change the run.
+Every episode is played as in training. Random numbers depend only on the run's seed and the step, so that an evaluation
+does not change the run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .seeds import EVALUATION, derive_seed
 from .validation import AT_ONCE, evaluate_policy
 
 _AGAIN = 1 << 32
-"""Key of the random numbers of `Evaluations.play_again`, beyond every seed of an evaluation."""
+"""Seed key of `Evaluations.play_again`, larger than the seed of any evaluation."""
 
 
 class Evaluations:
@@ -44,16 +44,16 @@ class Evaluations:
         self._splits: dict[str, Environments] = {}
         count, seconds = config.env_processes, config.env_seconds
         self._processes = EnvironmentProcesses(count, seconds, config.ray) if count else None
-        # A process that takes too long is ended, so that its thread comes back by itself.
+        # A process that exceeds the limit is killed, so its thread returns and needs no limit.
         self._workers = EnvironmentWorkers(config.env_workers, 0 if count else seconds) if config.env_workers else None
 
     def close(self) -> None:
-        """End the processes of the environments."""
+        """Kill the processes of the environments."""
         if self._processes is not None:
             self._processes.close()
 
     def environments(self, split: str) -> Environments:
-        """Return the environments that draw from a split."""
+        """Return the pool of environments whose tasks are from ``split``."""
         if split not in self._splits:
             env_id, options = environment_of(self.config)
             self._splits[split] = Environments(
@@ -75,8 +75,8 @@ class Evaluations:
         """Evaluate on tasks spread evenly over the trained range of difficulty.
 
         Args:
-            greedy: take the likeliest tokens, instead of sampling at the training temperature.
-            family: of several environments, the name of the one to evaluate on; None draws them by their weights.
+            greedy: take the likeliest tokens instead of sampling at the training temperature.
+            family: name of the one environment of a mixture to evaluate on; None draws environments by their weights.
         """
         player = self._player(language, step, seed, split, episodes)
         return evaluate_policy(player, self._plan(episodes, seed, split, family), split, (greedy,))[0]
@@ -90,7 +90,7 @@ class Evaluations:
         return plan
 
     def row(self, language: LanguageModel, step: int, episodes: int) -> dict[str, Any]:
-        """Evaluate on the test split, sampled and greedy, each environment by itself; the row for the log."""
+        """Evaluate on the test split, sampled and greedy, each environment separately; return the row for the log."""
         rows = {}
         for family in self.environments("train").families or (None,):
             player = self._player(language, step, 0, "test", 2 * episodes)
@@ -101,10 +101,11 @@ class Evaluations:
     def play_again(
         self, language: LanguageModel, step: int, tasks: Sequence[Mapping[str, Any]], episodes: int
     ) -> list[bool]:
-        """Play new training tasks with the parameters of earlier ones. Return the success of each valid episode.
+        """Play new training tasks with the parameters of earlier ones; return the success of each valid episode.
 
         Args:
-            tasks: parameters; as many episodes of each as fit into ``episodes``, at least one.
+            tasks: parameters of the tasks.
+            episodes: approximate number of episodes; each task gets an equal number of them, at least 1.
         """
         rng = np.random.default_rng([self.config.seed, EVALUATION, step, _AGAIN])
         starts = [

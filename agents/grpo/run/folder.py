@@ -1,7 +1,7 @@
-"""A run on disk: configuration, JSON-lines logs, checkpoints. It can be read and continued after any interruption.
+"""Files of a run: configuration, JSON-lines logs, checkpoints. A run can be read and continued after any interruption.
 
-Rows are appended whole, one write a row. A checkpoint is written under another name and renamed once it is complete. On
-resuming, rows after the checkpoint are cut off, because the same steps will write them again.
+Each row of a log is appended by a single write. A checkpoint is written under another name and renamed once it is
+complete. When a run is resumed, log rows after the checkpoint are removed, because the same steps write them again.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .lock import LOCK, RunLock, check_unlocked
 LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories", "notices")
 KEPT_CHECKPOINTS = 2
 DEFAULT_LEARNER = "grpo"
-"""The learner of a run whose configuration names none."""
+"""Learner of runs whose configuration names none."""
 _CHECKPOINTS, _WARM_UP, _BEST = "checkpoints", "warmup", "best"
 _NEARLY_NOTHING = 1 << 20
-"""Bytes; a disk with less free space counts as full."""
+"""Bytes of free space below which a disk counts as full."""
 
 
 class RunConfig(Protocol):
-    """The record that defines a run of any learner."""
+    """Configuration that defines a run of any learner."""
 
     def to_json(self) -> dict[str, Any]: ...
 
@@ -45,7 +45,7 @@ C = TypeVar("C", bound=RunConfig)
 
 
 def newest_checkpoint(run: Path) -> Path | None:
-    """Return the checkpoint of the highest step, or None."""
+    """Return the checkpoint with the highest step, or None."""
     found = _checkpoints(run)
     return found[-1] if found else None
 
@@ -54,7 +54,7 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
     """Return the folder of a checkpoint.
 
     Args:
-        which: "newest", "best" (the policy of the best evaluation so far; it cannot be resumed from), or a step.
+        which: "newest", "best" (the policy of the best evaluation so far; a run cannot be resumed from it), or a step.
 
     Raises:
         InputError: the run has no such checkpoint.
@@ -76,7 +76,7 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
 
 
 def _checkpoints(run: Path, kind: str = _CHECKPOINTS) -> list[Path]:
-    """Complete checkpoints, oldest first."""
+    """Return complete checkpoints, oldest first."""
     found = [path for path in (run / kind).glob("step-*") if path.suffix != ".partial"]
     return sorted(found, key=lambda path: (len(path.name), path.name))
 
@@ -87,8 +87,9 @@ def _step_of(checkpoint: Path) -> int:
 
 @contextmanager
 def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
-    """Turn the errors of reading a damaged checkpoint into an InputError with the remedy; a base model that is gone or
-    another is no fault of the checkpoint.
+    """Convert errors of reading a damaged checkpoint to an InputError with the remedy, within the context.
+
+    BaseModelError passes through: a missing or different base model is no fault of the checkpoint.
     """
     from pickle import UnpicklingError
 
@@ -109,30 +110,30 @@ def checkpoint_errors(checkpoint: Path) -> Iterator[None]:
 
 
 class RunFolder:
-    """An open run. Use `create` or `reopen`."""
+    """Folder of a run. Open it with `create` or `reopen`."""
 
     def __init__(self, path: Path):
         self.path = path
         self._lock: RunLock | None = None
 
     def lock(self) -> None:
-        """Keep other runs out until `unlock`.
+        """Lock the folder against other runs until `unlock`.
 
         Raises:
-            InputError: another run is under way in the folder.
+            InputError: another run is in progress in the folder.
         """
         if self._lock is None:
             self._lock = RunLock(self.path)
 
     def unlock(self) -> None:
-        """Let other runs in."""
+        """Release the lock; no effect without one."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     @contextmanager
     def unlock_after_error(self) -> Iterator[None]:
-        """Let other runs in if the block fails."""
+        """Release the lock if the block raises."""
         try:
             yield
         except BaseException:
@@ -141,7 +142,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, config: RunConfig) -> RunFolder:
-        """Start a run in a new or empty folder, and lock it.
+        """Create a run in a new or empty folder, and lock the folder.
 
         Raises:
             InputError: the folder is not empty, or cannot be written.
@@ -162,7 +163,7 @@ class RunFolder:
 
     @staticmethod
     def check_free(path: Path) -> None:
-        """Raise InputError if the folder is not empty, or another run is under way there; nothing is written."""
+        """Raise InputError if the folder is not empty or another run is in progress there; nothing is written."""
         check_unlocked(path)
         RunFolder._check_empty(path)
 
@@ -174,13 +175,14 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path, kind: type[C] = TrainConfig, lock: bool = False) -> tuple[RunFolder, C]:
-        """Open an existing run and its configuration, a ``kind``.
+        """Open an existing run; return its folder and its configuration, of type ``kind``.
 
         Args:
+            kind: class of the configuration.
             lock: lock the folder, to continue this run.
 
         Raises:
-            InputError: the folder holds no run, a run of another learner or version, or, with ``lock``, a run in
+            InputError: the folder contains no run, a run of another learner or version, or, with ``lock``, a run in
                 progress.
         """
         found, wanted = read_learner(path), getattr(kind, "learner", DEFAULT_LEARNER)
@@ -193,11 +195,11 @@ class RunFolder:
             return run, kind.from_json(_read_config(path))
 
     def write_config(self, config: RunConfig) -> None:
-        """Store the configuration; a resumed run may have more steps."""
+        """Store the configuration; called again on a resume, which may raise the number of steps."""
         write_atomically(self.path / "config.json", json.dumps(config.to_json(), indent=2) + "\n")
 
     def append(self, log: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append rows to ``<log>.jsonl`` in one write; a number that is not finite becomes null, as JSON has none."""
+        """Append rows to ``<log>.jsonl`` in one write; numbers that are not finite become null, as JSON has none."""
         text = "".join(json.dumps(_finite(row), ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         if text:
             with (self.path / f"{log}.jsonl").open("a", encoding="utf-8") as file:
@@ -205,19 +207,19 @@ class RunFolder:
 
     @contextmanager
     def measure_time(self, step: int, name: str) -> Iterator[None]:
-        """Add the wall-clock seconds of the block to ``timings.jsonl``, under a name."""
+        """Append the wall-clock seconds of the block to ``timings.jsonl``, under ``name``."""
         begun = time.perf_counter()
         yield
         self.append("timings", [{"step": step, name: time.perf_counter() - begun}])
 
     def read(self, log: str, first: int, last: int) -> list[dict[str, Any]]:
-        """Return the rows of the steps from ``first`` to ``last`` of a log."""
+        """Return the rows of a log for the steps ``first`` to ``last``, both included."""
         path = self.path / f"{log}.jsonl"
         rows = map(json.loads, _complete_rows(path)) if path.exists() else ()
         return [row for row in rows if first <= row["step"] <= last]
 
     def rewind(self, step: int) -> None:
-        """Drop log rows after ``step``, and a row that was cut off in the middle."""
+        """Remove log rows after ``step`` and incomplete rows."""
         for log in LOGS:
             path = self.path / f"{log}.jsonl"
             if path.exists():
@@ -227,11 +229,11 @@ class RunFolder:
 
     @contextmanager
     def checkpoint(self, step: int, keep: Collection[int] = ()) -> Iterator[Path]:
-        """Open a folder for a checkpoint; it is renamed when the block ends. Then old checkpoints are removed, and the
-        state of the warm-up, which is over.
+        """Open a folder for a checkpoint; it is renamed when the block ends. Then old checkpoints, and those of the
+        warm-up, are removed.
 
         Args:
-            keep: steps of the checkpoints to keep beside the newest.
+            keep: steps of checkpoints to keep besides the newest KEPT_CHECKPOINTS.
         """
         place = self.path / _CHECKPOINTS / f"step-{step:06d}"
         with write_folder(place) as partial:
@@ -243,25 +245,25 @@ class RunFolder:
 
     @contextmanager
     def warm_up_checkpoint(self, step: int) -> Iterator[Path]:
-        """Open a folder for the state of the warm-up, as `checkpoint`; the first checkpoint removes it."""
+        """Open a folder for the state of the warm-up, as `checkpoint` does; the first `checkpoint` removes it."""
         with write_folder(self.path / _WARM_UP / f"step-{step:06d}") as partial:
             yield partial
         for old in _checkpoints(self.path, _WARM_UP)[:-1]:
             shutil.rmtree(old)
 
     def newest_warm_up(self) -> Path | None:
-        """Return the newest state of a warm-up that has not ended, or None."""
+        """Return the newest state of a warm-up in progress, or None."""
         found = _checkpoints(self.path, _WARM_UP)
         return found[-1] if found else None
 
     def best_success(self) -> float | None:
-        """Return the evaluation success of the best checkpoint; None if the run has none."""
+        """Return the evaluation success of the best checkpoint; None if there is none."""
         path = self.path / _CHECKPOINTS / _BEST / "best.json"
         return float(json.loads(path.read_text(encoding="utf-8"))["success"]) if path.is_file() else None
 
     @contextmanager
     def best_checkpoint(self, step: int, success: float) -> Iterator[Path]:
-        """Open a folder for the policy of the best evaluation; it takes the former one's place when the block ends."""
+        """Open a folder for the policy of the best evaluation; it replaces the former best when the block ends."""
         link = self.path / _CHECKPOINTS / _BEST
         place = link.with_name(f"{_BEST}-{step:06d}")
         with write_folder(place) as partial:
@@ -282,7 +284,7 @@ def is_run(folder: Path) -> bool:
 
 
 def refuse_changes(run: Path, config: Any, saved: Any, free: Collection[str]) -> None:
-    """Raise InputError if a configuration differs from the saved one of a run in fields other than ``free``."""
+    """Raise InputError if a configuration differs from the saved one in fields other than ``free``."""
     same = dataclasses.replace(config, **{name: getattr(saved, name) for name in free})
     if differences := same.differences(saved):
         raise InputError(
@@ -292,10 +294,10 @@ def refuse_changes(run: Path, config: Any, saved: Any, free: Collection[str]) ->
 
 
 def read_learner(run: Path) -> str:
-    """Read which learner a run was trained by.
+    """Return the name of the learner that trained a run.
 
     Raises:
-        InputError: there is no run.
+        InputError: the folder contains no run.
     """
     with _config_errors(run):
         return str(_read_config(run).get("learner", DEFAULT_LEARNER))
@@ -307,7 +309,7 @@ def _read_config(run: Path) -> dict[str, Any]:
 
 @contextmanager
 def _config_errors(run: Path) -> Iterator[None]:
-    """Turn the errors of reading a run's configuration into an InputError."""
+    """Convert errors of reading a run's configuration to an InputError, within the context."""
     try:
         yield
     except InputError:
@@ -320,7 +322,10 @@ def _config_errors(run: Path) -> Iterator[None]:
 
 @contextmanager
 def write_folder(place: Path) -> Iterator[Path]:
-    """Open a folder under another name; when the block ends it is flushed to the disk and takes its place."""
+    """Open a folder under a temporary name; when the block ends, it is flushed to the disk and renamed to ``place``.
+
+    If the block raises, the folder is removed, and a full disk raises OSError.
+    """
     partial = place.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -336,13 +341,13 @@ def write_folder(place: Path) -> Iterator[Path]:
         full = shutil.disk_usage(partial).free < _NEARLY_NOTHING
         shutil.rmtree(partial, ignore_errors=True)
         if full and isinstance(error, Exception) and not isinstance(error, OSError):
-            # Writers of tensors have errors of their own for a full disk.
+            # Writers of tensors raise other errors when the disk is full.
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place)) from error
         raise
 
 
 def _finite(value: Any) -> Any:
-    """Return the data with None in place of numbers that are not finite."""
+    """Return the data with numbers that are not finite replaced by None."""
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

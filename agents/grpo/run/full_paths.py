@@ -1,4 +1,4 @@
-"""Folders and files that a run's configuration names, which are found from whatever directory it is resumed in."""
+"""Absolute paths for the files and folders in a configuration, so that a run can be resumed from any directory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ _OPTIONS = ("env_options", "teacher_options", "engine_options")
 
 
 def with_absolute_places(config: C) -> C:
-    """Return a run's configuration, of any learner, with relative paths that exist made absolute: models, and files and
-    folders among the options of environment, teacher, engine, components and bonuses.
-    """
+    """Return the configuration of a run with existing relative paths made absolute: models, and files and folders in
+    the options of environment, teacher, engine, components and bonuses."""
     given: Any = config
     changes: dict[str, Any] = {}
     for name in _MODELS:
@@ -37,7 +36,7 @@ def with_absolute_places(config: C) -> C:
 
 
 def _absolute(value: Any) -> Any:
-    """Replace relative paths among plain data; a word without a slash or a dot is no path."""
+    """Replace existing relative paths in plain data; a word without a slash or a dot is not taken as a path."""
     if isinstance(value, Mapping):
         return {key: _absolute(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -56,7 +55,7 @@ def _absolute(value: Any) -> Any:
 
 
 def _absolute_text(text: str) -> str:
-    """Return the text of components, unchanged where it names no relative path."""
+    """Replace relative paths in the text of components; without any, return the text unchanged."""
     parts = Component.parse_all(text)
     found = tuple(map(_absolute, parts))
     return text if found == parts else " + ".join(map(str, found))

@@ -1,8 +1,8 @@
-"""Signs that a run cannot learn, and how long each may last.
+"""Signs that a run cannot learn, and their time limits.
 
-Every step is described by a `StepSigns`; `Health` counts for how many steps in a row a sign has lasted, makes one
-sentence when it has lasted a while, and another when the configured patience is used up, on which the learner raises
-`DeadRun`.
+Every step is described by a `StepSigns`. `Health` counts for how many steps in a row each sign has lasted. It reports a
+sign when it has lasted a fifth of its configured patience, and again when the patience is used up, upon which the
+learner raises `DeadRun`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..batch.trajectory import Group
 from ..settings import Patience
 
 CUT_SHARE = 0.95
-"""Share of episodes cut off by a token budget from which a step counts as truncated."""
+"""Value of `StepSigns.cut`, failures cut off by a token budget, from which a step counts as truncated."""
 SIGNS = ("nonfinite", "skipped", "truncated", "no_signal")
-"""The signs, by the names of their patience; of several that end a run at once, the first is its reason."""
+"""Signs, by the fields of `Patience`; if several end a run in the same step, the first is stated as reason."""
 _REMEDIES = {
     "nonfinite": "the weights are spoilt: start again with a lower --lr",
     "skipped": "lower --lr, or relax the recipe's --guards",
@@ -27,11 +27,11 @@ _REMEDIES = {
     "no_signal": "take easier tasks with --axis, a longer warm-up, or more --samples",
 }
 _MEND = "mend the judge, reward, verifier or environment that failed"
-"""The remedy where episodes are not valid."""
+"""Remedy for invalid episodes."""
 
 
 class DeadRun(RuntimeError):
-    """The run ended because it could not learn; the message is one sentence with the remedy."""
+    """Error that ends a run which cannot learn; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class StepSigns:
     """Signs of a run's health in one step.
 
     Attributes:
-        skipped: updates were due, and all of them were skipped.
-        nonfinite: a loss or a gradient was not finite.
-        no_signal: no trained token had an advantage.
+        skipped: True if updates were due and all were skipped.
+        nonfinite: True if a loss or a gradient was not finite.
+        no_signal: True if no trained token had an advantage.
         cut: share of the valid episodes that failed because a token budget cut them off.
         success: share of the valid episodes that succeeded; NaN if none was valid.
-        guided: the policy was given parts of solutions.
+        guided: True if parts of solutions were revealed to the policy.
         invalid: share of invalid episodes.
         error: error message of the first invalid episode.
     """
@@ -60,10 +60,10 @@ class StepSigns:
 
     @classmethod
     def of(cls, groups: Sequence[Group], metrics: Mapping[str, Any], signal: bool) -> StepSigns:
-        """Read the signs of a step off its groups and metrics.
+        """Derive the signs of a step from its groups and metrics.
 
         Args:
-            signal: whether rewards, or a stream's data, gave the update anything to learn from.
+            signal: True if the rewards, or a stream's data, gave the update something to learn from.
         """
         valid = [t for group in groups for t in group.valid if t.turns and t.version >= 0]
         cut = [
@@ -89,7 +89,7 @@ class Health:
     """Counts of the signs over a run.
 
     Args:
-        patience: for how many steps each may last.
+        patience: number of steps that each sign may last.
     """
 
     def __init__(self, patience: Patience):
@@ -101,7 +101,7 @@ class Health:
         self._worst_invalid = 0.0
 
     def observe(self, signs: StepSigns) -> list[str]:
-        """Count a step. Return a sentence for each sign that has just lasted long enough to be mentioned."""
+        """Count a step. Return a sentence for each sign that has now lasted long enough to be reported."""
         self._signs = signs
         self._steps += 1
         self._informative += not signs.no_signal
@@ -120,7 +120,7 @@ class Health:
         return sentences
 
     def _report_invalid(self, signs: StepSigns) -> list[str]:
-        """A sentence where invalid episodes are the first of the run, or for the first time all of a step."""
+        """Return a sentence on the first step with invalid episodes and on the first without valid ones; else []."""
         worst, self._worst_invalid = self._worst_invalid, max(self._worst_invalid, signs.invalid)
         if signs.invalid == 0 or (worst > 0 and not signs.invalid == 1 > worst):
             return []
@@ -130,10 +130,10 @@ class Health:
         return [f"{share} of the last step could be judged{rest}{cause}; {_MEND}."]
 
     def verdict(self, last: bool) -> tuple[str, str] | None:
-        """Return the sign that ends the run and a sentence about it; None if the run goes on.
+        """Return (the sign that ends the run, a sentence about it), or None if the run continues.
 
         Args:
-            last: whether this was the run's last step, which must not have been one without finite gradients.
+            last: True in the run's last step; a run must not end with a step without finite gradients.
         """
         for name in SIGNS:
             patience, lasting = getattr(self._patience, name), self._lasting[name]
@@ -144,7 +144,7 @@ class Health:
         return None
 
     def conclude(self) -> list[str]:
-        """Sentences for the end of a run."""
+        """Return sentences for the end of a run: one if no step had a signal, else none."""
         if self._steps and not self._informative:
             return [
                 f"The model has learned nothing from rewards: in all {self._steps} steps they told no episodes of a "
@@ -153,12 +153,12 @@ class Health:
         return []
 
     def restart(self) -> None:
-        """Give every sign its full patience again."""
+        """Reset the counts of all signs."""
         self._lasting = dict.fromkeys(SIGNS, 0)
 
     @property
     def _all_succeed(self) -> bool:
-        """True if rewards are all alike as every episode succeeds, which is no failure."""
+        """True if no group has a signal because every episode succeeds, which is no failure."""
         return self._wins and not self._losses
 
     def _describe(self, name: str) -> str:
@@ -193,7 +193,7 @@ class Health:
     # State -----------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Return the counts, JSON-able."""
         return {
             "lasting": self._lasting,
             "steps": self._steps,

@@ -1,8 +1,8 @@
-"""The lock of a run's folder: while a run is under way, no other writes there.
+"""Lock of a run's folder: while a run is in progress, no other writes there.
 
-It is a lock of the system (``flock``) on the file ``run.lock``, which names the holder. The system frees it with the
-process, whatever ends that, so that a file that is left behind locks nothing. File systems and systems without such
-locks are used without.
+It is a lock of the operating system (``flock``) on the file ``run.lock``, which names the holder. The system releases
+it when the process ends for whatever reason, so a remaining file locks nothing. On systems and file systems without
+such locks, runs are not locked.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ....errors import InputError
 
 LOCK = "run.lock"
 _held: set[int] = set()
-"""Descriptors of the locks of this process."""
+"""File descriptors of the locks that this process holds."""
 
 
 class RunLock:
-    """A lock that is held until it is released or no longer referred to.
+    """Lock that is held until `release`, or until the object is garbage-collected.
 
     Args:
-        folder: of the run; it exists.
+        folder: folder of the run; must exist.
 
     Raises:
-        InputError: another run holds it, in this process or another.
+        InputError: another run holds the lock, in this process or another.
     """
 
     def __init__(self, folder: Path):
@@ -38,7 +38,7 @@ class RunLock:
         os.write(self._descriptor, f"process {os.getpid()} on {socket.gethostname()}, since {since}\n".encode())
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Release the lock."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor in _held:
             _held.remove(descriptor)
@@ -51,7 +51,7 @@ class RunLock:
 
 
 def check_unlocked(folder: Path) -> None:
-    """Raise InputError if a run is under way in the folder."""
+    """Raise InputError if a run is in progress in the folder."""
     if (folder / LOCK).is_file():
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -65,7 +65,7 @@ def _acquire(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             _lock(descriptor, path)
-            # Its holder may have removed the file between the two calls.
+            # The previous holder may have removed the file between opening and locking.
             if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
         except BaseException:
@@ -92,7 +92,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _leave_to_parent() -> None:
-    """Close the locks in a fork, which would keep them for as long as it lives."""
+    """Close the locks in a forked child, which would otherwise hold them as long as it lives."""
     for descriptor in _held:
         os.close(descriptor)
     _held.clear()

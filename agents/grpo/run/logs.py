@@ -1,7 +1,7 @@
-"""Rows of a run's logs, made from its proposals, groups, updates and evaluations.
+"""Rows of a run's logs, computed from proposals, groups, updates and evaluations.
 
-Only `phase_rates`, which goes to a separate log, depends on the clock. No row depends on the order in which episodes
-ended, so logs are as reproducible as the run.
+Only `phase_rates` and `overlapped_rates`, which go to a separate log, depend on the clock. No row depends on the order
+in which episodes ended, so logs are as reproducible as the run.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlayedProposal:
-    """One proposal of the teacher, its task, the played group of episodes, and the result of each of its requests, a
-    number or a word.
-    """
+    """Proposal of the teacher with its task, the played group of episodes, and the result of each request (number or
+    word)."""
 
     proposal: Proposal
     task: RolloutTask
@@ -39,8 +38,8 @@ def evaluation_row(step: int, report: Report, greedy: Report | None = None) -> d
     """Return a row of ``evaluations.jsonl``.
 
     Args:
-        report: of sampled episodes.
-        greedy: of episodes of the likeliest tokens on the same tasks.
+        report: report on sampled episodes.
+        greedy: report on episodes at temperature 0 on the same tasks.
     """
     greedy_interval = [] if greedy is None else [greedy.success.low, greedy.success.high]
     return {
@@ -76,17 +75,17 @@ def _quantile(values: Sequence[float], share: float) -> float:
 def step_summary(
     groups: Sequence[Group], trained: Sequence[Group] = (), measures: Collection[str] = ()
 ) -> dict[str, float]:
-    """Statistics of a step's episodes for ``metrics.jsonl``.
+    """Return statistics of a step's episodes for ``metrics.jsonl``.
 
-    Means are over the valid episodes that the policy played; invalid episodes, and episodes that the policy did not
+    Means are over the valid episodes that the policy sampled; invalid episodes, and episodes that the policy did not
     sample, are only counted. Lengths are in action tokens. pass@k is over the tasks, or over each role in them, without
-    episodes that were given a part of the solution, and without tasks of which only a selection was kept; its interval
-    is `report.share_interval`. Without played episodes the means are left out.
+    episodes to which part of the solution was revealed, and without tasks of which only a selection of episodes was
+    kept; its interval is `report.share_interval`. Without any episodes the means are left out.
 
     Args:
         groups: all groups of this step, before any filter.
-        trained: the groups of the update, for the age of replayed episodes: the number of optimiser batches by which
-            their policy is older than the newest one in ``groups``.
+        trained: groups of the update, for the age of replayed episodes: the number of optimiser batches by which their
+            policy is older than the newest one in ``groups``.
         measures: names of measures to average; numbers in lists count one by one, other values are skipped.
     """
     played = [list(_sampled_episodes(group)) for group in groups]
@@ -131,7 +130,7 @@ def step_summary(
 
 
 _UNTRAINED = {"loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0}
-"""Values of a step without an update, so that every row has these keys; an update replaces them."""
+"""Default values, so that the row of a step without an update has these keys too; an update overrides them."""
 
 
 def _numbers(value: Any) -> list[float]:
@@ -167,7 +166,7 @@ def _pass_at_k(groups: Sequence[Group]) -> dict[str, float]:
 
 
 def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, float]:
-    """Return the share and mean age of replayed episodes among the trained ones; {} if none were trained."""
+    """Return share and mean age of replayed episodes among the trained ones; {} if none were trained."""
     if not trained:
         return {}
     seen = [t for group in trained for t in _sampled_episodes(group)]
@@ -177,12 +176,13 @@ def _ages(played: Sequence[Trajectory], trained: Sequence[Group]) -> dict[str, f
 
 
 def token_ages(step: int, trained: Sequence[Group]) -> dict[str, float]:
-    """Return the mean and the largest age of the policy's tokens in a step's update: the number of updates since they
-    were sampled. {} without such tokens.
+    """Return mean and largest age of the policy's tokens in a step's update; {} without such tokens.
+
+    The age is the number of updates since the token was sampled.
 
     Args:
         step: number of the step, from 1.
-        trained: the groups of the update, including the streams' groups.
+        trained: groups of the update, including the streams' groups.
     """
     count: Counter[int] = Counter()
     for trajectory in (t for group in trained for t in _sampled_episodes(group)):
@@ -207,11 +207,12 @@ def overlapped_rates(
     update_wait_s: float,
     **waits: float,
 ) -> dict[str, float]:
-    """Return the rates of `phase_rates` for asynchronous training, where the next batches are played meanwhile.
+    """Return the rates of `phase_rates` for asynchronous training, in which the next batches are played during the
+    update.
 
     Args:
         update_wait_s: seconds that the update waited for this batch; the step takes this time plus ``train_s``.
-        waits: seconds of further waits, which run in parallel to the step.
+        waits: seconds of further waits by name; they are in parallel to the step and do not count towards it.
     """
     rates = phase_rates(rollout_tokens, train_tokens, rollout_s, train_s)
     seconds = update_wait_s + train_s
@@ -225,14 +226,14 @@ def phase_rates(
     """Return a step's wall-clock seconds and tokens per second, by phase, for ``timings.jsonl``.
 
     Args:
-        rollout_tokens: action tokens that were sampled.
-        train_tokens: action tokens that the update saw, once for each pass over them.
+        rollout_tokens: number of action tokens sampled.
+        train_tokens: number of action tokens in the update, counted once per pass over them.
         rollout_s, train_s: seconds of the two phases.
         other_s: seconds of further phases by name, ``score_s=0.2``; they count towards the whole step.
 
     Returns:
         "seconds" of the step, the seconds of each phase, "rollout_tokens_per_s", "train_tokens_per_s", and
-        "tokens_per_s", the sampled tokens over the whole step. A phase that took no time has a rate of 0.
+            "tokens_per_s", the sampled tokens per second of the whole step. The rate of a phase that took no time is 0.
     """
     seconds = rollout_s + train_s + sum(other_s.values())
     return {
@@ -251,10 +252,9 @@ def _rate(tokens: float, seconds: float) -> float:
 
 
 def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, Any]:
-    """Make a row of ``proposals.jsonl``: a proposal, its outcome, and the results of its requests, if any; ``space`` is
-    the ParamSpace.
+    """Return a row of ``proposals.jsonl``: a proposal, its outcome, and the results of its requests, if any.
 
-    The success of a group without a valid episode is unknown: None.
+    ``space`` is the ParamSpace of the environment. The success of a group without a valid episode is None.
     """
     group, params = practice.group, dict(practice.task.params)
     valid = group.valid
@@ -277,8 +277,8 @@ def proposal_row(step: int, practice: PlayedProposal, space: Any) -> dict[str, A
 
 
 def trajectory_row(step: int, trajectory: Trajectory, measures: Collection[str] = ()) -> dict[str, Any]:
-    """Make a row of ``trajectories.jsonl``: one episode in full, with a right answer if the environment supplies one,
-    and the named measures."""
+    """Return a row of ``trajectories.jsonl``: one episode in full, with the reference answer if the environment
+    supplies one, and the named measures."""
     measured = {name: trajectory.extras[name] for name in sorted(measures) if name in trajectory.extras}
     reference = trajectory.turns[-1].extras.get("reference") if trajectory.turns else None
     return {

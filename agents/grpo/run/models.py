@@ -1,4 +1,4 @@
-"""Loading of a run's models: the policy that is trained, and the model that it is distilled from."""
+"""Loading of a run's models: the policy, and the model that it is distilled from."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .folder import checkpoint_errors
 
 
 def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iterable[str] = ()) -> LanguageModel:
-    """Load the policy, from a checkpoint of this run or as configured.
+    """Load the policy from a checkpoint of this run, or else as configured.
 
-    The tiny model's vocabulary is learned from ``texts``. It comes without adapters, as its warm-up must reach all of
-    its weights: see `add_missing_adapters`.
+    The tiny model learns its vocabulary from ``texts``, and has no adapters yet, as its warm-up must train all weights:
+    see `add_missing_adapters`.
 
     Raises:
         InputError: the model or the checkpoint cannot be read.
-        BaseModelError: the checkpoint has adapters, and their base model is gone or another.
+        BaseModelError: the checkpoint has adapters, and their base model is missing or a different one.
     """
     if checkpoint is not None:
         with checkpoint_errors(checkpoint):
@@ -32,8 +32,8 @@ def load_policy(config: TrainConfig, checkpoint: Path | None = None, texts: Iter
         language = language.to(config.device)
         language = language.for_examples() if config.shots else language
         if config.model == "tiny":
-            # Checkpoints of adapters include their base model unless it has a path. This path is not permanent: it is
-            # deleted when newer checkpoints are saved.
+            # Checkpoints of adapters include their base model unless it has a path. The checkpoint's path will not do:
+            # it is deleted when newer checkpoints are saved.
             language.model.config.name_or_path = ""
         return language
     if config.model == "tiny":
@@ -56,10 +56,10 @@ def add_missing_adapters(config: TrainConfig, language: LanguageModel) -> Langua
 
 
 def load_teacher(config: TrainConfig, language: LanguageModel) -> LanguageModel:
-    """Load the frozen model to distil from.
+    """Load the model to distil from, with frozen weights.
 
     Raises:
-        InputError: its vocabulary is not the policy's, so that tokens cannot be compared.
+        InputError: the vocabularies of model and policy differ, so that tokens cannot be compared.
     """
     assert config.teacher_model is not None
     teacher = load_model(config.teacher_model, config.dtype, config.system)

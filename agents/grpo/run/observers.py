@@ -1,7 +1,7 @@
-"""Messages to the observers of a run: its progress, and notices for the user.
+"""Messages to observers of a run: its progress, and notices for the user.
 
-Notices are sentences on values chosen for the run, on settings without effect, and on problems. They go to the terminal
-as they arise and are kept in ``notices.jsonl``, from which the report takes them.
+Notices are sentences on values chosen for the run, on settings without effect, and on problems. They are sent to the
+terminal as they arise and stored in ``notices.jsonl``, from which the report reads them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """A step of a run, for its observer.
+    """Progress of a run after a step.
 
     Attributes:
         phase: "warmup", "train" or "evaluate".
-        step, steps: the step of this phase and their number.
+        step, steps: current step of this phase, and number of steps.
         values: metrics of the step, with "tokens_per_s" during training, or the evaluation's success.
     """
 
@@ -32,11 +32,11 @@ class TrainingProgress:
 
 
 class Notices:
-    """Forwards notices and keeps them.
+    """Forwards notices to the user and stores them in the run folder.
 
     Args:
         folder: folder of the run.
-        notify: function that receives each notice; by default it is logged as a warning.
+        notify: function called with each notice; by default it is logged as a warning.
     """
 
     def __init__(self, folder: RunFolder, notify: Callable[[str], None] = _log.warning):
@@ -44,22 +44,22 @@ class Notices:
         self._overlong = False
 
     def add(self, step: int, kind: str, *sentences: str) -> None:
-        """Hand on and keep sentences of one kind: "start", "resume", "overlong", "health" or "end"."""
+        """Forward and store sentences of one kind: "start", "resume", "overlong", "health" or "end"."""
         for sentence in sentences:
             self._folder.append("notices", [{"step": step, "kind": kind, "sentence": sentence}])
             self._notify(sentence)
 
     def read(self, kind: str) -> list[str]:
-        """Return the sentences of one kind that were kept when the run began."""
+        """Return the sentences of one kind that were stored when the run began (step 0)."""
         return [row["sentence"] for row in self._folder.read("notices", 0, 0) if row["kind"] == kind]
 
     def repeat(self, sentences: Iterable[str]) -> None:
-        """Forward the notices from the run's beginning again, when the run is continued."""
+        """Forward notices of the run's beginning again, when the run is continued."""
         for sentence in sentences:
             self._notify(sentence)
 
     def report_overlong(self, step: int, count: int, proposed: int, context: int) -> None:
-        """Say once that prompts are left out."""
+        """Add a notice, once per run, that tasks with too long prompts are left out."""
         if count and not self._overlong:
             self._overlong = True
             self.add(

@@ -1,4 +1,4 @@
-"""The data of a training step, and the rows that it leaves in the logs of its run, and for the trackers."""
+"""Data of a training step, and the rows written about the step to the run's logs and trackers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .trackers import Tracker
 
 @dataclass(frozen=True)
 class Collected:
-    """The groups of a step.
+    """Groups of a step.
 
     Attributes:
-        played: the teacher's proposals with their groups, shaped.
+        played: the teacher's proposals with their groups, shaping rewards included.
         extra: further groups of the rollout strategy, such as a proposer's.
         trainable: groups to train on, after filters and replay.
-        requests: figures of the proposals' requests, for ``metrics.jsonl``.
-        overlong: proposed tasks whose first observation left no room for an action; they were not played.
+        requests: statistics of the proposals' requests, for ``metrics.jsonl``.
+        overlong: number of proposed tasks whose first observation left no context for an action; they were not played.
     """
 
     played: list[PlayedProposal]
@@ -47,9 +47,9 @@ class StepData:
     Attributes:
         collected: the played groups.
         streams: the groups of each stream.
-        teacher: figures of the curriculum's teacher after it has seen the outcomes.
+        teacher: metrics of the curriculum's teacher after it has received the outcomes.
         rollout_s: seconds that the collection took.
-        waits: seconds that each side waited for the other, by name; {} in synchronous collection.
+        waits: seconds that collection and update waited for each other, by name; {} in synchronous collection.
         state: JSON state from which the collection resumes after this step; "" in synchronous collection, which
             computes it when a checkpoint is saved.
     """
@@ -76,17 +76,17 @@ def write_step(
     folder: RunFolder,
     trackers: Sequence[Tracker],
 ) -> tuple[dict[str, Any], float]:
-    """Write the rows of a step.
+    """Write the rows of a step to the logs and trackers.
 
     Args:
         tally: statistics of the losses.
-        updates: figures of the optimiser steps.
+        updates: metrics of the optimiser steps.
         weights: weights of rewards that learn from the updates.
         train_s: seconds of the update.
-        update: the `Update`, for its passes over the data and the measures that its recipe asks for.
+        update: the `Update`, for its number of epochs and the measures that the recipe names.
 
     Returns:
-        (its row of ``metrics.jsonl``, sampled tokens a second).
+        (the step's row of ``metrics.jsonl``, sampled tokens per second).
     """
     collected, groups = data.collected, data.collected.groups
     measures = update.objective.asked_measures

@@ -1,8 +1,8 @@
-"""Trackers that show a run's figures elsewhere than in its folder: TensorBoard, Weights & Biases.
+"""Trackers that show a run's metrics outside its folder: TensorBoard, Weights & Biases.
 
-They take rows of the logs and show points under grouped names ("reward/success", "policy/entropy", "time/train_s"). The
-run folder is the record: a tracker that fails is logged once and left out, and training goes on. `TRACKERS` registers
-them under the names of the configuration's ``track``.
+They receive rows of the logs and show points under grouped names ("reward/success", "policy/entropy", "time/train_s").
+The run folder is the record: a tracker that fails is logged once and left out, and training continues. `TRACKERS`
+registers them under the names of the configuration's ``track``.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _TIME = ("_s", "seconds")
 
 
 class Tracker(Protocol):
-    """Shows a run's figures while it trains."""
+    """Protocol of an object that shows a run's metrics while it trains."""
 
     def log(self, step: int, values: Mapping[str, Any]) -> None:
-        """Show the finite numbers of a log's row. A step may come in several rows."""
+        """Show the finite numbers of a log row. A step may come in several rows."""
         ...
 
     def close(self) -> None:
-        """Finish, after the last row."""
+        """Finish after the last row."""
         ...
 
 
 def add_groups(values: Mapping[str, Any]) -> dict[str, float]:
-    """Prefix the finite numbers of a row with their group; names with a group keep it, and "step" is left out."""
+    """Prefix the finite numbers of a row with their group; names that have a group keep it, and "step" is left out."""
     return {
         _tag(name): float(value)
         for name, value in values.items()
@@ -62,7 +62,7 @@ def _tag(name: str) -> str:
 
 
 def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
-    """Return a row of ``evaluations.jsonl`` (see `logs.evaluation_row`) as figures for `Tracker.log`."""
+    """Convert a row of ``evaluations.jsonl`` (see `logs.evaluation_row`) to values for `Tracker.log`."""
     found = {"success": row.get("success"), "greedy_success": row.get("greedy_success")}
     found["success_low"], found["success_high"] = row.get("ci") or (None, None)
     for name, part in row.get("environments", {}).items():
@@ -75,7 +75,7 @@ def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 class TensorBoardTracker:
-    """Writes event files into ``folder``/tensorboard, for ``tensorboard --logdir``.
+    """Writes event files to ``folder``/tensorboard, for ``tensorboard --logdir``.
 
     Args:
         folder: folder of the run.
@@ -83,7 +83,7 @@ class TensorBoardTracker:
             as they are repeated.
 
     Raises:
-        MissingExtra: tensorboard is absent.
+        MissingExtra: tensorboard is not installed.
     """
 
     def __init__(self, folder: Path, step: int = 0):
@@ -96,7 +96,7 @@ class TensorBoardTracker:
     def log(self, step: int, values: Mapping[str, Any]) -> None:
         for tag, value in add_groups(values).items():
             self._writer.add_scalar(tag, value, step)
-        # A process that is killed must not leave fewer steps here than its checkpoint has.
+        # If the process is killed, the event files must have all steps up to its last checkpoint.
         self._writer.flush()
 
     def close(self) -> None:
@@ -104,19 +104,19 @@ class TensorBoardTracker:
 
 
 class WandbTracker:
-    """Logs to Weights & Biases; files lie in ``folder``/wandb.
+    """Logs to Weights & Biases; its files are in ``folder``/wandb.
 
-    A continued run keeps its id; repeated steps are already logged there and are skipped.
+    A continued run keeps its id; Weights & Biases skips steps that are logged again.
 
     Args:
         project, name: project and display name of the run.
         folder: folder of the run.
-        config: configuration to show with the figures.
-        mode: "online", "offline" (``wandb sync`` uploads later) or "disabled"; None reads the variable WANDB_MODE, or
-            takes "online".
+        config: configuration to show with the metrics.
+        mode: "online", "offline" (``wandb sync`` uploads later) or "disabled"; None: the environment variable
+            WANDB_MODE, or else "online".
 
     Raises:
-        MissingExtra: wandb is absent.
+        MissingExtra: wandb is not installed.
     """
 
     def __init__(self, project: str, name: str, folder: Path, config: Mapping[str, Any], mode: Any = None):
@@ -164,16 +164,16 @@ def _wandb(config: TrainConfig, folder: Path, step: int) -> Tracker:
 
 
 def trackers_for(config: Any, folder: Path, step: int = 0) -> list[Tracker]:
-    """Make the trackers that ``config.track`` names; their failures cannot stop the run.
+    """Make the trackers named in ``config.track``; their failures cannot stop the run.
 
     Args:
-        config: of a run of any learner.
-        folder: of the run.
-        step: of the checkpoint that the run continues from, 0 for a new run.
+        config: configuration of a run of any learner.
+        folder: folder of the run.
+        step: step of the checkpoint that the run continues from, 0 for a new run.
 
     Raises:
-        InputError: a name that is not registered, or one that is given twice.
-        MissingExtra: the package of a tracker is absent that no run has without naming it.
+        InputError: a name is not registered, or given twice.
+        MissingExtra: the package of a tracker other than the default one is not installed.
     """
     names: tuple[str, ...] = tuple(config.track)
     factories = [TRACKERS[name] for name in names]
@@ -185,11 +185,11 @@ def trackers_for(config: Any, folder: Path, step: int = 0) -> list[Tracker]:
 
 
 _DEFAULT = ("tensorboard",)
-"""Trackers of runs that name none; where their package is absent, they are left out."""
+"""Trackers of runs that name none; they are left out if their package is not installed."""
 
 
 class _FailsafeTracker:
-    """A tracker that is left out after its first failure, which is logged."""
+    """Wrapper of a tracker that logs its first failure and ignores it from then on."""
 
     def __init__(self, name: str, factory: Callable[..., Tracker], config: Any, folder: Path, step: int):
         self._name = name

@@ -1,8 +1,8 @@
 """Evaluation of the policy during training: the tasks of `palaestra.evaluate`, played as training plays them.
 
-In: a player of the present policy, whose environments draw from the split to evaluate on, and a plan of episodes. Out:
-a report. Token budgets, the treatment of long conversations and the precision of the logits are the player's, so that
-training and evaluation are the same game.
+Input: a player of the current policy, whose environments draw from the split to evaluate on, and a plan of episodes.
+Output: a report. Token budgets, the treatment of long conversations and the precision of logits are the player's, so
+that evaluation and training play under the same conditions.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ..rollouts.episode_player import EpisodePlayer
 from ..rollouts.episode_starts import RolloutTask, Start
 
 AT_ONCE = 256
-"""Most episodes that are played side by side."""
+"""Most episodes played at the same time."""
 
 
 def evaluate_policy(
     player: EpisodePlayer, plan: EpisodePlan, split: str, greedy: Sequence[bool] = (False,)
 ) -> list[Report]:
-    """Play a plan of episodes and report them.
+    """Play a plan of episodes and report on them.
 
     Args:
         plan: the episodes, for an environment with a parameter space.
-        split: the split that the player's environments draw from, for the report.
-        greedy: for each way of playing, True takes the likeliest tokens and False samples at the player's temperature.
-            Every task is played in all ways at the same time, so that its prompt is encoded once.
+        split: split that the player's environments draw from, for the report.
+        greedy: modes of playing: True takes the likeliest tokens, False samples at the player's temperature. Every task
+            is played in all modes at the same time, so that its prompt is encoded once.
 
     Returns:
-        A report for each of ``greedy``.
+        One report per mode.
     """
     records: list[list[EpisodeRecord]] = []
     starts = []

@@ -1,1 +1,1 @@
-"""Requests of the teacher's proposals to the learner: one function for each key of `Proposal.meta`."""
+"""Functions that carry out the requests in a teacher's proposals, one for each key of `Proposal.meta`."""

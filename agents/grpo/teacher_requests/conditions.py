@@ -1,4 +1,4 @@
-"""Requests about how a task is played: greedily, with a hint, within a token budget, with a rewritten prompt."""
+"""Requests on the conditions of play: at temperature 0, with a hint, within a token budget, with a rewritten prompt."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def limit_tokens(assignments: Sequence[Assignment], workplace: Workplace) -> Non
 
 @carries_out("hint", "play")
 def give_hints(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Show the first steps of the solution, as the opening of the answer (SEELE, arXiv 2509.06923) or in the prompt."""
+    """Reveal the first steps of the solution, in the prompt or as beginning of the answer (SEELE, arXiv 2509.06923)."""
     settings = workplace.settings
     hinted = [assignment for assignment in assignments if assignment.request("hint") > 0]
     solutions = solve([assignment.task for assignment in hinted], workplace.player)
@@ -49,7 +49,7 @@ def give_hints(assignments: Sequence[Assignment], workplace: Workplace) -> None:
 
 @carries_out("rewrite", "play")
 def rewrite_prompts(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Show a rewritten prompt, if it passes the checks, else the original (CLPO, arXiv 2509.25004)."""
+    """Show a rewritten prompt if it passes the checks, else the original (CLPO, arXiv 2509.25004)."""
     tasks = [assignment.task for assignment in assignments]
     manners = [assignment.request("rewrite") for assignment in assignments]
     prompts = workplace.rewriter.rewrite(tasks, manners, workplace.player)

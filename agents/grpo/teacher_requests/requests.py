@@ -1,8 +1,8 @@
-"""The learner's side of a proposal's requests: one registered function for each key of `Proposal.meta`.
+"""Execution of the requests in proposals: one registered function for each key of `Proposal.meta`.
 
-A request is carried out at one of three moments: before its task is played ("play"), on its finished group, before that
-is reported and judged ("group"), or when it is prepared for training ("train"). A function receives all proposals of
-the round that make its request:
+A request is carried out at one of three moments: "play", before its task is played; "group", on the finished group,
+before it is reported and judged; "train", when the group is prepared for training. The function receives all proposals
+of a round of collection that make its request:
 
     @carries_out("swap_units", "play")
     def swap_units(assignments, workplace): ...
@@ -30,14 +30,14 @@ Moment = Literal["play", "group", "train"]
 
 @dataclass(eq=False)
 class Assignment:
-    """A proposal on its way through a round of a step.
+    """A proposal while it is processed in a round of a step's collection.
 
     Attributes:
         proposal: the proposal.
-        task: the task, with the conditions that it is played under.
+        task: the task, with the conditions under which it is played.
         group: the episodes, once they have been played.
-        joined: number of episodes at the end of the group that come from earlier proposals.
-        trained: whether the group is trained on.
+        joined: number of episodes, at the end of the group, from earlier proposals.
+        trained: False to leave the group out of training.
         done: request -> its result, a number or a word (JSON-able).
     """
 
@@ -49,7 +49,7 @@ class Assignment:
     done: dict[str, Any] = field(default_factory=dict)
 
     def request(self, name: str) -> Any:
-        """Return the value of a request."""
+        """Return the value of the request ``name``, a key of `Proposal.meta`."""
         return self.proposal.meta[name]
 
     def set_conditions(self, **changes: Any) -> None:
@@ -63,7 +63,7 @@ class Assignment:
 
     @property
     def own_group(self) -> Group:
-        """The group without the episodes of earlier proposals."""
+        """Group without the episodes of earlier proposals."""
         if not self.joined:
             return self.group
         return replace(self.group, trajectories=self.group.trajectories[: -self.joined])
@@ -71,13 +71,13 @@ class Assignment:
 
 @dataclass(eq=False)
 class Workplace:
-    """Tools of the functions that answer requests.
+    """Tools of the functions that carry out requests.
 
     Attributes:
-        player: plays the round.
-        settings: of the run.
+        player: player of the episodes of this round.
+        settings: settings of requests in this run.
         rewriter: rewrites prompts.
-        screened: episodes of earlier proposals that were for evaluation only, by the proposal's id.
+        screened: proposal id -> episodes of an earlier proposal that was for evaluation only.
     """
 
     player: EpisodePlayer
@@ -92,7 +92,7 @@ F = TypeVar("F", bound=Act)
 
 @dataclass(frozen=True)
 class Handler:
-    """A function and the moment at which it acts."""
+    """Function that carries out a request, and the moment at which it is called."""
 
     moment: Moment
     act: Act
@@ -106,7 +106,7 @@ HANDLERS: Registry[Handler] = Registry(
 
 
 def carries_out(name: str, moment: Moment) -> Callable[[F], F]:
-    """Register the function that carries out a request at a moment."""
+    """Register the function that carries out the request ``name`` at ``moment``."""
 
     def add(act: F) -> F:
         HANDLERS.add(name, Handler(moment, act))
@@ -116,7 +116,7 @@ def carries_out(name: str, moment: Moment) -> Callable[[F], F]:
 
 
 def check_requests_known(names: Iterable[str]) -> None:
-    """Raise InputError for a request that is unknown, or that no function carries out."""
+    """Raise InputError for a request that is unknown, or for which no function is registered."""
     for name in names:
         if not REQUESTS[name].label and name not in HANDLERS:
             raise InputError(
@@ -126,7 +126,7 @@ def check_requests_known(names: Iterable[str]) -> None:
 
 
 def carry_out(moment: Moment, assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Carry out all requests of this moment."""
+    """Carry out all requests of ``moment``, in alphabetical order."""
     names = {name for assignment in assignments for name in assignment.proposal.meta}
     check_requests_known(names)
     for name in sorted(names):
@@ -138,8 +138,8 @@ def count_requests(assignments: Sequence[Assignment]) -> dict[str, float]:
     """Count a step's requests for ``metrics.jsonl``.
 
     Returns:
-        "requests/NAME": proposals with this request; "requests/NAME/WORD": those where this was done about it;
-        "requests/NAME/mean": the mean where a number was done about it.
+        "requests/NAME": number of proposals with this request; "requests/NAME/WORD": number with this word as result;
+            "requests/NAME/mean": mean of the numbers that are results.
     """
     counts: Counter[str] = Counter()
     sums: dict[str, float] = {}

@@ -1,8 +1,8 @@
-"""The rewriter of prompts: asks the policy, or another agent, for the same question in other words, and checks it.
+"""Rewriter of prompts: asks the policy, or another agent, to reword a question, and checks the result.
 
 The verifier's reference answer does not change, so a rewritten prompt must ask for the same answer. That cannot be
-proved. The rewriter checks that the new prompt has every number of the original, does not give the answer away, and
-leaves as much room to answer. Otherwise the original is shown.
+proved. The rewriter checks that the new prompt has every number of the original, does not reveal the answer, and leaves
+as much context for an answer. If a check fails, the original is shown.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True)
 class RewrittenPrompt:
-    """The result of one request.
+    """Result of one request.
 
     Attributes:
         text: the prompt to show; "" for the original.
-        outcome: "used", or why the original is shown: "empty", "unchanged", "answer" (it gives the answer away),
-            "numbers" (one is missing), "long" (it leaves too little room to answer), "unasked" (the request does not
-            fit the context) or "failed" (the environment did).
+        outcome: "used", or the reason for showing the original: "empty", "unchanged", "answer" (the text reveals the
+            answer), "numbers" (one is missing), "long" (the text leaves too little context for an answer), "unasked"
+            (the request does not fit into the context) or "failed" (the environment raised).
     """
 
     text: str
@@ -45,12 +45,13 @@ class RewrittenPrompt:
 
 @dataclass(frozen=True)
 class OriginalPrompt:
-    """A prompt to rewrite.
+    """Prompt to rewrite.
 
     Attributes:
         question: the text to rewrite.
-        request: the form of the answer, which every prompt of the environment ends with; it is not rewritten.
-        answer: the right answer; "" if the environment has no solver.
+        request: sentence on the form of the answer at the end of the prompt, which is not rewritten; "" if there is
+            none.
+        answer: the right answer; "" if the environment has neither a reference nor a solver.
     """
 
     question: str
@@ -62,8 +63,8 @@ class Rewriter:
     """Rewrites first observations.
 
     Args:
-        settings: the templates of the questions.
-        agent: rewrites; None for the policy itself, at the temperature of training.
+        settings: templates of the questions.
+        agent: agent that rewrites; None: the policy, at the training temperature.
     """
 
     def __init__(self, settings: RequestSettings, agent: Agent | None = None):
@@ -72,7 +73,7 @@ class Rewriter:
     def rewrite(
         self, tasks: Sequence[RolloutTask], manners: Sequence[str], player: EpisodePlayer
     ) -> list[RewrittenPrompt]:
-        """Rewrite the prompt of each task in its manner, "simplify" or "diversify"."""
+        """Rewrite the prompt of each task in the manner given for it, "simplify" or "diversify"."""
         originals = [read_prompt(task, player) for task in tasks]
         templates = {"simplify": self.settings.simplify, "diversify": self.settings.diversify}
         asked: dict[int, str] = {}
@@ -115,7 +116,7 @@ class Rewriter:
         return answers
 
     def state_dict(self) -> dict[str, Any]:
-        """State of an agent that has one, JSON-able."""
+        """Return the agent's state, JSON-able; {} if it has none."""
         return self.agent.state_dict() if hasattr(self.agent, "state_dict") else {}  # type: ignore[union-attr]
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -124,7 +125,7 @@ class Rewriter:
 
 
 def read_prompt(task: RolloutTask, player: EpisodePlayer) -> OriginalPrompt | None:
-    """Read a task's prompt from its environment; None if that fails, which is no fault of the policy."""
+    """Return a task's prompt from its environment; None if the environment raises, which is no fault of the policy."""
     env = player.environments.take()
     try:
         observation, info = begin(env, task.seed, task.params)
@@ -148,13 +149,13 @@ def _solve(env: Any) -> str:
 
 
 def read_rewriting(action: str) -> str:
-    """Read the new question from a reply: what follows its thoughts, without quotation marks around it."""
+    """Return the new question in a reply: the text after its thoughts, without enclosing quotation marks."""
     text = action.rpartition("</think>")[2].strip()
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def find_fault(original: OriginalPrompt, text: str, player: EpisodePlayer) -> str:
-    """Return why a new question cannot be shown, a word of `RewrittenPrompt.outcome`; "" if it can."""
+    """Return the reason why a new question cannot be shown, see `RewrittenPrompt.outcome`; "" if it can be shown."""
     if not text:
         return "empty"
     if "".join(text.split()) == "".join(original.question.split()):

@@ -1,4 +1,4 @@
-"""Requests about how a group is trained: weights, the KL penalty, a band of success rates, earlier episodes, pairs."""
+"""Requests on how a group is trained: weights, KL penalty, a band of success rates, earlier episodes, pairs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .requests import Assignment, Workplace, carries_out
 
 @carries_out("weight", "train")
 def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Set the factor of the group's tokens in the loss."""
+    """Multiply the weights of the group's tokens in the loss by the requested factor."""
     _apply_factors(assignments, "weight", lambda t, factor: {"weight": factor})
 
 
 @carries_out("kl_scale", "train")
 def scale_penalties(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Set the factor of the KL penalties on the group's tokens (CLPO, arXiv 2509.25004)."""
+    """Multiply the KL penalties on the group's tokens by the requested factor (CLPO, arXiv 2509.25004)."""
     _apply_factors(assignments, "kl_scale", lambda t, factor: {"kl_scale": factor})
 
 
 @carries_out("success_weight", "train")
 def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Multiply the advantages of successful episodes (Weighted GRPO, arXiv 2602.03452)."""
+    """Multiply the advantages of successful episodes by the requested factor (Weighted GRPO, arXiv 2602.03452)."""
     _apply_factors(
         assignments,
         "success_weight",
@@ -34,7 +34,10 @@ def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> 
 
 @carries_out("failure_weight", "train")
 def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Multiply the advantages of failed episodes. A weighted reward would be undone by normalising within the group."""
+    """Multiply the advantages of failed episodes by the requested factor.
+
+    A factor on the reward would be cancelled by the normalisation within the group.
+    """
     _apply_factors(
         assignments,
         "failure_weight",
@@ -45,7 +48,7 @@ def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> N
 def _apply_factors(
     assignments: Sequence[Assignment], name: str, change: Callable[[Trajectory, float], Mapping[str, Any]]
 ) -> None:
-    """Change every trajectory by the factor that its proposal requests under ``name``."""
+    """Set the fields that ``change(trajectory, factor)`` returns, ``factor`` being the request called ``name``."""
     for assignment in assignments:
         factor = float(assignment.request(name))
         assignment.change_each(lambda t, factor=factor: change(t, factor))
@@ -56,8 +59,8 @@ def _apply_factors(
 def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace) -> None:
     """Train only on groups whose success rate lies inside the open band (arXiv 2504.03380).
 
-    The rate is taken over the episodes that are reported to the teacher, kept by a strategy or not; without any, over
-    the group.
+    The rate is over the episodes that are reported to the teacher, even if the rollout strategy dropped some; over the
+    group if none are.
     """
     for assignment in assignments:
         attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
@@ -70,7 +73,7 @@ def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace)
 
 @carries_out("pair", "train")
 def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Mark the two groups that are to be trained in one optimiser step (arXiv 2602.03452)."""
+    """Mark two groups that must be trained in one optimiser step with the same number (arXiv 2602.03452)."""
     for assignment in assignments:
         assignment.group = replace(assignment.group, pair=int(assignment.request("pair")))
         assignment.done["pair"] = "marked"
@@ -78,12 +81,12 @@ def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
 
 @carries_out("joins", "group")
 def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
-    """Add the episodes that screened the task to its group (SPEED, arXiv 2506.09016)."""
+    """Add the episodes of earlier proposals that screened the task to its group (SPEED, arXiv 2506.09016)."""
     for assignment in assignments:
         earlier = []
         for id in assignment.request("joins"):
             for trajectory in workplace.screened.pop(id, ()):
-                # Nodes of another tree must not clash with the group's.
+                # Keys of nodes from another tree must differ from the group's.
                 nodes = tuple(replace(node, key=f"proposal {id}: {node.key}") for node in trajectory.nodes)
                 earlier.append(replace(trajectory, nodes=nodes))
         group = assignment.group

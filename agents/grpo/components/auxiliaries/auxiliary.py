@@ -1,8 +1,8 @@
-"""Base class of the auxiliary models, and the small value head that two of them use.
+"""Base class of the auxiliary models, and the value head that two of them use.
 
-For each optimiser batch the learner (1) measures log-probabilities under policy and reference and hidden states,
-(2) trains the auxiliary models with ``when="before"``, (3) lets every auxiliary model measure, (4) trains the policy,
-(5) trains the other auxiliary models. Batches that are not trained are only measured.
+For each optimiser batch the learner (1) measures log-probabilities under policy and reference and hidden states, (2)
+trains the auxiliary models with ``when="before"``, (3) calls `measure` of every auxiliary model, (4) trains the policy,
+(5) trains the other auxiliary models. Batches that the policy is not trained on are only measured.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from ...batch.batch import Batch
 from ...batch.forward import Forward
 
 Stats = dict[str, tuple[float, float]]
-"""Statistics as (sum, count)."""
+"""Name of a statistic -> (sum, count)."""
 
 
 class Auxiliary:
-    """Base of the auxiliary models; a subclass implements `train`.
+    """Base class of models that are trained together with the policy; a subclass implements all methods that raise
+    here.
 
     Attributes:
         provides: fields of `Batch` that `measure` fills.
-        needs: what must have been measured before.
+        needs: measurements that must be made before `measure` and `train`; see `batch.scored.needs`.
 
     Args:
-        when: trained "after" the policy, so that it measures a batch before it knows it, or "before" it measures.
+        when: "after": the model measures a batch before it is trained on it; "before": it is trained first.
     """
 
     provides: frozenset[str] = frozenset()
@@ -37,45 +38,51 @@ class Auxiliary:
 
     def __init__(self, when: str = "after"):
         self.when = check_choice("when", when, ("after", "before"))
-        self._early: list[Stats] = []  # of the batches that it was trained on before it measured them
+        self._early: list[Stats] = []  # statistics of `train_early` that `update` has not returned yet
 
     def attach(self, model: Any, reference: Any) -> None:
-        """Make weights and an optimiser, before the first step; ``model`` is the policy, ``reference`` may be None."""
+        """Create weights and optimiser, before the first step.
+
+        Args:
+            model: the policy.
+            reference: the reference policy, or None.
+        """
         raise NotImplementedError
 
     def train_early(self, batch: Batch, forward: Forward) -> None:
-        """Train on a batch that is about to be measured, if it is trained "before"."""
+        """Train on a batch before it is measured, if ``when`` is "before"; otherwise do nothing."""
         if self.when == "before":
             self._early.append(self.train(batch, forward))
 
     def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
-        """Measure the fields that it provides, each [N], without gradient; 0 at tokens that are not actions."""
+        """Return the measurements named in ``provides``, [N] each, without gradient; 0 at other than action tokens."""
         raise NotImplementedError
 
     def update(self, batch: Batch, forward: Forward) -> Stats:
-        """Train on a batch, after the policy has been, unless that was done early; its statistics."""
+        """Train on a batch after the policy, if ``when`` is "after"; return statistics of `train` or `train_early`."""
         if self.when == "after":
             return self.train(batch, forward)
         return self._early.pop(0) if self._early else {}
 
     def train(self, batch: Batch, forward: Forward) -> Stats:
-        """Train on a batch."""
+        """Train on a batch and return statistics."""
         raise NotImplementedError
 
     def state(self) -> dict[str, Any]:
-        """Everything that is needed to resume, for `torch.save`."""
+        """Return everything needed to resume, for `torch.save`."""
         raise NotImplementedError
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state` returned, after `attach`."""
+        """Restore the state that `state` returned; `attach` must have been called."""
         raise NotImplementedError
 
 
 class ValueHead(nn.Module):
-    """One hidden layer and a number: [N, inputs] -> [N]. The last layer starts at 0, so all values start at 0.
+    """Multilayer perceptron with one hidden layer and a scalar output: [N, inputs] -> [N].
 
-    Weights of the first layer are drawn from ``seed`` alone. All are in double precision: Adam's first steps have the
-    size of the learning rate however small a gradient is, so rounding errors must stay far below its epsilon.
+    The last layer starts at 0, so all values start at 0; the first layer's weights are drawn from ``seed``. All weights
+    are in double precision: Adam's first steps have the size of the learning rate however small a gradient is, so
+    rounding errors must stay far below Adam's epsilon.
     """
 
     def __init__(self, inputs: int, width: int, seed: int):
@@ -95,8 +102,8 @@ class ValueHeadModel(Auxiliary):
     """A `ValueHead` on detached features of the policy, with a separate AdamW optimiser.
 
     Args:
-        lr: learning rate.
-        width: units of the hidden layer.
+        lr: learning rate of AdamW.
+        width: number of units in the hidden layer.
         passes: gradient steps on each batch.
         seed: seed of the initial weights.
         when: see `Auxiliary`.
@@ -124,7 +131,7 @@ class ValueHeadModel(Auxiliary):
         return model.config.hidden_size
 
     def _features(self, batch: Batch) -> Tensor:
-        """Inputs of the head at each action token, [A, inputs]."""
+        """Return the head's inputs at each action token, [A, inputs]."""
         return batch.measurement("hidden")[batch.action].double()
 
     def _descend(self, loss: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""The critic: a value head on the policy's own hidden states."""
+"""Critic: a value head on the policy's hidden states."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .auxiliary import Stats, ValueHeadModel
 
 @AUXILIARIES.register("critic")
 class Critic(ValueHeadModel):
-    """V(state before each token), trained by (V - target)^2 / 2 with the lambda-return as target, A_GAE + V (PPO, arXiv
+    """Critic V(state before each token), trained by (V - target)^2 / 2 on the lambda-return A_GAE + V (PPO, arXiv
     1707.06347, eq. 9; GAE, arXiv 1506.02438).
 
-    The hidden states take no gradient, so the policy is not trained through its critic. Provides "value", which the
-    return "gae" turns into advantages; take the same ``discount`` and ``decay`` there, and for "kl_gae" its ``beta``.
+    The hidden states are detached, so the critic's loss does not train the policy. Provides "value", which the return
+    "gae" turns into advantages. ``discount`` and ``decay`` must be the same as in that return, and ``beta`` the same as
+    in "kl_gae".
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""The implicit process reward model: a second copy of the policy, trained on outcomes alone.
+"""Implicit process reward model: a second copy of the policy, trained on outcomes alone.
 
-Its log-ratio to a reference is a reward at every token. The model is trained here; the returns "implicit_token" and
+Its log-ratio to a base model is a reward at every token. This module trains the model; the returns "implicit_token" and
 "implicit_turn" turn its log-probabilities into credit.
 """
 
@@ -26,18 +26,18 @@ from .auxiliary import Auxiliary, Stats
 
 @AUXILIARIES.register("implicit_prm")
 class ImplicitRewardModel(Auxiliary):
-    """Provides "logp_prm", the log-probability of each action token under the reward model phi; its reward is r_t =
-    beta (log phi - log base).
+    """Reward model phi whose reward of each action token is r_t = beta (log phi - log base). It provides "logp_prm" =
+    log phi.
 
     Args:
-        objective: "ce": cross-entropy of the episode's success with sigma(sum_t r_t), where the base is the reference
-            (PRIME, arXiv 2502.01456, eq. 4); "pairwise": -log sigma of the difference of sum_t r_t over all pairs of a
-            better and a worse episode of a group, where the base is the policy at the beginning of the update (iStar,
-            arXiv 2509.19199, eq. 3).
+        objective: "ce": cross-entropy of the episode's success with sigma(sum_t r_t); the base is the reference (PRIME,
+            arXiv 2502.01456, eq. 4). "pairwise": -log sigma of the difference of sum_t r_t, averaged over all pairs of
+            a better and a worse episode of a group; the base is the policy at the beginning of the update (iStar, arXiv
+            2509.19199, eq. 3).
         beta: scale of the rewards.
         lr: learning rate of AdamW.
-        when: trained "after" measuring, so that rewards come from the model before it sees the batch (PRIME's released
-            runs), or "before".
+        when: "after": rewards come from the model before it is trained on the batch (PRIME's released runs); "before":
+            it is trained first.
         clip: largest norm of the gradient.
     """
 

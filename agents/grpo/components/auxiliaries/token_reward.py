@@ -1,4 +1,4 @@
-"""Token rewards learned from outcomes: a score of how much each token of an answer contributes to its success."""
+"""Token rewards learned from outcomes: a score of how much each token of an answer contributes to success."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .auxiliary import Stats, ValueHeadModel
 
 @AUXILIARIES.register("token_reward")
 class TokenReward(ValueHeadModel):
-    """A score s_t of every action token, trained by the cross-entropy of the episode's success with sigma(mean_t s_t)
+    """Score s_t of every action token, trained by the cross-entropy of the episode's success with sigma(mean_t s_t)
     (OREAL, arXiv 2502.06781, section 3.3).
 
     The paper trains a separate model. Here the model is a head on the policy's hidden state before the token and the
     token's embedding, both detached. Provides "value", which then holds s_t instead of a critic's values.
 
     Args:
-        when: trained "before" the batch is scored, which stands for the first ten updates that train scores alone, or
-            "after".
+        when: "before": the head is trained on each batch before it scores the batch, in place of the paper's first ten
+            updates, which train the scores alone; "after": it is trained afterwards.
     """
 
     def __init__(self, lr: float = 1e-3, width: int = 256, passes: int = 4, when: str = "before", seed: int = 0):

@@ -1,3 +1,2 @@
-"""Correctors reweight or drop tokens for the gap between the policy that sampled, the anchor of the ratios and the
-policy that is trained.
-"""
+"""Correctors: factors on tokens for the gap between the sampler, the anchor of the ratios and the policy being
+trained."""

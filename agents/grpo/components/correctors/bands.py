@@ -1,8 +1,8 @@
-"""Rejection: tokens or episodes are kept whole (factor 1) or dropped (factor 0); c = pi_old / mu, nothing has a
-gradient.
+"""Correctors by rejection: tokens or whole episodes are kept (factor 1) or dropped (factor 0), without gradient.
 
-The first three measure the gap between sampler and anchor and take the anchor "policy"; `opsm` and `m2po` compare the
-policy being trained with the sampler.
+`geometric_band`, `product_band` and `outlier_token` act on c = pi_old / mu, the ratio of anchor to sampler (1 at tokens
+that the policy did not sample), and require the anchor "policy". `opsm` and `m2po` compare the policy being trained
+with the sampler.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .truncated import check_band, sampling_gap
 def geometric_band(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, low: float = 0.99, high: float = 1.01
 ) -> Tensor:
-    """1 in episodes whose geometric mean of c lies in [low, high], which does not depend on their length; else 0."""
+    """Drop episodes whose geometric mean of c = pi_old / mu, independent of length, lies outside [low, high]."""
     check_band(low, high)
     mean = episode.mean(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
     return episode.spread(((mean >= low) & (mean <= high)).to(logp_old_t.dtype))
@@ -36,7 +36,7 @@ def geometric_band(
 def product_band(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, low: float = 0.5, high: float = 2.0
 ) -> Tensor:
-    """1 in episodes whose product of c lies in [low, high], else 0. Long episodes are dropped for their length."""
+    """Drop episodes whose product of c = pi_old / mu lies outside [low, high]; long episodes are dropped more often."""
     check_band(low, high)
     product = episode.sum(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
     return episode.spread(((product >= low) & (product <= high)).to(logp_old_t.dtype))
@@ -47,7 +47,7 @@ def product_band(
 def outlier_token(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, floor: float = 1e-4
 ) -> Tensor:
-    """0 in episodes with any token of c < floor, which the trainer holds to be impossible; else 1."""
+    """Drop episodes with a token of c = pi_old / mu < floor, almost impossible under the trainer's policy."""
     check_number("floor", floor, 0, 1)
     c = sampling_gap(logp_old_t, logp_mu_t, sampled_t).exp()
     outliers = episode.sum((c < floor).to(logp_old_t.dtype))
@@ -58,9 +58,9 @@ def outlier_token(
 def opsm(
     logp_t: Tensor, logp_mu_t: Tensor, adv_t: Tensor, sampled_t: Tensor, episode: Segments, delta: float = 0.1
 ) -> Tensor:
-    """0 at tokens with A < 0 in episodes where the mean of log mu - log pi exceeds ``delta`` nats, else 1: failures the
-    policy already avoids are not pushed further down (off-policy sequence mask, DeepSeek-V3.2, arXiv 2512.02556,
-    section 3.1).
+    """Drop tokens with A < 0 in episodes where the mean of log mu - log pi exceeds ``delta`` nats, so that failures
+    which the policy already avoids are not made less likely still (off-policy sequence mask, DeepSeek-V3.2, arXiv
+    2512.02556, section 3.1).
 
     The paper publishes no ``delta``; the default is ours.
     """
@@ -75,11 +75,11 @@ def opsm(
 def m2po(
     logp_t: Tensor, logp_mu_t: Tensor, adv_t: Tensor, sampled_t: Tensor, trained_t: Tensor, limit: float = 0.04
 ) -> Tensor:
-    """0 at the tokens with the largest (log pi - log mu)^2, else 1: tokens that moved the way A pushes them (A > 0 and
-    pi > mu, or A < 0 and pi < mu) are dropped until the mean square of the remaining ones is at most ``limit`` (M2PO,
-    arXiv 2510.01161, algorithm 1).
+    """Drop the tokens with the largest (log pi - log mu)^2 among those that moved the way A pushes them (A > 0 and pi >
+    mu, or A < 0 and pi < mu), until the mean square of the remaining ones is at most ``limit`` (M2PO, arXiv 2510.01161,
+    algorithm 1).
 
-    Ties at the edge are all dropped.
+    Of tokens with equal squares at the limit, all are dropped.
     """
     check_number("limit", limit, 0)
     gap = sampling_gap(logp_t, logp_mu_t, sampled_t)
@@ -100,5 +100,5 @@ def both(
     first: Callable[[Scored], Tensor] = CORRECTORS["geometric_band"],
     second: Callable[[Scored], Tensor] = CORRECTORS["none"],
 ) -> Tensor:
-    """The product of two correctors, such as one that rejects and one that weighs; it needs the inputs of both."""
+    """Multiply two correctors, such as one that rejects and one that weights; inputs of both are needed."""
     return first(scored) * second(scored)

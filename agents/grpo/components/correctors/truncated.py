@@ -1,7 +1,8 @@
-"""Importance weights for the gap between sampler and anchor, truncated or dropped; c = pi_old / mu of each token.
+"""Correctors by importance weight: c = pi_old / mu of each token, the ratio of anchor to sampler, bounded or not.
 
-They take the anchor "policy": with the sampler as the anchor there is no gap to correct. A token that the policy did
-not sample has no mu and c = 1. Nothing here has a gradient. Sums and means over an episode count its trained tokens.
+They require the anchor "policy": if the sampler is the anchor, there is no gap to correct. At tokens that the policy
+did not sample, mu is unknown and c = 1. Factors have no gradient. Sums and means over an episode count the trained
+tokens.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from ..surrogates.ratios import bounded_exp
 
 
 def sampling_gap(logp_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor) -> Tensor:
-    """log pi - log mu, 0 at tokens that the policy did not sample, without gradient, [A]."""
+    """Return log pi - log mu, 0 at tokens that the policy did not sample, without gradient, [A]."""
     return torch.where(sampled_t, logp_t - logp_mu_t, 0.0).detach()
 
 
 @corrector("none")
 def no_correction(logp_old_t: Tensor) -> Tensor:
-    """Trust the log-probabilities of the anchor."""
+    """Return 1: the anchor's log-probabilities are used uncorrected."""
     return torch.ones_like(logp_old_t)
 
 
@@ -33,9 +34,10 @@ def no_correction(logp_old_t: Tensor) -> Tensor:
 def importance(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, level: str = "token"
 ) -> Tensor:
-    """c without truncation (decoupled PPO, arXiv 2110.00641; AReaL, arXiv 2505.24298).
+    """Weight by c = pi_old / mu without truncation (decoupled PPO, arXiv 2110.00641; AReaL, arXiv 2505.24298).
 
-    ``level``: c of each "token", or its product over the episode at each of the episode's tokens ("sequence").
+    Args:
+        level: "token": c of each token; "sequence": product of c over the episode, at each of its tokens.
     """
     check_choice("level", level, ("token", "sequence"))
     gap = sampling_gap(logp_old_t, logp_mu_t, sampled_t)
@@ -47,9 +49,12 @@ def importance(
 def truncated_importance(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, cap: float = 2.0, level: str = "token"
 ) -> Tensor:
-    """min(c, cap) (truncated importance sampling; Ionides 2008, J. Comput. Graph. Stat. 17(2)).
+    """Weight by min(c, cap) with c = pi_old / mu (truncated importance sampling; Ionides 2008, J. Comput. Graph. Stat.
+    17(2)).
 
-    ``level="sequence"`` truncates the product over the episode, which drifts away from 1 with its length.
+    Args:
+        cap: upper bound, at least 1.
+        level: see `importance`; the product of "sequence" drifts away from 1 with the length of the episode.
     """
     return importance(logp_old_t, logp_mu_t, sampled_t, episode, level).clamp(max=_check_cap(cap))
 
@@ -59,7 +64,7 @@ def truncated_importance(
 def masked_importance(
     logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, episode: Segments, cap: float = 2.0, level: str = "token"
 ) -> Tensor:
-    """c where c <= cap, else 0 (masked importance sampling)."""
+    """Weight by c = pi_old / mu, and drop tokens with c > cap (masked importance sampling)."""
     c = importance(logp_old_t, logp_mu_t, sampled_t, episode, level)
     return torch.where(c <= _check_cap(cap), c, 0.0)
 
@@ -67,7 +72,7 @@ def masked_importance(
 @corrector("icepop")
 @needs("anchor")
 def icepop(logp_old_t: Tensor, logp_mu_t: Tensor, sampled_t: Tensor, low: float = 0.5, high: float = 5.0) -> Tensor:
-    """c where low <= c <= high, else 0, for each token (IcePop, in Ring-1T, arXiv 2510.18855)."""
+    """Weight by c = pi_old / mu, and drop tokens with c outside [low, high] (IcePop, in Ring-1T, arXiv 2510.18855)."""
     check_band(low, high)
     c = bounded_exp(sampling_gap(logp_old_t, logp_mu_t, sampled_t))
     return torch.where((c >= low) & (c <= high), c, 0.0)
@@ -84,7 +89,7 @@ def normalised_importance(
     cap: float = 2.0,
     level: str = "token",
 ) -> Tensor:
-    """min(c, cap) divided by its mean over the batch's trained tokens, so that the gap leaves the step size alone."""
+    """Weight by min(c, cap) over its mean in the batch's trained tokens, so that the step size stays the same."""
     c = truncated_importance(logp_old_t, logp_mu_t, sampled_t, episode, cap, level)
     return c / c[trained_t].mean() if trained_t.any() else c
 

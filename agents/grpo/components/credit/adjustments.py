@@ -20,14 +20,14 @@ from .units import turns_left
 
 @ADJUSTMENTS.register("whiten")
 def whiten_tokens(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
-    """Mean 0 and deviation 1 over the tokens that the policy wrote (PRIME, arXiv 2502.01456)."""
+    """Standardise to mean 0 and deviation 1 over the tokens that the policy sampled (PRIME, arXiv 2502.01456)."""
     counted = batch.written_by(Origin.POLICY).to(advantage.dtype)
     return torch.where(batch.action, standardise(advantage, counted, eps), 0)
 
 
 @ADJUSTMENTS.register("given")
 def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
-    """Use the advantage stored in a trajectory where it has one, else the group's advantage."""
+    """Replace the advantage of episodes that have a stored one (`Trajectory.advantage`, as replayed episodes do)."""
     known = [float("nan") if t.advantage is None else t.advantage for t in batch.trajectories]
     own = batch.per_token(torch.tensor(known, dtype=advantage.dtype))
     return torch.where(own.isnan() | ~batch.action, advantage, own)
@@ -35,7 +35,7 @@ def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
 
 @ADJUSTMENTS.register("sign_weights")
 def sign_weights(advantage: Tensor, batch: Batch, positive: float = 1.0, negative: float = 1.0) -> Tensor:
-    """Multiply positive advantages by one number and negative ones by another (W-REINFORCE, arXiv 2506.01347)."""
+    """Multiply positive advantages by ``positive``, negative ones by ``negative`` (W-REINFORCE, arXiv 2506.01347)."""
     return torch.where(advantage > 0, positive * advantage, negative * advantage)
 
 
@@ -47,10 +47,11 @@ def limit_advantages(advantage: Tensor, batch: Batch, low: float = -5.0, high: f
 
 @ADJUSTMENTS.register("sigma_filter")
 def sigma_filter(advantage: Tensor, batch: Batch, sigmas: float = 3.0) -> Tensor:
-    """Zero where the advantage is farther than ``sigmas`` standard deviations from the mean over the policy's tokens
+    """Set advantages to 0 that are more than ``sigmas`` standard deviations from the mean over the policy's tokens
     (StableReinforce, arXiv 2505.02835).
 
-    The released code compares standardised advantages with the mean before standardising; here it is their own.
+    The released code compares standardised advantages with the mean before standardising; here mean and deviation are
+    of the same values.
     """
     z = standardise(advantage, batch.written_by(Origin.POLICY).to(advantage.dtype), 1e-8)
     return torch.where(z.abs() <= sigmas, advantage, 0)
@@ -58,9 +59,8 @@ def sigma_filter(advantage: Tensor, batch: Batch, sigmas: float = 3.0) -> Tensor
 
 @ADJUSTMENTS.register("amplify")
 def amplify(advantage: Tensor, batch: Batch, full: float = 1.0, factor: float = 3.0) -> Tensor:
-    """1 where the outcome reached ``full``; elsewhere advantages that are not negative times ``factor`` (R3L, arXiv
-    2601.03715).
-    """
+    """Set advantages to 1 in episodes whose outcome is at least ``full``; in others multiply those that are not
+    negative by ``factor`` (R3L, arXiv 2601.03715)."""
     raised = torch.where(advantage >= 0, factor * advantage, advantage)
     return torch.where(batch.action & batch.per_token(batch.outcome >= full), 1.0, raised)
 
@@ -68,16 +68,17 @@ def amplify(advantage: Tensor, batch: Batch, full: float = 1.0, factor: float = 
 @ADJUSTMENTS.register("suffix_kl")
 @needs("logp_old", "logp_ref")
 def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int = 1) -> Tensor:
-    """A - beta x sum over this and all later tokens of log pi_old - log ref: the gradient of the KL of whole episodes,
-    which a penalty at each token is not (FRPO, arXiv 2601.10201).
+    """Subtract beta x sum of log pi_old - log ref over this and all later tokens: the gradient of the KL divergence of
+    whole episodes, unlike a penalty at each token (FRPO, arXiv 2601.10201).
 
     Args:
-        chunk: the sum begins at the token's chunk of so many tokens; the released script has 256.
+        chunk: number of tokens per chunk; the sum starts at the first token of the token's chunk. The released script
+            has 256.
     """
     gap = (batch.measurement("logp_old") - batch.measurement("logp_ref"))[batch.action].to(advantage.dtype)
     episode = batch.episode_of[batch.action]
     ahead = suffix_sum(gap, episode)
-    # From each token to the first one of its chunk.
+    # The sum at the first token of each token's chunk.
     ahead = ahead[torch.arange(len(episode)) - segment_places(episode) % int(chunk)]
     if batch.kl_scale is not None:
         ahead = batch.kl_scale.nan_to_num(1.0).to(ahead)[episode] * ahead
@@ -89,11 +90,11 @@ def suffix_kl(advantage: Tensor, batch: Batch, beta: float = 0.005, chunk: int =
 @ADJUSTMENTS.register("confidence")
 @needs("prompt_logp")
 def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float = 0.2) -> Tensor:
-    """A + alpha (confidence in the prompt - confidence in the answer), where any return of the group is not 0: answers
-    that the policy is confident of are reinforced less (ProGRPO, arXiv 2602.05281).
+    """Add alpha (confidence in the prompt - confidence in the answer) in groups with any return other than 0, so that
+    answers of which the policy is confident are reinforced less (ProGRPO, arXiv 2602.05281).
 
-    Confidence is the geometric mean probability of the ceil(share x n) least likely tokens. The paper does not state
-    its alpha.
+    Confidence is the geometric mean probability of the ceil(share x n) least likely of n tokens. The paper does not
+    state its alpha.
     """
     asked = least_likely(batch.measurement("prompt_logp"), batch.prompt, batch, share)
     answered = least_likely(batch.logp_mu, batch.written_by(Origin.POLICY), batch, share)
@@ -103,11 +104,11 @@ def confidence(advantage: Tensor, batch: Batch, alpha: float = 0.1, share: float
 
 
 def least_likely(logp: Tensor, tokens: Tensor, batch: Batch, share: float) -> Tensor:
-    """Geometric mean probability of the ceil(share x n) least likely of an episode's n ``tokens``, [E]; 1 without any.
+    """Return the geometric mean probability of the ceil(share x n) least likely of each episode's n ``tokens``, [E].
 
     Args:
-        logp: float [N].
-        tokens: bool [N].
+        logp: log-probability of each token, nats, [N].
+        tokens: mask of the tokens that count, bool [N]; an episode without any gets 1.
     """
     logp, episode = logp[tokens], batch.episode_of[tokens]
     order = logp.argsort(stable=True)
@@ -122,9 +123,8 @@ def least_likely(logp: Tensor, tokens: Tensor, batch: Batch, share: float) -> Te
 @ADJUSTMENTS.register("entropy_shaped")
 @needs("entropy")
 def entropy_shaped(advantage: Tensor, batch: Batch, alpha: float = 0.4, kappa: float = 2.0) -> Tensor:
-    """A + min(alpha H, |A| / kappa), H the entropy of the token's distribution: uncertain tokens count more, and with
-    kappa > 1 no advantage changes its sign (arXiv 2506.14758).
-    """
+    """Add min(alpha H, |A| / kappa), H being the entropy of the token's distribution: uncertain tokens count more, and
+    with kappa > 1 no advantage changes its sign (arXiv 2506.14758)."""
     bonus = torch.minimum(alpha * batch.measurement("entropy").to(advantage.dtype), advantage.abs() / kappa)
     return torch.where(batch.action, advantage + bonus, advantage)
 
@@ -139,9 +139,11 @@ def dual_uncertainty(
     twin_alpha: float = 1.0,
     twin_kappa: float = 2.0,
 ) -> Tensor:
-    """A + min(alpha H, |A| / kappa) + min(twin_alpha u, |A| / twin_kappa), H the entropy of the token's distribution, u
-    the symmetric KL between the distributions after two wordings of the prompt, which only episodes with a reworded
-    prompt have; both bonuses together are at most |A| by default (VOGUE, arXiv 2510.01444).
+    """Add min(alpha H, |A| / kappa) + min(twin_alpha u, |A| / twin_kappa), at most |A| by default (VOGUE, arXiv
+    2510.01444).
+
+    H is the entropy of the token's distribution, u the symmetric KL divergence between the distributions after two
+    wordings of the prompt, 0 in episodes without a reworded prompt.
     """
     size = advantage.abs()
     bonus = torch.minimum(alpha * batch.measurement("entropy").to(size), size / kappa)
@@ -152,9 +154,8 @@ def dual_uncertainty(
 @ADJUSTMENTS.register("shared_mean")
 @needs("nodes")
 def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
-    """A token that several episodes of a group share gets the mean of their advantages there (ARPO's hard estimate,
-    arXiv 2507.19849).
-    """
+    """Average the advantages of a token over the episodes of the group that share it (ARPO's hard estimate, arXiv
+    2507.19849)."""
     tree = tree_of(batch)
     node, visit = tree.of_token[batch.action], tree.visit_of_token[batch.action]
     shared = number_combinations(node, segment_places(visit))
@@ -169,16 +170,15 @@ def shared_mean(advantage: Tensor, batch: Batch) -> Tensor:
 
 @ADJUSTMENTS.register("turn_discount")
 def discount_turns(advantage: Tensor, batch: Batch, discount: float = 0.95) -> Tensor:
-    """Multiply by discount^(turns that follow in the episode)."""
+    """Multiply by discount^(number of turns that follow in the episode)."""
     return advantage * (discount ** turns_left(batch).to(advantage.dtype))[batch.turn_of]
 
 
 @ADJUSTMENTS.register("turns_ahead")
 def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tensor:
-    """A_k + discount x A_{k+1} + discount^2 x A_{k+2} + ... over the turns of an episode, A_k the mean advantage of
-    turn k: the reward of each turn is first compared with its peers and then credited to earlier turns (MT-GRPO,
-    arXiv 2505.11821, eq. 5).
-    """
+    """Replace the advantage of turn k by A_k + discount x A_{k+1} + discount^2 x A_{k+2} + ..., A_k being the mean
+    advantage of the turn: turn rewards are first compared with their peers, then credited to earlier turns (MT-GRPO,
+    arXiv 2505.11821, eq. 5)."""
     turn = batch.turn_of[batch.action]
     total = segment_sum(advantage[batch.action], turn, len(batch.episode_of_turn))
     mean = total / torch.bincount(turn, minlength=len(total)).clamp(min=1)
@@ -187,10 +187,10 @@ def turns_ahead(advantage: Tensor, batch: Batch, discount: float = 1.0) -> Tenso
 
 @ADJUSTMENTS.register("thoughts")
 def thoughts(advantage: Tensor, batch: Batch, term: str = "step", alpha: float = 0.5) -> Tensor:
-    """Credit by steps that are known to be right or wrong (thought-level TP-GRPO, arXiv 2507.23317).
+    """Change the advantages of steps that are known to be wrong (thought-level TP-GRPO, arXiv 2507.23317).
 
-    In a successful episode, wrong steps lose alpha x success rate of the group. In a failed episode, the steps that
-    disagree with its final answer get 0, and the steps that led to the answer keep the advantage. The paper merges
+    In a successful episode, a wrong step loses alpha x success rate of the group. In a failed episode, the steps that
+    led to the wrong answer count as right and keep the advantage; the other, "wrong" ones get 0. The paper merges
     successive steps that are all right or all wrong into one thought, which gives the same result.
 
     Args:
@@ -215,15 +215,16 @@ def token_reward_weight(
     threshold: float = 0.5,
     top: float | None = None,
 ) -> Tensor:
-    """Weigh tokens by the predicted success of the episode's prefix (OREAL, arXiv 2502.06781, eqs. 8 and 9).
+    """Weight tokens by the predicted success of the episode's prefix (OREAL, arXiv 2502.06781, eqs. 8 and 9).
 
-    With c_t the mean of s up to token t: where A > 0 the weight is clip((sigma(c_t) - threshold) / (1 - threshold), 0,
-    1), where A < 0 it is clip((1 - sigma(c_t) - threshold) / (1 - threshold), 0, 1). Under the reduction "token_mean",
-    each sign is averaged separately, and the averages are weighted by ``positive`` and ``negative``.
+    Let c_t be the mean of the token rewards s up to token t (the auxiliary model "token_reward"). The weight is
+    clip((sigma(c_t) - threshold) / (1 - threshold), 0, 1) where A > 0, and clip((1 - sigma(c_t) - threshold) / (1 -
+    threshold), 0, 1) elsewhere. Under the reduction "token_mean", each sign is averaged separately, and the averages
+    are weighted by ``positive`` and ``negative``.
 
     Args:
-        top: keep only this share of an episode's tokens, the ones with the largest weights (rounded down; ties are
-            broken in favour of earlier tokens).
+        top: share of an episode's tokens to keep, those with the largest weights (number rounded down; ties are broken
+            in favour of earlier tokens); the others get 0. None keeps all.
 
     Raises:
         InputError: the threshold is not in [0, 1), or the share not in [0, 1].
@@ -246,7 +247,7 @@ def token_reward_weight(
 
 
 def _select_largest(weight: Tensor, batch: Batch, top: float) -> Tensor:
-    """Tokens among the ``top`` share of their episode's largest weights, bool [A]."""
+    """Return the mask of the int(top x n) largest weights among the n action tokens of each episode, bool [A]."""
     keep = torch.zeros_like(weight, dtype=torch.bool)
     begin = 0
     for count in batch.action_count.tolist():

@@ -1,6 +1,6 @@
-"""Baselines: the value that a unit's return is compared with, from its peers or from other samples of its task.
+"""Baselines: the value subtracted from a unit's return, computed from its peers or from other samples of its task.
 
-A baseline that equals the return gives advantage zero; a unit without peers has its own return as its baseline.
+A baseline equal to the return gives advantage 0; so the baseline of a unit without peers is the unit's return.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from .units import Units
 
 @baseline("none")
 def no_baseline(return_u: Tensor) -> Tensor:
-    """Zero."""
+    """Return 0 for every unit."""
     return torch.zeros_like(return_u)
 
 
 @baseline("fixed")
 def constant_baseline(return_u: Tensor, value: float = 0.5) -> Tensor:
-    """The same number for all, such as the border between success and failure."""
+    """Return the same number for every unit, such as the border between success and failure."""
     return torch.full_like(return_u, value)
 
 
 @baseline("group_mean", by="group")
 def group_mean(return_u: Tensor, peers: Segments) -> Tensor:
-    """Mean return of the peers (GRPO, arXiv 2402.03300, section 4.1.2). See `peers.peers_by` for ``by``; a group of one
-    gets advantage 0.
+    """Mean return of the peers (GRPO, arXiv 2402.03300, section 4.1.2); a group of one gets advantage 0.
+
+    See `peers.peers_by` for the values of ``by``.
     """
     return peers.shared_mean(return_u)
 
@@ -72,28 +73,27 @@ def leave_one_out(return_u: Tensor, peers: Segments) -> Tensor:
 
 @baseline("own_mean")
 def own_mean(return_u: Tensor, taught_u: Tensor, peers: Segments) -> Tensor:
-    """Mean over the peers that the policy sampled alone, used for the teacher's rows too (RL-PLUS, arXiv 2508.00222);
-    over all peers if each has tokens of a teacher.
-    """
+    """Mean return of the peers without a teacher's tokens, subtracted from the teacher's rows too (RL-PLUS, arXiv
+    2508.00222); mean of all peers if each has a teacher's tokens."""
     return peers.shared_mean(return_u, weight=(~taught_u).to(return_u.dtype))
 
 
 @baseline("length_weighted", by="group")
 def length_weighted(return_u: Tensor, tokens_u: Tensor, peers: Segments) -> Tensor:
-    """sum n R / sum n over the peers, n being action tokens: the baseline of least variance where tokens' gradients are
-    independent (OPO, arXiv 2505.23585).
-    """
+    """Mean return of the peers weighted by their number n of action tokens, sum n R / sum n: the baseline of least
+    variance if the gradients of tokens are independent (OPO, arXiv 2505.23585)."""
     return peers.shared_mean(return_u, weight=tokens_u)
 
 
 @BASELINES.register("optimal_token")
 @needs("logp_old")
 def optimal_token(units: Units, batch: Batch) -> Tensor:
-    """sum_i W_i R_i / sum_i W_i over the tokens at the same place of the group's episodes; W is the sum of 1 - 2p + sum
-    p^2 up to the token, which stands for the squared norm of the score (optimal token baseline, arXiv 2602.07078).
+    """Weighted mean sum_i W_i R_i / sum_i W_i over the tokens with the same index in the group's episodes (optimal
+    token baseline, arXiv 2602.07078).
 
-    The sum of squared probabilities is replaced by its unbiased estimate from the sampled token, p, so that each token
-    adds 1 - p. Takes token units.
+    W is the sum of 1 - 2p + sum p^2 over the tokens up to this one, a proxy for the squared norm of the score function.
+    The sum of squared probabilities is replaced by its unbiased estimate from the sampled token, p, so each token adds
+    1 - p. Requires token units.
     """
     inside = units.of_token >= 0
     left = (1 - batch.measurement("logp_old").exp())[inside].to(units.value.dtype)
@@ -105,7 +105,7 @@ def optimal_token(units: Units, batch: Batch) -> Tensor:
 
 
 def _sum_before(value: Tensor, segment: Tensor) -> Tensor:
-    """Sum over the units before each unit in its segment: [M] -> [M]."""
+    """Return the sum of the units before each unit in its segment, [M] -> [M]; ``segment`` must be non-decreasing."""
     whole = suffix_sum(value, segment)
     start = torch.searchsorted(segment, segment)
     return whole[start] - whole
@@ -113,11 +113,10 @@ def _sum_before(value: Tensor, segment: Tensor) -> Tensor:
 
 @BASELINES.register("token_rate")
 def token_rate(units: Units, batch: Batch) -> Tensor:
-    """Leave-one-out mean over the group's *episodes* of (return of the whole episode / its tokens), times the tokens
-    from the unit to the end of the episode; for returns-to-go of turns or tokens (PRIME, arXiv 2502.01456; PURE, arXiv
-    2504.15275).
+    """Leave-one-out mean over the group's *episodes* of (return of the episode / its tokens), times the tokens from the
+    unit to the end of the episode (PRIME, arXiv 2502.01456; PURE, arXiv 2504.15275).
 
-    An episode alone in its group gets advantage 0 at its first unit.
+    For returns-to-go of turns or tokens. An episode alone in its group gets advantage 0 at its first unit.
     """
     remaining = suffix_sum(units.tokens, units.episode)
     start = segment_starts(units.episode)
@@ -131,24 +130,25 @@ def token_rate(units: Units, batch: Batch) -> Tensor:
 @baseline("greedy")
 @needs("greedy")
 def greedy_outcome(return_u: Tensor, greedy_u: Tensor, peers: Segments) -> Tensor:
-    """Outcome of the greedy episode that was played with the group (ReMax, arXiv 2310.10505); the group mean where that
-    episode was lost.
-    """
+    """Outcome of the greedy episode that was played with the group (ReMax, arXiv 2310.10505); the group mean if that
+    episode was lost."""
     return torch.where(greedy_u.isnan(), peers.shared_mean(return_u), greedy_u)
 
 
 @baseline("drawn_mean")
 def drawn_mean(return_u: Tensor, drawn_mean_u: Tensor, peers: Segments) -> Tensor:
-    """Mean outcome of everything that was sampled for the task before a part was kept; the group mean where all was
-    (Reinforce-Ada, arXiv 2510.04996).
-    """
+    """Mean outcome of all episodes sampled for the task, if only some were kept, else the group mean (Reinforce-Ada,
+    arXiv 2510.04996)."""
     return torch.where(drawn_mean_u.isnan(), peers.shared_mean(return_u), drawn_mean_u)
 
 
 @baseline("quantile", by="group")
 def peer_quantile(return_u: Tensor, peers: Segments, level: float = 0.4) -> Tensor:
-    """The smallest return that at least the share ``level`` of the peers does not exceed: 0 on hard tasks, so that rare
-    successes are reinforced, and 1 on easy ones, so that the remaining failures are punished (QAE, arXiv 2509.22611).
+    """Smallest return r such that at least the share ``level`` of the peers have a return of at most r (QAE, arXiv
+    2509.22611).
+
+    For rewards of 0 or 1 it is 0 on hard tasks, so that rare successes are reinforced, and 1 on easy ones, so that the
+    remaining failures are punished.
 
     Raises:
         InputError: ``level`` is not in (0, 1].
@@ -158,14 +158,14 @@ def peer_quantile(return_u: Tensor, peers: Segments, level: float = 0.4) -> Tens
     by_value = return_u.argsort(stable=True)
     order = by_value[peers.of[by_value].argsort(stable=True)]
     start = torch.searchsorted(peers.of[order], peers.of)
-    # The margin keeps 0.4 x 5 = 2 from becoming 3 in floating point.
+    # The margin keeps rounding of 0.4 x 5 from raising the rank from 2 to 3.
     rank = (level * peers.shared_size(return_u).double() - 1e-9).ceil().long().clamp(min=1) - 1
     return return_u[order[start + rank]]
 
 
 @baseline("median", by="group")
 def median(return_u: Tensor, peers: Segments) -> Tensor:
-    """Median return of the peers, halfway between the two middle ones of an even number."""
+    """Median return of the peers; for an even number, the mean of the two middle ones."""
     return (peer_quantile(return_u, peers, 0.5) - peer_quantile(-return_u, peers, 0.5)) / 2
 
 
@@ -173,15 +173,14 @@ def median(return_u: Tensor, peers: Segments) -> Tensor:
 def shift_baseline(
     units: Units, batch: Batch, base: Callable[..., Tensor] = BASELINES["group_mean"], shift: float = -0.1
 ) -> Tensor:
-    """Another baseline plus a constant; below zero it favours successes where episodes are off-policy (AsymRE, arXiv
-    2506.20520).
-    """
+    """Another baseline plus a constant; a negative constant favours successes when episodes are off-policy (AsymRE,
+    arXiv 2506.20520)."""
     return base(units, batch) + shift
 
 
 @baseline("log_mean_exp", by="group")
 def log_mean_exp(return_u: Tensor, peers: Segments, temperature: float = 1.0) -> Tensor:
-    """temperature x log mean exp(return / temperature) over the peers (OPMD; arXiv 2509.24203).
+    """Soft maximum temperature x log mean exp(return / temperature) over the peers (OPMD; arXiv 2509.24203).
 
     Raises:
         InputError: the temperature is not positive.
@@ -195,19 +194,18 @@ def log_mean_exp(return_u: Tensor, peers: Segments, temperature: float = 1.0) ->
 
 @baseline("virtual_best")
 def virtual_best(return_u: Tensor, peers: Segments, best: float = 1.0) -> Tensor:
-    """Mean of the group and one imagined sample of return ``best``, so that a group that failed throughout gets
-    negative advantages (NGRPO, arXiv 2509.18851).
-    """
+    """Mean of the group and one additional, imagined sample of return ``best``, so that a group without any success
+    gets negative advantages (NGRPO, arXiv 2509.18851)."""
     return (peers.shared_sum(return_u) + best) / (peers.shared_size(return_u) + 1)
 
 
 @baseline("kalman")
 def kalman(return_u: Tensor, peers: Segments, start: float = 0.0, variance: float = 1.0, noise: float = 0.01) -> Tensor:
-    """Mean of a Kalman filter over the group's returns, from a prior of mean ``start`` and ``variance`` with
-    measurements of variance ``noise`` (KRPO, arXiv 2505.07527).
+    """Mean of a Kalman filter over the group's returns, with prior mean ``start`` and ``variance`` and measurement
+    variance ``noise`` (KRPO, arXiv 2505.07527).
 
-    The paper filters samples one after the other with a process noise of 1e-5 between them; here it is 0, which makes
-    the result independent of their order.
+    The paper filters the samples one after the other with a process noise of 1e-5 between them; here it is 0, so the
+    result does not depend on the order of samples.
     """
     precision = 1 / variance + peers.shared_size(return_u) / noise
     return (start / variance + peers.shared_sum(return_u) / noise) / precision

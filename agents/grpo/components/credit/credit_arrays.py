@@ -1,8 +1,8 @@
-"""The adapter between a batch, or units of credit, and the formulas of returns, baselines and scales.
+"""Adapter between a batch, or units of credit, and the formulas of returns, baselines and scales.
 
-As in `components.loss_arrays`, the names of a formula's leading parameters say which arrays it takes: ``_e`` episodes,
-``_k`` turns, ``_t`` action tokens, ``_u`` units. The decorators register the component that the stage calls,
-``(batch, **parameters)`` for a return and ``(units, batch, **parameters)`` for a baseline or a scale.
+As in `components.loss_arrays`, the leading parameters of a formula name the arrays that it takes: ``_e`` episodes,
+``_k`` turns, ``_t`` action tokens, ``_u`` units. The decorators register a component with the signature that its stage
+calls: ``(batch, **parameters)`` for a return, ``(units, batch, **parameters)`` for a baseline or a scale.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .units import Units, episode_units, reward_by_token, reward_by_turn, token_
 F = TypeVar("F", bound=Callable[..., Any])
 
 MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "value")}
-"""Arrays that exist only if a component asks for them: parameter of the formula -> need that the component declares."""
+"""Arrays that are computed only on demand: parameter of the formula -> name that the component declares in `needs`."""
 
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
     "outcome_e": lambda b: b.outcome,
@@ -44,15 +44,14 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
 }
 """Leading parameter of a return's formula -> what it holds, over E episodes, K turns and A action tokens.
 
-outcome_e, success_e: return of each episode, and 1 where it succeeded, [E].
-kl_scale_e: factor of the teacher on the KL to the reference, 1 if the teacher set none, [E].
-own_reward_k: reward of each turn itself, [K].
-process_k: reward of each turn without the outcome: from the rewards of turns, or, if the recipe has none, the
-environment's reward before the last turn, [K].
+outcome_e, success_e: return of each episode, and 1 if the episode succeeded, else 0, [E].
+kl_scale_e: teacher's factor on the KL penalties of each episode, 1 if the teacher set none, [E].
+own_reward_k: reward of each turn without the reward of the whole episode, [K].
+process_k: `Batch.process_reward`, the reward of each turn without the outcome, [K].
 reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of the whole episode is added to its last
 turn or token.
-turns_left_k: turns that follow in the episode, int64 [K].
-episode_k, turn_t, episode_t: `Segments`: episodes of turns, turns and episodes of tokens.
+turns_left_k: number of turns that follow in the episode, int64 [K].
+episode_k, turn_t, episode_t: `Segments` of turns by episode, of tokens by turn, and of tokens by episode.
 logp_old_t, logp_ref_t, logp_prm_t: log-probability under the policy before the update, the reference and the implicit
 process reward model, [A].
 value_t: value of the state before each token, [A].
@@ -60,7 +59,7 @@ value_t: value of the state before each token, [A].
 
 
 def returns(name: str, per: str) -> Callable[[F], F]:
-    """Register a formula as a return: arrays -> one value ``per`` "episode" [E], "turn" [K] or (action) "token" [A]."""
+    """Register a formula as a return: `BATCH_ARRAYS` -> a value per "episode" [E], "turn" [K] or "token" [A]."""
     units_of = {"episode": episode_units, "turn": turn_units, "token": token_units}[per]
 
     def add(formula: F) -> F:
@@ -101,11 +100,11 @@ UNIT_ARRAYS: dict[str, Callable[[Units, Batch, str], Any]] = {
 """Leading parameter of a baseline's or scale's formula -> what it holds, over M units.
 
 return_u, centred_u: return of each unit, before and after subtracting the baseline, [M].
-tokens_u: action tokens of each unit, [M].
-taught_u: units of episodes with tokens of a teacher, bool [M].
+tokens_u: number of action tokens of each unit, [M].
+taught_u: True for units of episodes with tokens of a teacher, bool [M].
 greedy_u, drawn_mean_u: outcome of the group's greedy episode, and mean outcome of the group's samples before filters;
 NaN without such episodes, [M].
-peers: `Segments` of the units that are compared with each other.
+peers: `Segments` of the units by peer group: units of one segment are compared with each other.
 """
 
 
@@ -113,16 +112,16 @@ def baseline(name: str, *, peers: str = "group", by: str | None = None, summary:
     """Register as a baseline a formula from arrays (see `UNIT_ARRAYS`) to a value for each of M units, [M].
 
     Args:
-        peers: which units are compared, a value of `peers.PEERS`.
-        by: if given, the component has a parameter ``by`` with this default, which chooses the peers instead of
-            ``peers``.
-        summary: docstring of the component, where one formula has several names.
+        peers: rule by which units are compared, a name in `peers.PEERS`.
+        by: default of a parameter ``by`` that the component gets, which chooses the peers instead of ``peers``; None
+            for no such parameter.
+        summary: docstring of the component, if one formula is registered under several names; "" for the formula's.
     """
     return _register(BASELINES, name, peers, by, summary)
 
 
 def scale(name: str, *, peers: str = "group", by: str | None = None) -> Callable[[F], F]:
-    """Register a formula as a scale: arrays -> [M]; arguments as in `baseline`."""
+    """Register as a scale a formula from `UNIT_ARRAYS` to a value for each unit, [M]; arguments as in `baseline`."""
     return _register(SCALES, name, peers, by, "")
 
 

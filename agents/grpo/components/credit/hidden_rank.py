@@ -1,4 +1,4 @@
-"""Advantages shaped by how many directions the hidden states of an answer take up, and how fast that number grows."""
+"""Advantages shaped by the effective rank of an answer's hidden states and by how fast this rank grows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...recipes.stages import ADJUSTMENTS
 
 
 def effective_rank(states: Tensor) -> float:
-    """exp of the entropy of the normalised singular values of centred states [T, H]; 0 where they do not differ."""
+    """Return exp(entropy of the normalised singular values) of centred states [T, H]; 0 if all states are equal."""
     values = torch.linalg.svdvals((states - states.mean(0)).double())
     total = values.sum()
     if total <= 1e-9:
@@ -26,8 +26,11 @@ def effective_rank(states: Tensor) -> float:
 
 
 def rank_measures(states: Tensor, stride: int) -> tuple[float, float, float]:
-    """Effective rank of all states [T, H], and over prefixes of stride, 2 x stride, ... states its velocity (mean
-    distance of each rank from the mean of the ranks before) and acceleration (mean difference of successive distances).
+    """Return effective rank, velocity and acceleration of hidden states [T, H].
+
+    The rank is that of all states. The other two are over the prefixes of stride, 2 x stride, ... states: velocity is
+    the mean distance of each rank from the mean of the ranks before; acceleration is the mean difference of successive
+    distances.
     """
     lengths = [*range(stride, len(states), stride), len(states)] if len(states) else []
     ranks = [effective_rank(states[:length]) for length in lengths]
@@ -39,20 +42,20 @@ def rank_measures(states: Tensor, stride: int) -> tuple[float, float, float]:
 @ADJUSTMENTS.register("hidden_rank")
 @needs("hidden")
 class HiddenRank:
-    """A + min(relu(bonus), |A| / kappa), bonus = (1 - success rate) x [s tanh(dev rank) + (1 - s) tanh(dev velocity)]
-    for each episode: the rank counts (explore) where it accelerates, s = sigmoid(1.5 dev acceleration), its velocity
-    (exploit) elsewhere (VERL, arXiv 2509.23808).
+    """Add min(relu(bonus), |A| / kappa), with bonus = (1 - success rate) x [s tanh(dev rank) + (1 - s) tanh(dev
+    velocity)] for each episode and s = sigmoid(1.5 dev acceleration): an accelerating rank favours exploration,
+    otherwise its velocity favours exploitation (VERL, arXiv 2509.23808).
 
-    dev is the relative distance from a running mean over batches, within +-5. With kappa > 1 no advantage changes its
-    sign.
+    dev x is the relative distance of x from its running mean over batches, limited to [-5, 5]; the success rate is a
+    running mean too. With kappa > 1 no advantage changes its sign.
 
     Args:
-        kappa: the bonus is at most 1 / kappa of the advantage.
-        decay: of the running means.
-        stride: tokens between two ranks.
+        kappa: the bonus is at most |A| / kappa.
+        decay: decay of the running means, in [0, 1).
+        stride: number of tokens between two ranks, at least 1.
 
     Raises:
-        InputError: a decay outside [0, 1) or a stride below 1.
+        InputError: ``decay`` or ``stride`` is out of range.
     """
 
     def __init__(self, kappa: float = 2.0, decay: float = 0.7, stride: int = 20):
@@ -60,7 +63,7 @@ class HiddenRank:
             raise InputError(f"decay={decay} must be in [0, 1) and stride={stride} at least 1.")
         self.kappa, self.decay, self.stride = kappa, decay, stride
         self.means: list[float] = []
-        """Of rank, velocity, acceleration and success."""
+        """Running means of rank, velocity, acceleration and success."""
 
     def __call__(self, advantage: Tensor, batch: Batch) -> Tensor:
         if not batch.episodes:

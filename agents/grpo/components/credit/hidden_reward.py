@@ -1,9 +1,9 @@
-"""Advantages by the effect of an update on one token on the likelihood of the group's correct answers.
+"""Advantages shaped by how much an update on one token raises the likelihood of the group's correct answers.
 
-A step along the gradient of log pi(y_t), as far as it changes the output matrix, raises the log-likelihood of a token
-c by (g_t . g_c)(h_t . h_c), with h the last hidden state and g = e_y - pi the derivative of log pi with respect to the
-logits. Summed over the tokens of correct answers this is g_t M h_t with M = sum of g_c h_c: two matrix products a
-group, over the ids that occur in it.
+A step along the gradient of log pi(y_t), as far as it changes the output matrix, raises the log-likelihood of a token c
+by (g_t . g_c)(h_t . h_c), with h the last hidden state and g = e_y - pi the derivative of log pi with respect to the
+logits. Summed over the tokens of correct answers this is g_t M h_t with M = sum of g_c h_c: two matrix products per
+group, over the ids that occur in the group.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from ...batch.trajectory import Origin
 from ...recipes.stages import ADJUSTMENTS
 
 _ELEMENTS = 1 << 24
-"""Most logits alive at once."""
+"""Most logits held at once."""
 
 
 def influence_on_correct(batch: Batch, groups: Tensor) -> Tensor:
-    """s_t = g_t M h_t for the tokens that the policy wrote: the effect of raising log pi of each on the log-likelihood
-    of its group's successful episodes, [N]; 0 at other tokens, and in groups without a success.
+    """Return s_t = g_t M h_t for the tokens that the policy sampled, [N]: the effect of raising log pi of the token on
+    the log-likelihood of its group's successful episodes.
+
+    s_t is 0 at other tokens and in groups without a success.
 
     Args:
-        groups: groups that it is computed for, bool [G]; 0 in the others.
+        groups: mask of the groups to compute, bool [G]; s_t is 0 in the others.
     """
     influence = torch.zeros(len(batch.ids), dtype=batch.measurement("logp_old").dtype)
     mine = batch.written_by(Origin.POLICY)
@@ -51,7 +53,7 @@ def influence_on_correct(batch: Batch, groups: Tensor) -> Tensor:
 
 
 def _gradients_and_states(batch: Batch, place: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """e_y - pi over ``ids`` [A, U] and the hidden states [A, H] of tokens."""
+    """Return g = e_y - pi over ``ids`` [A, U] and the hidden states [A, H] of the tokens with indices ``place``."""
     assert batch.head is not None
     hidden = batch.measurement("hidden")[place]
     logits = batch.head(hidden, ids)
@@ -70,12 +72,13 @@ def _groups_with_advantage(advantage: Tensor, batch: Batch) -> Tensor:
 @ADJUSTMENTS.register("hidden_reward")
 @needs("hidden", "head", "logp_old")
 def hidden_reward(advantage: Tensor, batch: Batch, p: float = 0.1, tau: float = 0.0) -> Tensor:
-    """[|THR| >= tau] (1 + p sign(THR)) A for the policy's tokens, THR = s sign(A): positive where the update on a token
-    makes the group's correct answers likelier (Token Hidden Reward, arXiv 2510.03669).
+    """Multiply the advantages of the policy's tokens by 1 + p sign(THR), or by 0 where |THR| < tau; THR = s sign(A) is
+    positive if the update on a token makes the group's correct answers likelier (Token Hidden Reward, arXiv
+    2510.03669).
 
     Args:
-        p: in [-1, 1]; positive: exploit, negative: explore.
-        tau: tokens with less influence are not trained; in units of squared hidden states.
+        p: strength in [-1, 1]: positive exploits, negative explores.
+        tau: smallest |THR| of a trained token, at least 0; in units of squared hidden states.
     """
     check_number("p", p, -1, 1)
     check_number("tau", tau, 0)
@@ -87,9 +90,11 @@ def hidden_reward(advantage: Tensor, batch: Batch, p: float = 0.1, tau: float = 
 @ADJUSTMENTS.register("negative_hidden_reward")
 @needs("hidden", "head", "logp_old")
 def negative_hidden_reward(advantage: Tensor, batch: Batch, beta: float = 1.0) -> Tensor:
-    """2 |1/2 - success rate| A for the tokens of failed episodes with A < 0 and s > beta x the least mean s of a
-    successful episode of the group: what failed answers share with correct ones is punished less (NTHR, arXiv
-    2505.18830).
+    """Multiply by 2 |1/2 - success rate| the negative advantages of tokens of failed episodes that also make correct
+    answers likelier, so that what both share is punished less (NTHR, arXiv 2505.18830).
+
+    The tokens concerned have s (see `influence_on_correct`) above beta times the smallest mean s of a successful
+    episode of the group.
     """
     check_number("beta", beta, 0)
     influence = influence_on_correct(batch, _groups_with_advantage(advantage, batch)).to(advantage.dtype)

@@ -1,7 +1,7 @@
-"""Peers: the units that a unit is compared with, by task, turn, state, tree position or role.
+"""Peers: the units of credit that a unit is compared with, by group, turn, state, tree position or role.
 
-Baselines and scales that take statistics over peers have a parameter ``by``; `peers_by` turns it into segments. A unit
-without other peers gets advantage zero from any mean.
+Baselines and scales that take statistics over peers have a parameter ``by``; `peers_by` turns its value into segments.
+A unit without other peers gets advantage 0 from a mean over peers.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def peers_by(units: Units, batch: Batch, by: str = "group") -> Segments:
     """Group the units into segments of peers.
 
     Args:
-        by: "group": the groups that the return defines. "batch": all units. "role": all episodes of the batch in which
-            the same role acted. Within a group: "turn": the same turn number. "state": the same observation before the
-            action (GiGPO's anchor states, arXiv 2505.10978). "depth": nodes at the same distance from the root.
-            "siblings": nodes with the same parent.
+        by: "group": units with equal `Units.group`. "batch": all units. "role": all units of the batch whose episodes
+            have the same role. Within a group: "turn": units with the same turn number. "state": units with the same
+            observation before the action (GiGPO's anchor states, arXiv 2505.10978). "depth": nodes at the same distance
+            from the root. "siblings": nodes with the same parent.
 
     Raises:
-        InputError: ``by`` is none of these.
+        InputError: ``by`` has another value.
     """
     if by == "group":
         return units.peers
@@ -62,7 +62,7 @@ def _segments(number: Tensor) -> Segments:
 
 
 def entropy_of_answers(batch: Batch, answer_format: str = "any") -> Tensor:
-    """Entropy in nats of the final answers of each group, float [G]; 0 where all agree."""
+    """Return the entropy in nats of the final answers of each group, float [G]; 0 if all answers are equal."""
     answers: list[Counter[str | None]] = [Counter() for _ in range(batch.groups)]
     for group, trajectory in zip(batch.group_of.tolist(), batch.trajectories, strict=True):
         answers[group][extract(trajectory.turns[-1].action, answer_format) if trajectory.turns else None] += 1
@@ -73,15 +73,16 @@ def entropy_of_answers(batch: Batch, answer_format: str = "any") -> Tensor:
 def answer_dispersion(
     trajectories: Sequence[Trajectory], choices: int | None = None, answer_format: str = "any"
 ) -> float:
-    """Dispersion of the final answers to one task, in [0, 1] (PuzzleCraft, arXiv 2512.14944).
+    """Measure the dispersion of the final answers to one task, in [0, 1] (PuzzleCraft, arXiv 2512.14944).
 
-    With K options it is the entropy of the answers over ln K. Where answers are permutations, which are too many to
-    repeat by chance, it is (M - 1) / (G - 1) with M distinct ones among G. The extras "options", K, and "permutation",
-    the number of items, say which. Without them answers are permutations if all that can be read order the same three
-    or more numbers, and else have as many options as there are episodes.
+    For K options it is the entropy of the answers divided by ln K. For permutations, which are too many to repeat by
+    chance, it is (M - 1) / (G - 1) with M distinct permutations among G answers. The environment states the kind of
+    answer in its extras: "options" (K) or "permutation" (number of items). Without both, answers are taken as
+    permutations if all legible ones order the same three or more numbers, and else as choices among as many options as
+    there are episodes.
 
     Args:
-        choices: K, in place of the task's own.
+        choices: K, overrides the environment's "options".
     """
     if len(trajectories) < 2:
         return 0.0
@@ -102,7 +103,7 @@ _NUMBERS = re.compile(r"\d{1,9}")
 
 
 def _length_of_permutations(answers: Sequence[str | None], orders: Sequence[tuple[int, ...]]) -> int:
-    """Number of items if the answers that can be read order one set of three or more numbers, else 0."""
+    """Return the number of items if all legible answers order the same three or more numbers, else 0."""
     read = [order for order, answer in zip(orders, answers, strict=True) if answer is not None]
     alike = {tuple(sorted(order)) for order in read}
     one = len(alike) == 1 and all(len(set(order)) == len(order) >= 3 for order in read)
@@ -110,10 +111,12 @@ def _length_of_permutations(answers: Sequence[str | None], orders: Sequence[tupl
 
 
 def _at_first_token(units: Units, part_of: Tensor, part_value: Tensor, missing: int) -> Tensor:
-    """A value per part (turn or node, [K]) at the first token of each unit, ``missing`` without tokens: int64 [M].
+    """Return the value of the part (turn or node) that each unit's first token belongs to, int64 [M].
 
     Args:
         part_of: part of each token, int64 [N].
+        part_value: value of each part, int64 [K].
+        missing: value of units without tokens and of tokens without a part.
     """
     inside = units.of_token >= 0
     tokens, none = torch.arange(len(units.of_token))[inside], len(units.of_token)
@@ -123,6 +126,6 @@ def _at_first_token(units: Units, part_of: Tensor, part_value: Tensor, missing: 
 
 
 def _number_keys(keys: Iterable[Hashable]) -> Tensor:
-    """The same number for equal keys, int64."""
+    """Return a number for each key, int64; equal keys get equal numbers."""
     known: dict[Hashable, int] = {}
     return torch.tensor([known.setdefault(key, len(known)) for key in keys], dtype=torch.int64)

@@ -1,8 +1,9 @@
-"""Priorities of objectives: still improving or fluctuating ones outweigh converged ones (RECAP, arXiv 2510.21978).
+"""Priorities of objectives: improving or fluctuating ones get more weight than converged ones (RECAP, arXiv
+2510.21978).
 
-An objective is a kind of task, or a named term of the reward. Its mean reward in each of the latest batches is
-remembered. Only ratios are compared, so the scale of a reward does not matter. The paper does not publish its
-definitions of convergence and instability or its constants; this module follows its description.
+An objective is a kind of task or a named term of the reward. Its mean rewards in the latest batches are kept. Only
+ratios are compared, so the scale of a reward does not matter. The paper does not publish its definitions of convergence
+and instability or its constants; this module follows its description.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from .units import Units, episode_units
 
 
 def priority(history: list[float]) -> float:
-    """(|mean of the later half - mean| + standard deviation) / mean absolute value of an objective's mean rewards in
-    successive batches; 0 where these are constant, NaN where fewer than two batches are known.
+    """Return (|mean of the later half - mean| + standard deviation) / mean absolute value of an objective's mean
+    rewards in successive batches.
+
+    0 for constant rewards; NaN for fewer than two batches.
     """
     values = np.array(history, dtype=np.float64)
     if len(values) < 2:
@@ -37,7 +40,7 @@ def priority(history: list[float]) -> float:
 
 
 class ObjectivePriorities:
-    """Objectives' mean rewards in the latest ``window`` batches, and the weights that follow from them."""
+    """Mean rewards of each objective in the latest ``window`` batches, and the weights computed from them."""
 
     def __init__(self, window: int, temperature: float):
         self.window = check_count("window", window, 2, "batches")
@@ -45,9 +48,11 @@ class ObjectivePriorities:
         self.history: dict[str, list[float]] = {}
 
     def weigh(self, rewards: Mapping[str, float]) -> dict[str, float]:
-        """Record the mean reward of each of this batch's K objectives. Return K softmax(priority / temperature).
+        """Record the mean reward of each of this batch's K objectives; return the weights K softmax(priority /
+        temperature).
 
-        An objective with too short a history gets the mean priority of the others.
+        The priority of an objective with fewer than two recorded batches is replaced by the mean priority of the
+        others.
         """
         for name, value in rewards.items():
             self.history[name] = [*self.history.get(name, ()), value][-int(self.window) :]
@@ -68,9 +73,9 @@ class ObjectivePriorities:
 @RETURNS.register("prioritised_terms")
 class PrioritisedTerms(ObjectivePriorities):
     """Sum of w_k x term_k over the named terms of an episode's reward, w = K softmax(priority / temperature) over the K
-    terms in the batch; one unit an episode (RECAP, arXiv 2510.21978; see the weight "priorities").
+    terms in the batch; one unit per episode (RECAP, arXiv 2510.21978; see the weight "priorities").
 
-    Equal weights give the outcome. Rewards of the environment without a name are the term "environment".
+    Equal weights give the outcome. The part of the environment's rewards that has no name is the term "environment".
     """
 
     def __init__(self, window: int = 20, temperature: float = 1.0):
@@ -85,7 +90,7 @@ class PrioritisedTerms(ObjectivePriorities):
 
 
 def split_outcome(trajectory: Trajectory) -> dict[str, float]:
-    """The named parts of an episode's outcome; they add up to it."""
+    """Split an episode's outcome into named parts, which add up to it."""
     parts = {f"shaping/{name}": value for name, value in trajectory.shaping.items()}
     if trajectory.replaced:
         return parts

@@ -1,4 +1,4 @@
-"""Dense returns: critics, process rewards and the KL to a reference, for each token or turn."""
+"""Dense returns, one per token or turn: from critics, process rewards and the KL divergence to a reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def token_gae(
     """Generalised advantage estimate of each action token: sum_k (discount x decay)^k delta_{t+k}, delta = reward +
     discount V(next) - V(this), over action tokens alone (GAE, arXiv 1506.02438, eq. 16).
 
-    The state after the last token has value 0. Goes with the baseline "none".
+    The state after the last token has value 0. Use with the baseline "none".
     """
     return advantage_estimates(reward_t, value_t, episode_t.of, discount, decay)
 
@@ -27,9 +27,8 @@ def token_gae(
 def turn_gae(
     reward_k: Tensor, value_t: Tensor, turn_t: Segments, episode_k: Segments, discount: float = 1.0, decay: float = 0.95
 ) -> Tensor:
-    """The same with turns as steps: V(turn) is the value before its first action token; one unit a turn (turn-level
-    PPO). The state before a turn without action tokens has value 0.
-    """
+    """Generalised advantage estimate of each turn, V(turn) being the value before its first action token; one unit per
+    turn (turn-level PPO). The state before a turn without action tokens has value 0. Use with the baseline "none"."""
     first = segment_starts(turn_t.of)
     value = torch.zeros_like(reward_k)
     value[turn_t.of[first]] = value_t[first].to(value.dtype)
@@ -47,15 +46,18 @@ def token_gae_with_kl(
     discount: float = 1.0,
     decay: float = 0.95,
 ) -> Tensor:
-    """`token_gae` with the KL to the reference, estimated by k1, in the reward of each token: reward - beta (log pi_old
-    - log ref) (ReFT, arXiv 2401.08967). Take the same ``beta`` in the critic.
-    """
+    """Generalised advantage estimate of each action token as in "gae", with the k1 estimate of the KL divergence to the
+    reference in its reward: reward - beta (log pi_old - log ref) (ReFT, arXiv 2401.08967). The critic must have the
+    same ``beta``."""
     reward = reward_t - check_number("beta", beta, 0) * (logp_old_t - logp_ref_t).to(reward_t.dtype)
     return advantage_estimates(reward, value_t, episode_t.of, discount, decay)
 
 
 def advantage_estimates(reward: Tensor, value: Tensor, episode: Tensor, discount: float, decay: float) -> Tensor:
-    """Generalised advantage estimates of M steps in order: [M], [M], int64 [M] -> [M]."""
+    """Compute generalised advantage estimates of M steps in order: [M], [M], int64 [M] -> [M].
+
+    ``episode`` must be non-decreasing; the value after an episode's last step is 0.
+    """
     following = torch.zeros_like(value)
     following[:-1] = torch.where(episode[1:] == episode[:-1], value[1:], 0)
     return suffix_sum(reward + discount * following - value, episode, discount * decay)
@@ -71,10 +73,9 @@ def kl_to_go(
     beta: float = 0.01,
     discount: float = 1.0,
 ) -> Tensor:
-    """Discounted return of each action token with the KL to the reference as a reward of every token: sum_{k>=t}
-    discount^(k-t) (-beta (log pi_old - log ref)_k), and the outcome at the last token (REINFORCE++, arXiv 2501.03262;
-    ReMax, arXiv 2310.10505).
-    """
+    """Discounted return-to-go of each action token, with a KL penalty as reward of every token: sum_{k>=t}
+    discount^(k-t) (-beta (log pi_old - log ref)_k), plus the outcome as reward of the last token (REINFORCE++, arXiv
+    2501.03262; ReMax, arXiv 2310.10505)."""
     scale = check_number("beta", beta, 0) * episode_t.spread(kl_scale_e)
     reward = -scale * (logp_old_t - logp_ref_t).to(outcome_e.dtype)
     last = segment_starts(episode_t.of.flip(0)).flip(0)
@@ -91,9 +92,8 @@ def kl_outcome(
     kl_scale_e: Tensor,
     beta: float = 0.01,
 ) -> Tensor:
-    """outcome - beta x sum of (log pi_old - log ref) over the episode, one unit an episode (RLOO, arXiv 2402.14740,
-    section 3).
-    """
+    """Outcome minus beta x sum of (log pi_old - log ref) over the episode; one unit per episode (RLOO, arXiv
+    2402.14740, section 3)."""
     divergence = episode_t.sum((logp_old_t - logp_ref_t).to(outcome_e.dtype))
     return outcome_e - check_number("beta", beta, 0) * kl_scale_e * divergence
 
@@ -107,11 +107,11 @@ def implicit_token(
     beta: float = 0.05,
     discount: float = 1.0,
 ) -> Tensor:
-    """Return-to-go of the implicit process rewards beta (log pi_prm - log ref), one unit a token (PRIME, arXiv
+    """Return-to-go of the implicit process rewards beta (log pi_prm - log ref); one unit per token (PRIME, arXiv
     2502.01456).
 
-    With the baseline "token_rate" this is PRIME's process advantage. The released code adds a term that sums to zero
-    over each response; it is not here.
+    With the baseline "token_rate" this is PRIME's process advantage. The released code also adds a term that sums to
+    zero over each response; it is left out here.
     """
     reward = beta * (logp_prm_t - logp_ref_t)
     return suffix_sum(reward.to(outcome_e.dtype), episode_t.of, discount)
@@ -121,25 +121,23 @@ def implicit_token(
 def implicit_turn(
     own_reward_k: Tensor, logp_prm_t: Tensor, logp_old_t: Tensor, turn_t: Segments, beta: float = 0.05
 ) -> Tensor:
-    """Implicit reward of each turn, beta x sum over its tokens of log pi_prm - log pi_old, compared with all turns of
-    the group (iStar, arXiv 2509.19199).
-    """
+    """Implicit reward of each turn, beta x sum over its tokens of log pi_prm - log pi_old; peers are all turns of the
+    group (iStar, arXiv 2509.19199)."""
     return beta * turn_t.sum((logp_prm_t - logp_old_t).to(own_reward_k.dtype))
 
 
 @returns("process_to_go", per="turn")
 def process_to_go(process_k: Tensor, episode_k: Segments, discount: float = 1.0) -> Tensor:
-    """Discounted process reward of each turn and all later turns, without the outcome (TP-GRPO, arXiv 2507.23317). Use
-    it with baseline and scale "none", in addition to a credit term for the outcome.
-    """
+    """Discounted sum of process rewards over each turn and all later turns, without the outcome (TP-GRPO, arXiv
+    2507.23317). Use with baseline and scale "none", next to a credit term for the outcome."""
     return suffix_sum(process_k, episode_k.of, discount)
 
 
 @returns("min_form", per="turn")
 def soft_minimum(process_k: Tensor, episode_k: Segments, temperature: float = 0.1) -> Tensor:
-    """Process rewards of turns credited by their soft minimum: suffix sums of softmax(-r / temperature)_k r_k, so that
-    turns up to the worst one get about its reward and later ones about nothing (PURE, arXiv 2504.15275). The outcome
-    is not among them.
+    """Soft minimum of an episode's process rewards: suffix sums of softmax(-r / temperature)_k r_k, so that turns up to
+    the worst one get about the worst reward and later ones about 0 (PURE, arXiv 2504.15275). The outcome is not
+    included.
 
     Raises:
         InputError: the temperature is not positive.

@@ -1,4 +1,4 @@
-"""Returns of whole episodes, turns and tokens: the values that credit starts from."""
+"""Returns: the values of episodes, turns and tokens from which baselines are subtracted."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .units import Units, episode_units
 
 @returns("outcome", per="episode")
 def outcome(outcome_e: Tensor) -> Tensor:
-    """The sum of an episode's rewards, one unit an episode."""
+    """Sum of an episode's rewards, shaping included (`Trajectory.outcome`); one unit per episode."""
     return outcome_e
 
 
 @returns("success", per="episode")
 def success(success_e: Tensor) -> Tensor:
-    """1 where the episode succeeded, else 0, whatever its reward; one unit an episode."""
+    """1 for an episode that succeeded, else 0, whatever its reward; one unit per episode."""
     return success_e
 
 
 @RETURNS.register("given")
 def own_advantage(batch: Batch) -> Units:
-    """The advantage that each trajectory carries; goes with the baseline "none" and the scale "none".
+    """Advantage stored in each trajectory, as in replayed ones; use with the baseline "none" and the scale "none".
 
     Raises:
-        InputError: a trajectory has none.
+        InputError: a trajectory has no stored advantage.
     """
     known = [t.advantage for t in batch.trajectories if t.advantage is not None]
     if len(known) < batch.episodes:
@@ -42,17 +42,15 @@ def own_advantage(batch: Batch) -> Units:
 
 @returns("outcome_by_turn", per="turn")
 def outcome_by_turn(outcome_e: Tensor, episode_k: Segments, turns_left_k: Tensor, discount: float = 1.0) -> Tensor:
-    """discount^(turns that follow) x outcome of the episode; one unit a turn, so that long episodes count more often in
-    a group's statistics (step-wise rows, as in verl-agent and SkyRL).
-    """
+    """Outcome of the episode x discount^(number of turns that follow); one unit per turn, so that long episodes count
+    more often in a group's statistics (step-wise rows, as in verl-agent and SkyRL)."""
     return episode_k.spread(outcome_e) * discount ** turns_left_k.to(outcome_e.dtype)
 
 
 @returns("outcome_by_token", per="token")
 def outcome_by_token(outcome_e: Tensor, episode_t: Segments, discount: float = 1.0) -> Tensor:
-    """discount^(action tokens that follow) x outcome of the episode; one unit a token (REINFORCE++, arXiv 2501.03262,
-    without its KL).
-    """
+    """Outcome of the episode x discount^(number of action tokens that follow); one unit per token (REINFORCE++, arXiv
+    2501.03262, without its KL penalty)."""
     outcome_t = episode_t.spread(outcome_e)
     left = suffix_sum(outcome_t.new_ones(len(outcome_t)), episode_t.of) - 1
     return outcome_t * discount**left
@@ -60,27 +58,26 @@ def outcome_by_token(outcome_e: Tensor, episode_t: Segments, discount: float = 1
 
 @returns("turn_reward", per="turn")
 def turn_reward(own_reward_k: Tensor) -> Tensor:
-    """The reward of each turn itself, nothing of later turns; one unit a turn (MT-GRPO's turn level, arXiv
-    2505.11821).
+    """Reward of each turn alone, without later turns; one unit per turn (MT-GRPO's turn level, arXiv 2505.11821).
 
-    Shaping of whole episodes is not in it.
+    Shaping of whole episodes is not included.
     """
     return own_reward_k
 
 
 @returns("turn_return", per="turn")
 def turn_return(reward_k: Tensor, episode_k: Segments, discount: float = 1.0) -> Tensor:
-    """Discounted return-to-go of each turn, sum over later turns of discount^k x reward; one unit a turn, compared with
-    all turns of the group (Sutton & Barto 2018, eq. 3.8).
+    """Discounted return-to-go of each turn, the sum over it and the k-th later turns of discount^k x reward; one unit
+    per turn, peers are all turns of the group (Sutton & Barto 2018, eq. 3.8).
 
-    Shaping of the episode as a whole counts at its last turn.
+    Shaping of whole episodes counts as reward of the last turn.
     """
     return suffix_sum(reward_k, episode_k.of, discount)
 
 
 @returns("token_return", per="token")
 def token_return(reward_t: Tensor, episode_t: Segments, discount: float = 1.0) -> Tensor:
-    """Discounted return-to-go of each action token; one unit a token. The reward of a part of an action lies at its
-    last token, so that MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293) credit each part of the reasoning.
-    """
+    """Discounted return-to-go of each action token; one unit per token. The reward of a part of an action counts at the
+    part's last token, as MRT (arXiv 2503.07572) and VSRM (arXiv 2508.10293) need to credit each part of the
+    reasoning."""
     return suffix_sum(reward_t, episode_t.of, discount)

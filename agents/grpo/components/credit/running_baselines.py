@@ -1,6 +1,6 @@
-"""Baselines that remember: running means of returns by role or task, from one optimiser batch to the next.
+"""Baselines with memory: running means of returns by role or task, carried from one optimiser batch to the next.
 
-Each batch is taken as a whole, so that the order of its rows does not matter.
+Each batch is processed as a whole, so the order of its rows does not matter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEYS = {
 
 
 class RunningBaseline:
-    """Base of the baselines that keep some numbers for each key of an episode (its role, task or parameters)."""
+    """Base class of baselines that keep numbers per key of an episode: role, task, parameters, or none."""
 
     def __init__(self, by: str):
         if by not in _KEYS:
@@ -39,7 +39,7 @@ class RunningBaseline:
         return str(_KEYS[self.by](trajectory))
 
     def split(self, units: Units, batch: Batch) -> dict[str, Tensor]:
-        """The units of each key, bool [M]."""
+        """Return the mask of the units of each key, bool [M]."""
         keys = [self.key(batch.trajectories[e]) for e in units.episode.tolist()]
         numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
         number = torch.tensor([numbers[key] for key in keys], dtype=torch.int64)
@@ -54,15 +54,15 @@ class RunningBaseline:
 
 @BASELINES.register("ema")
 class Ema(RunningBaseline):
-    """Running mean of returns for each role: b <- decay x b + (1 - decay) x return, and the advantage is return - b
-    after that update (role-conditioned advantage estimation; SPIRAL, arXiv 2506.24119).
+    """Running mean of returns per role: b <- decay x b + (1 - decay) x return; the advantage is return - b after that
+    update (role-conditioned advantage estimation; SPIRAL, arXiv 2506.24119).
 
     A batch with n returns of a role counts as n updates with their mean.
 
     Args:
         decay: in [0, 1).
-        by: "role", "task" (its id), "params" or "all".
-        start: before anything is known.
+        by: key of the means: "role", "task" (task id), "params" or "all" (one mean).
+        start: value of b before the first update.
     """
 
     def __init__(self, decay: float = 0.95, by: str = "role", start: float = 0.0):
@@ -85,17 +85,18 @@ class Ema(RunningBaseline):
 
 @BASELINES.register("beta_tracker")
 class BetaTracker(RunningBaseline):
-    """Success rate of each task as a Beta distribution that forgets: the baseline is its mean *before* the batch, then
-    a <- keep x a + successes, b <- keep x b + failures (single-stream policy optimisation, arXiv 2509.13232).
+    """Success rate of each task, tracked by a Beta distribution with forgetting: the baseline is its mean *before* the
+    batch, then a <- keep x a + successes, b <- keep x b + failures (single-stream policy optimisation, arXiv
+    2509.13232).
 
-    Works with one sample a task. The paper lets ``keep`` follow how far the policy has moved, within [0.875, 0.96], and
-    starts from measured rates; here it is a number, and an unseen task has rate one half with the weight 1 / (1 -
-    0.875).
+    Works with one sample per task. In the paper ``keep`` follows how far the policy has moved, within [0.875, 0.96],
+    and the rates start from measurements; here ``keep`` is constant, and an unseen task has rate 1/2 with a weight of 1
+    / (1 - 0.875) samples.
 
     Args:
         keep: share of the evidence that survives an update of the task, in (0, 1].
-        by: "task" (its id), "params", "role" or "all".
-        low, high: returns that count as failure and success; others lie between.
+        by: key of the rates: "task" (task id), "params", "role" or "all" (one rate).
+        low, high: returns that count as failure and success; returns between them count in proportion.
     """
 
     def __init__(self, keep: float = 0.96, by: str = "task", low: float = 0.0, high: float = 1.0):

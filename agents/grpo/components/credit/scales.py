@@ -1,4 +1,4 @@
-"""Scales of centred returns: by a deviation, a mean, a rank, over the group or the batch."""
+"""Scales: functions that normalise centred returns by a deviation, mean or rank over the group or the batch."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from .units import Units
 
 @scale("none")
 def no_scale(centred_u: Tensor) -> Tensor:
-    """Centred returns, not scaled."""
+    """Leave the centred returns as they are."""
     return centred_u
 
 
 @scale("group_std", by="group")
 def group_std(centred_u: Tensor, peers: Segments, ddof: int = 1, eps: float = 1e-4) -> Tensor:
-    """Divide by the peers' standard deviation plus ``eps`` (GRPO, arXiv 2402.03300, section 4.1.2). See
-    `peers.peers_by` for ``by``.
+    """Divide by the peers' standard deviation plus ``eps`` (GRPO, arXiv 2402.03300, section 4.1.2).
 
-    Released code differs in ``ddof`` and ``eps``; with eight samples ddof 0 instead of 1 makes every advantage 7 %
-    larger.
+    Released code differs in ``ddof`` and ``eps``; with eight samples, ddof 0 instead of 1 makes every advantage 7 %
+    larger. See `peers.peers_by` for the values of ``by``.
     """
     return centred_u / (peers.shared_std(centred_u, ddof) + eps)
 
 
 @scale("batch_std", peers="batch")
 def batch_std(centred_u: Tensor, return_u: Tensor, peers: Segments, ddof: int = 1, eps: float = 1e-4) -> Tensor:
-    """Divide by the standard deviation of the *returns* of the whole batch, so that a group where nearly all agree is
-    not blown up (Lite PPO, arXiv 2508.08221).
-    """
+    """Divide by the standard deviation of the *returns* of the whole batch, so that small differences within a group
+    are not amplified (Lite PPO, arXiv 2508.08221)."""
     return centred_u / (peers.shared_std(return_u, ddof) + eps)
 
 
 @scale("whiten")
 def whiten(centred_u: Tensor, tokens_u: Tensor, eps: float = 1e-8) -> Tensor:
-    """Subtract the mean over the batch and divide by the deviation, every unit counted once for each of its tokens
-    (REINFORCE++, arXiv 2501.03262). Zero where all values are equal.
-    """
+    """Standardise over the batch to mean 0 and deviation 1, counting every unit once per token (REINFORCE++, arXiv
+    2501.03262); 0 if all values are equal."""
     return standardise(centred_u, tokens_u, eps)
 
 
 @scale("whiten_units")
 def whiten_units(centred_u: Tensor, eps: float = 1e-8) -> Tensor:
-    """The same with every unit counted once (single-stream policy optimisation, arXiv 2509.13232)."""
+    """Standardise over the batch, counting every unit once (single-stream policy optimisation, arXiv 2509.13232)."""
     return standardise(centred_u, torch.ones_like(centred_u), eps)
 
 
 def standardise(value: Tensor, count: Tensor, eps: float) -> Tensor:
-    """Mean 0 and deviation 1, each value counted ``count`` times; 0 where all that count are equal: [M] -> [M]."""
+    """Shift and scale to mean 0 and deviation 1, each value counted ``count`` times: [M], [M] -> [M].
+
+    All results are 0 if the values with a positive count are equal.
+    """
     whole = Segments(torch.zeros(len(value), dtype=torch.int64), min(len(value), 1))
     centred = subtract(value, whole.shared_mean(value, count))
     counted = torch.where(count > 0, centred, 0)
@@ -64,9 +64,8 @@ def standardise(value: Tensor, count: Tensor, eps: float) -> Tensor:
 
 @scale("mean")
 def mean_return(centred_u: Tensor, return_u: Tensor, peers: Segments, eps: float = 1e-6) -> Tensor:
-    """Divide by the mean return of the group, which gives the gradient of the log success rate; 0 where the mean is not
-    positive (MaxRL, arXiv 2602.02710).
-    """
+    """Divide by the mean return of the group, which gives the gradient of the log success rate; 0 if the mean is not
+    positive (MaxRL, arXiv 2602.02710)."""
     level = peers.shared_mean(return_u)
     return torch.where(level > eps, centred_u / level.clamp(min=eps), 0)
 
@@ -79,7 +78,7 @@ def max_abs(centred_u: Tensor, peers: Segments, eps: float = 1e-8) -> Tensor:
 
 @scale("rank", by="group")
 def rank(centred_u: Tensor, peers: Segments) -> Tensor:
-    """Rank among the peers, from -1 (lowest) to 1 (highest), equals sharing their mean rank: only the order counts."""
+    """Replace by the rank among the peers, from -1 (lowest) to 1 (highest); equal values share their mean rank."""
     _, level = merge_equal(centred_u, peers.of).unique(return_inverse=True)
     levels = int(level.max()) + 1 if len(level) else 1
     cell = peers.of * levels + level
@@ -92,22 +91,21 @@ def rank(centred_u: Tensor, peers: Segments) -> Tensor:
 
 @scale("sign")
 def sign_of_return(centred_u: Tensor) -> Tensor:
-    """1, 0 or -1."""
+    """Replace by the sign: 1, 0 or -1."""
     return centred_u.sign()
 
 
 @scale("informative")
 def per_informative_unit(centred_u: Tensor, return_u: Tensor, peers: Segments, eps: float = 1e-6) -> Tensor:
-    """Multiply by (units of the batch) / (units in groups whose returns differ), so that groups without a signal do not
-    shrink the step (GPG, arXiv 2504.02546).
-    """
+    """Multiply by (units of the batch) / (units in groups whose returns differ), so that groups of equal returns do not
+    shrink the step (GPG, arXiv 2504.02546)."""
     differ = peers.shared_std(return_u, 0) > eps
     return centred_u * (len(centred_u) / differ.sum().clamp(min=1))
 
 
 @SCALES.register("drawn_std")
 def drawn_std(units: Units, batch: Batch, ddof: int = 1, eps: float = 1e-4) -> Tensor:
-    """Divide by the standard deviation of everything that was sampled for the task; of the group where all was kept."""
+    """Divide by the standard deviation over all episodes sampled for the task, or over the group if all were kept."""
     drawn = [torch.tensor(group.drawn, dtype=torch.float64) for group in batch.group_list]
     known = [float(((d - d.mean()) ** 2).sum().div(max(len(d) - ddof, 1)).sqrt()) if len(d) else -1.0 for d in drawn]
     deviation = torch.tensor(known, dtype=units.value.dtype)[batch.group_of[units.episode]]

@@ -1,4 +1,4 @@
-"""Scales for returns that mean success or failure: by the success rate, for several tries, with imagined samples."""
+"""Scales for returns that mean success or failure: by success rate, for several attempts, with imagined samples."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def beta_norm(centred_u: Tensor, return_u: Tensor, peers: Segments, low: float =
     """Divide by the density at the group's success rate of a Beta distribution fitted to the success rates of the batch
     (BNPO, arXiv 2506.02864).
 
-    With mean m and variance v of the rates p: a = (m (1 - m) / v - 1) m, likewise b with 1 - m; the density is
-    Beta(max(1, 1 + a / 3), max(1, 1 + b / 3)), its inverse limited to 1e6. With a single group, or if all rates are
-    equal, no distribution can be fitted, and the density is 1.
+    With mean m and variance v of the rates: a = (m (1 - m) / v - 1) m and b = (m (1 - m) / v - 1) (1 - m); the density
+    is that of Beta(max(1, 1 + a / 3), max(1, 1 + b / 3)), and 1 / density is limited to 1e6. With a single group, or if
+    all rates are equal, no distribution can be fitted, and the density is 1.
 
     Args:
-        low, high: returns that count as rate 0 and 1; the advantages are in these units, (r - p) / density.
+        low, high: returns that count as rate 0 and 1; centred returns are divided by high - low too.
 
     Raises:
         InputError: ``high`` does not exceed ``low``.
@@ -53,12 +53,15 @@ def beta_norm(centred_u: Tensor, return_u: Tensor, peers: Segments, low: float =
 
 @scale("pass_at_k")
 def any_of_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0.5) -> Tensor:
-    """Advantage of the success of any of k samples, in closed form; the baseline is not used (pass@k training, arXiv
-    2508.10751).
+    """Advantage for the goal that any of k samples succeeds, in closed form; replaces the baseline (pass@k training,
+    arXiv 2508.10751).
 
     With n samples of which w failed, q = C(w, k) / C(n, k) is the rate at which k samples all fail and s = sqrt(q (1 -
-    q)): a success gets q / s, a failure (q - C(w-1, k-1) / C(n-1, k-1)) / s, and both 0 where s = 0. A group of at most
-    k samples is left alone.
+    q)): a success gets q / s, a failure (q - C(w-1, k-1) / C(n-1, k-1)) / s, and all get 0 if s = 0. In a group of at
+    most k samples all get 0.
+
+    Args:
+        threshold: returns above it count as success.
     """
     won = return_u > threshold
     size = peers.shared_size(return_u).double()
@@ -70,7 +73,7 @@ def any_of_k(return_u: Tensor, peers: Segments, k: int = 4, threshold: float = 0
 
 
 def _binomial_ratio(few: Tensor, many: Tensor, k: float) -> Tensor:
-    """C(few, k) / C(many, k), 0 where few < k: [M], [M] -> [M]."""
+    """Return C(few, k) / C(many, k), 0 where few < k: [M], [M] -> [M]."""
     ratio = torch.ones_like(few)
     for i in range(round(k)):
         ratio = ratio * (few - i).clamp(min=0) / (many - i).clamp(min=1)
@@ -79,9 +82,8 @@ def _binomial_ratio(few: Tensor, many: Tensor, k: float) -> Tensor:
 
 @scale("best_gap")
 def best_gap(return_u: Tensor, peers: Segments) -> Tensor:
-    """The best sample of a group gets its lead over the second best, all others 0; the baseline is not used (arXiv
-    2503.19595: the gradient of the expected maximum). 0 for a group of one and where the best are several.
-    """
+    """Lead of a group's best sample over the second best, 0 for all others; replaces the baseline (arXiv 2503.19595:
+    the gradient of the expected maximum). All get 0 in a group of one and if several are best."""
     best = peers.shared_max(return_u)
     is_best = return_u == best
     second = peers.shared_max(torch.where(is_best, -torch.inf, return_u))
@@ -93,9 +95,8 @@ def best_gap(return_u: Tensor, peers: Segments) -> Tensor:
 def virtual_std(
     centred_u: Tensor, return_u: Tensor, peers: Segments, best: float = 1.0, ddof: int = 1, eps: float = 1e-4
 ) -> Tensor:
-    """Divide by the standard deviation of the group and one imagined sample of return ``best``; goes with the baseline
-    "virtual_best" (NGRPO, arXiv 2509.18851).
-    """
+    """Divide by the standard deviation of the group and one additional, imagined sample of return ``best``; use with
+    the baseline "virtual_best" (NGRPO, arXiv 2509.18851)."""
     size = peers.shared_size(return_u) + 1
     mean = (peers.shared_sum(return_u) + best) / size
     squares = peers.shared_sum((return_u - mean) ** 2) + (best - mean) ** 2
@@ -106,9 +107,8 @@ def virtual_std(
 def kalman_std(
     centred_u: Tensor, peers: Segments, variance: float = 1.0, noise: float = 0.01, eps: float = 1e-8
 ) -> Tensor:
-    """Divide by the standard deviation that is left to the filter of the baseline "kalman", whose parameters it must
-    share (KRPO, arXiv 2505.07527).
-    """
+    """Divide by the posterior standard deviation of the baseline "kalman"; ``variance`` and ``noise`` must be the same
+    as there (KRPO, arXiv 2505.07527)."""
     return centred_u / (1 / (1 / variance + peers.shared_size(centred_u) / noise) + eps).sqrt()
 
 
@@ -116,9 +116,9 @@ def kalman_std(
 def consistency_blend(
     units: Units, batch: Batch, gamma: float = 20.0, rho: float = 1.5, eps: float = 1e-4, answer_format: str = "any"
 ) -> Tensor:
-    """w x (advantage within the group) + (1 - w) x (advantage of the group's mean among the batch's), w = sigmoid(gamma
-    (H - rho)), H the entropy in nats of the group's final answers: unanimous groups learn from how their task compares
-    with others (COPO, arXiv 2508.04138).
+    """Blend w x (advantage within the group) + (1 - w) x (advantage of the group's mean within the batch) with w =
+    sigmoid(gamma (H - rho)), H being the entropy in nats of the group's final answers: unanimous groups learn from the
+    comparison of their task with others (COPO, arXiv 2508.04138).
 
     The paper blends the two losses; blending the advantages differs from that only where a ratio is clipped.
     """

@@ -1,6 +1,6 @@
-"""Returns on trees: episodes of a group that share stretches of tokens, and values of the states between them.
+"""Returns on trees: episodes of a group that share stretches of tokens, and values of the states between stretches.
 
-`Trajectory.nodes` names the stretches that an episode runs through; here they become units of credit.
+`Trajectory.nodes` lists the stretches (nodes) of an episode; here nodes become units of credit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Tree:
     """M nodes of all groups of a batch, and the P visits of its episodes to these nodes, ordered by episode and depth.
 
     Attributes:
-        of_token, visit_of_token: node and visit of each action token, -1 elsewhere, int64 [N].
+        of_token, visit_of_token: node and visit of each action token, -1 at other tokens, int64 [N].
         parent: node before each node, -1 at a root, int64 [M].
-        depth: nodes before each node, int64 [M].
-        group, episode: group of each node and the first episode through it, int64 [M].
-        value: estimated return of the state before each node, NaN if not estimated, float [M].
-        logp: behaviour log-probability of each node's tokens, float [M].
+        depth: number of nodes before each node, int64 [M].
+        group, episode: group of each node, and the first episode through it, int64 [M].
+        value: estimated return from the state before each node, NaN if not estimated, float [M].
+        logp: behaviour log-probability of each node's tokens together, nats, float [M].
         node, by: node and episode of each visit, int64 [P].
-        last: visits with which an episode ends, bool [P].
+        last: True for the last visit of an episode, bool [P].
     """
 
     of_token: Tensor
@@ -49,7 +49,7 @@ class Tree:
     last: Tensor
 
     def mean_over_visits(self, value: Tensor) -> Tensor:
-        """Mean of a visit value over the visits of each node: [P] -> [M]."""
+        """Average a visit value over the visits of each node: [P] -> [M]."""
         total = segment_sum(value, self.node, len(self.parent))
         return total / torch.bincount(self.node, minlength=len(self.parent)).clamp(min=1)
 
@@ -83,7 +83,7 @@ def tree_of(batch: Batch) -> Tree:
     visited = torch.tensor(node, dtype=torch.int64)
     episodes = torch.tensor(first, dtype=torch.int64)
     of_token = torch.where(visit_of_token >= 0, torch.cat((visited, visited.new_tensor([-1])))[visit_of_token], -1)
-    # A copied stretch has log-probability 0 in all episodes but the one that it was sampled in.
+    # A copied stretch has log-probability 0 except in the episode that sampled it.
     sampled = segment_sum(batch.logp_mu[batch.action], visit, len(node))
     return Tree(
         of_token=of_token,
@@ -103,15 +103,16 @@ def tree_of(batch: Batch) -> Tree:
 @RETURNS.register("node_return")
 @needs("nodes")
 def node_return(batch: Batch, mode: str = "mean", alpha: float = 1.0) -> Units:
-    """Value of the state that each node leads to; one unit a node, compared with the nodes of its group unless a
-    baseline says otherwise (BranchGRPO, arXiv 2509.06040).
+    """Value of the state that each node leads to; one unit per node, peers are the nodes of its group unless a baseline
+    says otherwise (BranchGRPO, arXiv 2509.06040).
 
     Args:
-        mode: "mean": of the outcomes of all episodes through the node. "softmax": bottom-up, children weighted by
-            softmax(alpha x log-probability of the child's tokens).
+        mode: "mean": mean outcome of all episodes through the node. "softmax": computed from the leaves up, children
+            weighted by softmax(alpha x log-probability of the child's tokens).
+        alpha: factor on log-probabilities in mode "softmax".
 
     Raises:
-        InputError: another mode.
+        InputError: ``mode`` has another value.
     """
     tree = tree_of(batch)
     if mode == "mean":
@@ -124,10 +125,10 @@ def node_return(batch: Batch, mode: str = "mean", alpha: float = 1.0) -> Units:
 
 
 def _value_bottom_up(tree: Tree, outcome: Tensor, alpha: float) -> Tensor:
-    """V(node) = sum of softmax(alpha log p)(child) V(child); a leaf has the mean outcome of the episodes that end in
-    it.
+    """Return V(node) = sum over children of softmax(alpha log p) V(child), [M]; a leaf has the mean outcome of its
+    episodes.
 
-    Where some episodes end in a node and others go on, the ending is one more child, of probability 1.
+    If some episodes end in a node and others continue, the end counts as one more child, of probability 1.
     """
     children: dict[int, list[int]] = defaultdict(list)
     for node, parent in enumerate(tree.parent.tolist()):
@@ -149,11 +150,11 @@ def _value_bottom_up(tree: Tree, outcome: Tensor, alpha: float) -> Tensor:
 @RETURNS.register("segment_gain")
 @needs("node_values")
 def segment_gain(batch: Batch) -> Units:
-    """V(state after) - V(state before) of each node, the outcome standing for the last state (VinePPO, arXiv
+    """V(state after) - V(state before) of each node, with the outcome as value of the final state (VinePPO, arXiv
     2410.01679; with greedy completions DenseGRPO, arXiv 2601.20218). The gains of an episode add up to outcome -
     V(start).
 
-    A state without a value takes the value of the next state, so the segment between them gains nothing.
+    A state without an estimate takes the value of the next state, so the segment between them gains 0.
     """
     tree = tree_of(batch)
     before, after = _values_around(tree, batch.outcome)
@@ -163,10 +164,10 @@ def segment_gain(batch: Batch) -> Units:
 @RETURNS.register("turning_point")
 @needs("node_values")
 def turning_point(batch: Batch) -> Units:
-    """Gains d_t = R_t - R_{t-1} of each stretch, but outcome - R_{t-1} at a turning point, where the gains' direction,
-    sign(d) x sign(outcome - R_0), turns from negative to positive (TP-GRPO, arXiv 2602.06422).
+    """Gain d_t = R_t - R_{t-1} of each stretch, replaced by outcome - R_{t-1} at a turning point, at which sign(d) x
+    sign(outcome - R_0) changes from negative to positive (TP-GRPO, arXiv 2602.06422).
 
-    One unit for each episode and node.
+    One unit per episode and node. R_t is the estimated return from the state after stretch t.
     """
     tree = tree_of(batch)
     before, after = _values_around(tree, batch.outcome)
@@ -182,7 +183,7 @@ def turning_point(batch: Batch) -> Units:
 
 
 def _values_around(tree: Tree, outcome: Tensor) -> tuple[Tensor, Tensor]:
-    """Value of the states before and after each visit: [E] -> [P], [P]."""
+    """Return the values of the states before and after each visit, [P] each; the next value replaces a missing one."""
     before, after = tree.value[tree.node].tolist(), outcome[tree.by].tolist()
     last = tree.last.tolist()
     for visit in range(len(before) - 1, -1, -1):

@@ -1,1 +1,1 @@
-"""Regularisers: penalties added to the loss at each token, coefficient included."""
+"""Regularisers: penalties added to the loss at each token, already multiplied by their coefficient."""

@@ -1,6 +1,5 @@
-"""Penalties towards other distributions than the reference: a teacher, the policy that rehearsed, the policy's own
-unlikely tokens.
-"""
+"""Penalties relative to other distributions than the reference: a teacher, the base policy on rehearsed solutions, and
+the policy without its unlikely tokens."""
 
 from __future__ import annotations
 
@@ -29,11 +28,12 @@ def kdrl(
     unless: str = "none",
     threshold: float = 0.5,
 ) -> tuple[Tensor, Statistics]:
-    """coefficient x (log pi - log teacher)^2 / 2, k2 of KL(pi || teacher) (KDRL, arXiv 2506.02208; anneal 5e-3 ->
-    1e-3).
+    """coefficient x (log pi - log teacher)^2 / 2, the k2 estimate of KL(pi || teacher) (KDRL, arXiv 2506.02208, which
+    anneals the coefficient from 5e-3 to 1e-3).
 
-    ``unless``: "none", a penalty on all episodes; "response", no penalty on episodes with an outcome above
-    ``threshold``; "group", no penalty on groups that contain such an episode.
+    Args:
+        unless: "none": all episodes are penalised; "response": episodes with an outcome above ``threshold`` are not;
+            "group": groups that contain such an episode are not.
     """
     check_choice("unless", unless, ("none", "response", "group"))
     distance = k2(logp_teacher_t - logp_t)
@@ -49,18 +49,19 @@ def kdrl(
 def rehearsal_divergence(
     logp_t: Tensor, logp_mu_t: Tensor, coefficient: float = 0.01, kind: str = "forward_kl", alpha: float = 0.2
 ) -> tuple[Tensor, Statistics]:
-    """coefficient x f(u), u = pi / pi_0 on tokens that the base policy pi_0 sampled, whose log-probabilities are
+    """coefficient x f(u), u = pi / pi_0 at tokens that the base policy pi_0 sampled, whose log-probabilities are
     ``logp_mu_t`` (DPH-RL, arXiv 2509.07430). For a stream of rehearsed solutions; no reference model is needed.
 
-    ``kind``: "forward_kl", f = u - 1 - log u (coefficient 0.01-0.05); "js", f = u log u - (u + 1) log((u + 1) / 2)
-    (0.05-0.2); "alpha", f = (u^(1 - alpha) - (1 - alpha) u - alpha) / (alpha (alpha - 1)) (0.01). All are 0, with slope
-    0, at u = 1.
+    Args:
+        kind: "forward_kl": f = u - 1 - log u (coefficient 0.01-0.05); "js": f = u log u - (u + 1) log((u + 1) / 2)
+            (0.05-0.2); "alpha": f = (u^(1 - alpha) - (1 - alpha) u - alpha) / (alpha (alpha - 1)) (0.01). All are 0,
+            with slope 0, at u = 1.
     """
     return penalty(rehearsal_distance(logp_t - logp_mu_t, kind, alpha), coefficient, "rehearsal")
 
 
 def rehearsal_distance(log_u: Tensor, kind: str, alpha: float) -> Tensor:
-    """f(u) of `rehearsal_divergence`, [A] -> [A]."""
+    """Return f(u) of `rehearsal_divergence`, [A] -> [A]; the argument is log u."""
     check_choice("kind", kind, ("forward_kl", "js", "alpha"))
     if kind == "forward_kl":
         return k3(log_u)
@@ -86,15 +87,17 @@ def low_prob_shield(
     kappa: float = 0.02,
     among: str = "all",
 ) -> tuple[Tensor, Statistics]:
-    """coefficient x KL(proxy || pi) at unlikely tokens of failures that are not noise: A < 0, pi among the lowest
-    ``share``, and pi_old at least ``kappa`` x its maximum (Lp-Reg, arXiv 2510.03222).
+    """coefficient x KL(proxy || pi) at tokens with A < 0 that are unlikely but not noise: pi is among the lowest
+    ``share``, and pi_old at least ``kappa`` x its maximum at that position (Lp-Reg, arXiv 2510.03222).
 
-    The proxy is pi_old without the tokens below that threshold, renormalised (of the `forward.TOP` likeliest ones, so
-    that a very flat distribution loses its tail). At pi = pi_old the KL is -log(kept mass), and its gradient moves mass
-    from noise to the kept tokens.
+    The proxy is pi_old without the tokens below kappa x maximum, renormalised. It is computed from the `forward.TOP`
+    likeliest tokens, so a very flat distribution loses its tail. At pi = pi_old the divergence is -log(kept mass), and
+    its gradient moves mass from noise to the kept tokens.
 
-    ``among``: the tokens over which the lowest share is taken, "all" (paper) or "negative" (A < 0; released code, which
-    also takes k3 at the sampled token for the KL). Candidates are detached; ties at the edge are all included.
+    Args:
+        among: tokens of which the lowest share is taken: "all" (paper) or "negative" (A < 0; released code, which also
+            replaces the divergence by k3 at the sampled token). The selection is detached; tokens that tie at the limit
+            are all included.
     """
     check_choice("among", among, ("negative", "all"))
     check_number("share", share, 0, 1)

@@ -1,4 +1,4 @@
-"""Entropy as a bonus: with a fixed coefficient, or one that rises while the entropy lies below a target."""
+"""Entropy bonus, with a fixed coefficient or one that rises while the entropy is below a target."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ def entropy_bonus(entropy_t: Tensor, coefficient: float = 1e-3) -> Tensor:
 @REGULARISERS.register("entropy_target")
 @needs("batch", "entropy_grad", "every_row")
 class EntropyTarget:
-    """-coefficient x H(pi) while the mean entropy of the trained tokens is at most ``target`` nats, else nothing; after
-    each optimiser batch the coefficient grows by ``step`` where it was below the target and shrinks by it above
+    """-coefficient x H(pi) while the mean entropy of the trained tokens is at most ``target`` nats, else 0
     (Skywork-OR1, arXiv 2505.22312).
 
+    After each optimiser batch the coefficient grows by ``step`` if that mean was below the target, and else shrinks by
+    it.
+
     Args:
-        target: nats.
-        step: change of the coefficient for an optimiser batch.
-        start, low, high: the coefficient at first, and its bounds.
+        target: mean entropy to hold, nats.
+        step: change of the coefficient per optimiser batch.
+        start, low, high: initial coefficient, and its bounds.
     """
 
     def __init__(

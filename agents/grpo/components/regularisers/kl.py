@@ -1,8 +1,8 @@
-"""KL to the reference policy, estimated from the sampled token; d = log ref - log pi, in nats.
+"""KL penalties to the reference policy, estimated from the sampled token; d = log ref - log pi, in nats.
 
-Among the single-sample estimates, used in a loss, only k2 has the gradient of KL(pi || ref). k3 has the gradient of
-KL(ref || pi). k1's gradient has mean zero for every reference, so k1 alone is no penalty. The straight-through forms
-report one estimate and have the gradient of k2; the full divergence needs no estimate.
+Of the single-sample estimates used as a loss, only k2 has the gradient of KL(pi || ref). k3 has the gradient of KL(ref
+|| pi). The gradient of k1 has mean zero whatever the reference, so k1 alone is no penalty. The straight-through
+variants have the value of one estimate and the gradient of k2. The full divergence needs no estimate.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ..surrogates.ratios import bounded_exp, probability_ratio
 
 
 def k1(d: Tensor) -> Tensor:
-    """-d, unbiased."""
+    """Return -d, unbiased."""
     return -d
 
 
 def k2(d: Tensor) -> Tensor:
-    """d^2 / 2 (Schulman 2020, "Approximating KL divergence")."""
+    """Return d^2 / 2 (Schulman 2020, "Approximating KL divergence")."""
     return d**2 / 2
 
 
 def k3(d: Tensor) -> Tensor:
-    """exp(d) - d - 1, unbiased and never negative."""
+    """Return exp(d) - d - 1, unbiased and never negative."""
     return bounded_exp(d) - d - 1
 
 
@@ -36,7 +36,7 @@ ESTIMATES: dict[str, Callable[[Tensor], Tensor]] = {"k1": k1, "k2": k2, "k3": k3
 
 
 def penalty(kl_t: Tensor, coefficient: Tensor | float, name: str = "kl") -> tuple[Tensor, Statistics]:
-    """coefficient x kl, and the mean of ``kl_t`` over all tokens as the statistic ``name``."""
+    """Return coefficient x kl, and the mean of ``kl_t`` over all tokens as the statistic ``name``."""
     return coefficient * kl_t, {name: (kl_t.detach().sum(), kl_t.numel())}
 
 
@@ -45,12 +45,15 @@ def penalty(kl_t: Tensor, coefficient: Tensor | float, name: str = "kl") -> tupl
 def kl_k3(
     logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04, clip: float | None = None
 ) -> tuple[Tensor, Statistics]:
-    """exp(d) - d - 1, the low-variance estimate of KL(pi || ref) (GRPO, arXiv 2402.03300, eq. 4).
+    """exp(d) - d - 1, the low-variance estimate of KL(pi || ref), with d = log ref - log pi (GRPO, arXiv 2402.03300,
+    eq. 4).
 
-    A sampled token that pi finds unlikely and ref does not has a slope of exp(d) - 1, without a bound. ``clip``: the
-    largest value of a token, above which its slope is 0; verl, OpenRLHF and NeMo RL take 10, where d is 2.61 and the
-    slope 12.6 (or d = -11, and -1). None leaves it unbounded, as in the paper. "kl" reports the mean before clipping,
-    "kl_clipped" the share of the tokens that are clipped.
+    The slope with respect to log pi, 1 - exp(d), is unbounded at tokens that pi finds unlikely and ref does not. "kl"
+    reports the mean before clipping, "kl_clipped" the share of clipped tokens.
+
+    Args:
+        clip: largest value of a token, above which its slope is 0. verl, OpenRLHF and NeMo RL take 10, reached at d =
+            2.61 (slope -12.6) and d = -11 (slope 1). None: unbounded, as in the paper.
     """
     value = k3(logp_ref_t - logp_t)
     penalties, statistics = penalty(value, coefficient)
@@ -63,14 +66,14 @@ def kl_k3(
 @regulariser("kl_k2")
 @needs("every_row", "zero_at_reference")
 def kl_k2(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """d^2 / 2, whose on-policy gradient is the gradient of KL(pi || ref)."""
+    """d^2 / 2 with d = log ref - log pi; its on-policy gradient is the gradient of KL(pi || ref)."""
     return penalty(k2(logp_ref_t - logp_t), coefficient)
 
 
 @regulariser("kl_abs")
 @needs("every_row", "zero_at_reference")
 def kl_abs(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """|d|."""
+    """Absolute difference |d|, d = log ref - log pi."""
     return penalty((logp_ref_t - logp_t).abs(), coefficient)
 
 
@@ -79,9 +82,8 @@ def kl_abs(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tup
 def kl_k3_unbiased(
     logp_t: Tensor, logp_old_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04
 ) -> tuple[Tensor, Statistics]:
-    """r k3 with r = pi / pi_old, differentiated through r too: value and gradient of KL(pi || ref) in expectation over
-    pi_old, off-policy as well (DeepSeek-V3.2, arXiv 2512.02556, section 3.1).
-    """
+    """r k3 with r = pi / pi_old, differentiated through r too: in expectation over pi_old it has the value and the
+    gradient of KL(pi || ref), off-policy as well (DeepSeek-V3.2, arXiv 2512.02556, section 3.1)."""
     return penalty(probability_ratio(logp_t, logp_old_t) * k3(logp_ref_t - logp_t), coefficient)
 
 
@@ -90,7 +92,7 @@ def kl_k3_unbiased(
 def kl_straight(
     logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04, estimate: str = "k3"
 ) -> tuple[Tensor, Statistics]:
-    """The value of "k1" or "k3" with the gradient of k2."""
+    """Value of the estimate "k1" or "k3" of KL(pi || ref), with the gradient of k2 (straight-through)."""
     d = logp_ref_t - logp_t
     gradient = k2(d)
     return penalty(ESTIMATES[estimate](d).detach() + gradient - gradient.detach(), coefficient)
@@ -106,9 +108,8 @@ def kl_full(kl_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statis
 @regulariser("kl_forward")
 @needs("every_row", "zero_at_reference")
 def kl_forward(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) -> tuple[Tensor, Statistics]:
-    """KL(ref || pi): the estimate d exp(d) - exp(d) + 1, never negative, with the gradient -(exp(d) - 1) grad log pi,
-    both right in expectation over pi.
-    """
+    """KL(ref || pi), estimated by d exp(d) - exp(d) + 1 with d = log ref - log pi, never negative; its gradient is
+    -(exp(d) - 1) grad log pi. Both are unbiased under pi."""
     d = logp_ref_t - logp_t
     ratio = bounded_exp(d)
     gradient = k3(d)

@@ -16,11 +16,12 @@ from ..surrogates.ratios import probability_ratio
 def clip_bias(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, trained_t: Tensor, high: float = 0.2
 ) -> tuple[Tensor, Statistics]:
-    """0; reports how much of the surrogate the upper clip takes away ("Clipping, Entropy and Spurious Reward", arXiv
-    2512.16912): "clip_correction", |C+| with C+ = sum over tokens of r > 1 + high of (1 + high - r) A, and
-    "raw_surrogate", |N| with N = sum of r A, r = pi / pi_old, both over the trained tokens of an optimiser batch.
+    """0; reports how much of the surrogate PPO's upper clip removes ("Clipping, Entropy and Spurious Reward", arXiv
+    2512.16912).
 
-    With random rewards the paper bounds E|N| / E|C+| by 17 from below: the clip's bias is too small to learn from.
+    With r = pi / pi_old, "clip_correction" is |C+|, C+ = sum of (1 + high - r) A over tokens with r > 1 + high;
+    "raw_surrogate" is |N|, N = sum of r A. Both sums are over the trained tokens of an optimiser batch. For random
+    rewards the paper shows E|N| / E|C+| >= 17: the bias of the clip is too small to learn from.
     """
     r = probability_ratio(logp_t.detach(), logp_old_t)
     taken = torch.where(r > 1 + check_number("high", high, 0), (1 + high - r) * adv_t, 0.0)

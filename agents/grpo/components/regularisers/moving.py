@@ -1,4 +1,4 @@
-"""Penalties whose reference or coefficient moves: to the last policy too, or by how hard the task is."""
+"""Penalties that also depend on the previous policy or on the difficulty of the task, and imitation of all samples."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def kl_convex(
     share: float = 1.0,
     estimate: str = "k3",
 ) -> tuple[Tensor, Statistics]:
-    """coefficient x (share x KL(pi || ref) + (1 - share) x KL(pi || last policy)) (ReMix, arXiv 2507.06892).
+    """coefficient x (share x KL(pi || ref) + (1 - share) x KL(pi || pi_old)) (ReMix, arXiv 2507.06892).
 
-    The last policy is the anchor; take the anchor "policy". ReMix's share falls from 1 to 0.5.
+    pi_old is the anchor, which must be "policy". ReMix lowers the share from 1 to 0.5.
     """
     check_number("share", share, 0, 1)
     k = ESTIMATES[check_choice("estimate", estimate, ("k2", "k3"))]
@@ -45,9 +45,9 @@ def kl_by_difficulty(
     border: float = 0.3,
     threshold: float = 0.5,
 ) -> tuple[Tensor, Statistics]:
-    """k3 with ``hard`` x the coefficient in groups where at most a share ``border`` of the episodes exceeds the outcome
-    ``threshold`` (CLPO, arXiv 2509.25004). A factor set by the teacher replaces this one.
-    """
+    """k3 estimate of KL(pi || ref), with ``hard`` x the coefficient in groups where at most a share ``border`` of the
+    episodes has an outcome above ``threshold`` (CLPO, arXiv 2509.25004). If the teacher set a factor
+    (`Trajectory.kl_scale`), that factor is used instead of ``hard``."""
     rate = group.shared_mean((outcome_e > threshold).to(logp_t.dtype))
     graded = (rate <= border + 1e-6) & kl_scale_e.isnan()
     factor = torch.where(episode.spread(graded), hard, 1.0)
@@ -57,16 +57,14 @@ def kl_by_difficulty(
 @regulariser("log_ratio_square")
 @needs("every_row")
 def log_ratio_square(logp_t: Tensor, logp_old_t: Tensor, coefficient: float = 1e-3) -> tuple[Tensor, Statistics]:
-    """coefficient x (log pi - log pi_old)^2: holds the policy near the anchor (prime-rl's default loss; OPMD in arXiv
-    2509.24203 with 0.1).
-    """
+    """coefficient x (log pi - log pi_old)^2: keeps the policy near the anchor (prime-rl's default loss; OPMD in arXiv
+    2509.24203 with 0.1)."""
     return penalty((logp_t - logp_old_t) ** 2, coefficient, "log_ratio_square")
 
 
 @regulariser("imitation")
 @needs("every_row")
 def imitation(logp_t: Tensor, coefficient: float = 0.1) -> Tensor:
-    """-coefficient x log pi: imitates every sample a little, which is a baseline lower by ``coefficient`` (AsymRE in
-    arXiv 2509.24203).
-    """
+    """-coefficient x log pi: imitates every sample a little, equivalent to a baseline lower by ``coefficient`` (AsymRE
+    in arXiv 2509.24203)."""
     return -coefficient * logp_t

@@ -1,1 +1,1 @@
-"""Replay: strategies that remember episodes of earlier batches and mix them into this one."""
+"""Replay: strategies that store episodes of earlier batches and mix them into the current one."""

@@ -1,7 +1,7 @@
-"""Base of the replay strategies: a bounded memory of groups, oldest first, that is saved in checkpoints.
+"""Base class of the replay strategies: a bounded first-in-first-out memory of groups, saved in checkpoints.
 
-A remembered group keeps everything it was sampled with: its number in the curriculum, the behaviour log-probabilities
-that ratios start from, and the version of the policy that sampled it.
+A stored group keeps all data that it was sampled with: the id of its proposal, the behaviour log-probabilities used in
+ratios, and the version of the policy that sampled it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...batch.trajectory import Group, group_from_json, group_to_json
 
 @dataclass(frozen=True)
 class RememberedGroup:
-    """A remembered group: the optimiser batch it was sampled for, and how often it has been replayed."""
+    """Stored group, with the optimiser batch that it was sampled for and the number of times it has been replayed."""
 
     group: Group
     step: int
@@ -26,14 +26,14 @@ class RememberedGroup:
 
 
 class Replay:
-    """Base of the strategies: ``capacity`` groups at most, the oldest forgotten first."""
+    """Base class of the strategies: stores at most ``capacity`` groups and drops the oldest first."""
 
     def __init__(self, capacity: int):
         self.capacity = check_count("capacity", capacity, 1, "groups")
         self._kept: list[RememberedGroup] = []
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
-        """Return the groups that optimiser batch ``step`` (from 1) is trained on, and remember its fresh ``groups``."""
+        """Return the groups to train on in optimiser batch ``step`` (from 1), and store the fresh ``groups``."""
         raise NotImplementedError
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Replay of whole groups: groups of earlier batches in addition to fresh ones, or in their place."""
+"""Replay of whole groups: groups of earlier batches next to fresh ones or in place of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .memory import Replay
 
 @REPLAYS.register("none")
 class NoReplay(Replay):
-    """Nothing is remembered."""
+    """Train on the fresh groups only; store nothing."""
 
     def __init__(self) -> None:
         super().__init__(capacity=1)
@@ -26,12 +26,12 @@ class NoReplay(Replay):
 
 @REPLAYS.register("mix_policy")
 class MixPolicy(Replay):
-    """Each place of a batch goes with ``probability`` to a group of one of the last policies (ReMix, arXiv 2507.06892,
-    section 4.1).
+    """Replace each group of the batch with ``probability`` by a group that one of the last policies sampled (ReMix,
+    arXiv 2507.06892, section 4.1).
 
-    The batch has ``utd`` (updates to data) places for each fresh group; take as many minibatches. A place that is not
-    replayed has its fresh group. A replayed one first draws which of the last ``window`` batches, then a group of it,
-    both uniformly.
+    The batch contains ``utd`` (updates to data) slots for each fresh group; set the recipe's number of minibatches to
+    ``utd`` as well. A slot that is not replayed holds its fresh group. For a replayed slot, one of the last ``window``
+    batches is drawn first, then a group of that batch, both uniformly.
     """
 
     def __init__(self, probability: float = 0.4, window: int = 2, utd: float = 2, capacity: int = 4096):
@@ -46,7 +46,7 @@ class MixPolicy(Replay):
         mixed = []
         for _ in range(round(self.utd)):
             for fresh in groups:
-                # Draw the same numbers for every group, used or not, so that no group shifts the next one's draw.
+                # Draw numbers for every group, used or not, so that one group's outcome never shifts later draws.
                 replayed, which = rng.random(), rng.random(2)
                 if not batches or replayed >= self.probability:
                     mixed.append(fresh)
@@ -60,12 +60,12 @@ class MixPolicy(Replay):
 
 @REPLAYS.register("priority")
 class Priority(Replay):
-    """The newest and least used groups again: priority = step - ``decay`` x uses + noise, forgotten after ``uses`` uses
-    (R3L, arXiv 2601.03715; released code).
+    """Train on the fresh groups and replay the newest and least used ones: priority = step - ``decay`` x uses + noise,
+    dropped after ``uses`` uses (R3L, arXiv 2601.03715; released code).
 
     Args:
-        ratio: replayed groups for each fresh one.
-        noise: standard deviation of a Gaussian number added to each priority.
+        ratio: number of replayed groups per fresh one.
+        noise: standard deviation of the Gaussian noise added to each priority.
     """
 
     def __init__(self, ratio: float = 1.0, uses: int = 3, decay: float = 2.0, noise: float = 0.0, capacity: int = 4096):

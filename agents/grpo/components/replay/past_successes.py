@@ -1,4 +1,4 @@
-"""Episodes of the same task again, and successes that the policy still finds likely but not certain."""
+"""Replay of earlier episodes of the same task, and of successes that the policy finds likely but not certain."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ def sampled_logps(trajectory: Trajectory) -> list[float]:
 
 
 def mean_probability(trajectory: Trajectory) -> float:
-    """Geometric mean of the probabilities of the sampled tokens, under the policy that sampled them; 0 without any."""
+    """Return the geometric mean probability of the sampled tokens under the policy that sampled them; 0 without any."""
     logps = sampled_logps(trajectory)
     return math.exp(sum(logps) / len(logps)) if logps else 0.0
 
 
 def mean_entropy(trajectory: Trajectory) -> float:
-    """Mean entropy of the distributions that were sampled from, nats; where it was not recorded, its estimate from the
-    sample itself, the mean of -log p.
+    """Return the mean entropy of the distributions of the action tokens, nats; infinite without tokens.
+
+    If entropies were not recorded, it is estimated by the mean of -log p over the sampled tokens.
     """
     recorded = [value for turn in trajectory.turns for value in turn.entropies]
     values = recorded or [-logp for logp in sampled_logps(trajectory)]
@@ -53,16 +54,16 @@ def attribute_to(trajectory: Trajectory, origin: Origin) -> Trajectory:
 
 @REPLAYS.register("past_successes")
 class PastSuccesses(Replay):
-    """Earlier successes at the same task take the places of the last episodes of a group in which every episode failed
-    (ExGRPO, arXiv 2510.02245, section 4: successes of low entropy are replayed).
+    """In groups without a success, replace the last episodes by earlier successes at the same task (ExGRPO, arXiv
+    2510.02245, section 4: successes of low entropy are replayed).
 
     Args:
-        most: successes added to a group.
-        criterion: which come first: "recent", lowest "entropy", highest "probability" or "random".
-        only_failed: whether groups that contain a success are left unchanged.
+        most: largest number of successes added to a group.
+        criterion: order of preference: "recent", lowest "entropy", highest "probability" or "random".
+        only_failed: leave groups that contain a success unchanged; if False, add successes to these too.
         as_teacher: attribute replayed tokens to a teacher, so that the recipe can give them another surrogate (name
             "teacher" among its origins); their behaviour log-probabilities stay.
-        capacity: groups remembered; only their successes are stored.
+        capacity: number of groups stored, of which only the successes are kept.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class PastSuccesses(Replay):
             order = rng.permutation(len(past)).tolist()
         else:
             measure = {"entropy": mean_entropy, "probability": lambda t: -mean_probability(t)}.get(self.criterion)
-            # Equal or unmeasured: the more recent first.
+            # Of equal or unmeasured ones, the more recent comes first.
             order = sorted(range(len(past)), key=lambda i: (measure(past[i]) if measure else 0.0, -i))
         past = [past[i] for i in order][: min(self.most, len(group.trajectories))]
         if self.as_teacher:
@@ -104,13 +105,13 @@ class PastSuccesses(Replay):
 
 @REPLAYS.register("prompt_replay")
 class PromptReplay(Replay):
-    """Each fresh group is accompanied by up to ``samples`` earlier episodes of the same task (RePO, arXiv
-    2506.09340, section 3).
+    """Add up to ``samples`` earlier episodes of the same task to each fresh group (RePO, arXiv 2506.09340, section 3).
 
     Args:
-        strategy: which episodes: "recency", highest "reward", the subset whose rewards have the highest "variance", or
-            "full": any.
-        split: advantages are taken within the old episodes and within the fresh ones; otherwise over both together.
+        strategy: episodes to add: "recency": the latest; "reward": those with the highest rewards; "variance": the
+            subset whose rewards vary most; "full": random ones.
+        split: put the earlier episodes into a separate group, so that advantages are computed for old and fresh
+            episodes separately; if False, over both together.
     """
 
     def __init__(self, samples: int = 8, strategy: str = "recency", split: bool = True, capacity: int = 4096):
@@ -142,7 +143,7 @@ class PromptReplay(Replay):
         ranked = sorted(range(len(past)), key=lambda i: (-past[i].outcome, -i))
         if self.strategy == "reward":
             return tuple(past[i] for i in ranked[:count])
-        # The subset of greatest variance has the highest and the lowest rewards: try every split between the two.
+        # The subset of greatest variance consists of highest and lowest rewards: try every division into the two.
         splits = [ranked[:top] + ranked[len(ranked) - (count - top) :] for top in range(count + 1)]
         best = max(splits, key=lambda part: float(np.var([past[i].outcome for i in part])) if part else 0.0)
         return tuple(past[i] for i in best)
@@ -150,10 +151,10 @@ class PromptReplay(Replay):
 
 @REPLAYS.register("likely_successes")
 class LikelySuccesses(Replay):
-    """Earlier successes whose geometric-mean token probability lies in (``low``, ``high``], at most ``ratio`` for each
+    """Add earlier successes whose geometric mean token probability lies in (``low``, ``high``], at most ``ratio`` per
     fresh episode (WebRL, arXiv 2411.02337, section 3.4).
 
-    The probability is taken under the policy that sampled them; the paper uses the present policy.
+    The probability is that of the policy that sampled them; the paper uses the current policy.
     """
 
     def __init__(self, low: float = 0.5, high: float = 0.95, ratio: float = 2.0, capacity: int = 4096):

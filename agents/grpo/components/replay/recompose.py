@@ -1,4 +1,4 @@
-"""Recomposed batches: short successes and long failures first, the rest later through a queue."""
+"""Recomposed batches: short successes and long failures are trained first, the rest later through a queue."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from .self_imitation import group_advantages
 
 @REPLAYS.register("recompose")
 class Recompose(Replay):
-    """Train the shortest successes and the longest failures of each group now, a share of each; queue the rest, whose
-    oldest part occasionally joins a batch (RoRecomp, arXiv 2509.25958, section 3).
+    """Train a share of each group's shortest successes and longest failures now, and queue the rest; the oldest part of
+    the queue joins a batch with ``probability`` (RoRecomp, arXiv 2509.25958, section 3).
 
-    Every trajectory carries the advantage that it has in its whole group, so the recipe takes given advantages. The
-    paper gives neither shares nor the size of the queue, and trains episodes from the queue in separate updates.
+    Every trajectory stores the advantage that it has in its whole group, so the recipe must use the adjustment "given".
+    The paper states neither the shares nor the size of the queue, and trains episodes from the queue in separate
+    updates.
 
     Args:
-        share: the part of a group's successes, and of its failures, that is trained at once; at least one of each.
-        probability: chance of an update to take the oldest part of the queue.
-        capacity: groups of waiting episodes; a fuller queue gives its oldest part in any case.
-        most: groups taken from the queue at a time; None: as many as there are fresh ones.
+        share: share of a group's successes, and of its failures, that is trained at once, rounded up.
+        probability: chance per update of taking the oldest part of the queue.
+        capacity: most groups in the queue; from a fuller queue the oldest part is taken in any case.
+        most: number of groups taken from the queue at a time; None: as many as there are fresh ones.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Recompose(Replay):
         return now + [kept.group for kept in queue[:count]]
 
     def _split_now_and_later(self, group: Group) -> tuple[tuple[Trajectory, ...], tuple[Trajectory, ...]]:
-        """Split a group into episodes trained now and episodes that wait, each with its advantage."""
+        """Split a group into episodes trained now and episodes to queue, each with its advantage stored."""
         credited = [
             replace(t, advantage=a) for t, a in zip(group.valid, group_advantages(group, self.eps), strict=True)
         ]
@@ -74,5 +75,5 @@ class Recompose(Replay):
 
 
 def _ids(trajectory: Trajectory) -> list[tuple[int, ...]]:
-    """Key that orders episodes of equal length independently of their order in the group."""
+    """Return a sort key that orders episodes of equal length independently of their order in the group."""
     return [turn.act_ids for turn in trajectory.turns]

@@ -1,7 +1,7 @@
 """Self-imitation: replay of episodes that did better than their group, with a recalibrated advantage.
 
-The same memory serves as a replay strategy and as a separate stream (`streams.own_episodes`); SPEAR raises the
-stream's coefficient over the first updates.
+The same memory serves as a replay strategy and as the source of a separate stream (`streams.own_episodes`). SPEAR
+raises the stream's coefficient over the first updates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .memory import Replay, draw_numbers
 
 
 def group_advantages(group: Group, eps: float = 1e-4, ddof: int = 1) -> list[float]:
-    """(R - mean) / (std + eps) of each valid trajectory of a group (GRPO, arXiv 2402.03300, section 4.1.2)."""
+    """Return (R - mean) / (std + eps) of each valid trajectory of a group (GRPO, arXiv 2402.03300, section 4.1.2)."""
     outcomes = [t.outcome for t in group.valid]
     mean = sum(outcomes) / max(len(outcomes), 1)
     squares = sum((r - mean) ** 2 for r in outcomes)
@@ -30,21 +30,22 @@ def group_advantages(group: Group, eps: float = 1e-4, ddof: int = 1) -> list[flo
 
 @REPLAYS.register("self_imitation")
 class SelfImitation(Replay):
-    """Episodes far above their group's mean, kept for some updates and trained with a recalibrated advantage (SPEAR,
-    arXiv 2509.22601, section 3.2).
+    """Store episodes far above their group's mean for some updates, and train them with a recalibrated advantage
+    (SPEAR, arXiv 2509.22601, section 3.2).
 
-    advantage = outcome - median of the last group means, with ``normalise`` divided by the median of the last groups'
-    standard deviations. Only episodes whose advantage is still above 0 are replayed; their trajectories carry it.
+    advantage = outcome - median of the last group means; with ``normalise`` it is divided by the median of the last
+    groups' standard deviations. Only episodes whose advantage is still above 0 are replayed; it is stored in the
+    trajectory.
 
     Args:
-        capacity: episodes remembered.
-        threshold: advantage within its group above which an episode is remembered.
-        good: least number of successes in the episode's group.
-        expiry: updates after which an episode is dropped.
-        history: group means that the median is taken over.
+        capacity: number of episodes stored.
+        threshold: an episode is stored if its advantage within its group exceeds this.
+        good: least number of successes in the group of a stored episode.
+        expiry: number of updates after which an episode is dropped.
+        history: number of latest group means (and deviations) of which medians are computed.
         normalise: divide by the median standard deviation.
-        calibration: "median", or "decay": 0.9 x the previous advantage.
-        most: episodes replayed at a time; None: as many as fresh episodes.
+        calibration: "median" (see above), or "decay": 0.9 x the stored advantage.
+        most: most episodes replayed at a time; None: as many as fresh episodes.
     """
 
     def __init__(
@@ -70,13 +71,13 @@ class SelfImitation(Replay):
         self._stds: list[float] = []
 
     def mix(self, groups: Sequence[Group], step: int, rng: np.random.Generator) -> list[Group]:
-        """Return the fresh groups, followed by one group for each replayed episode with its advantage."""
+        """Return the fresh groups, followed by a group of one for each replayed episode, with its advantage stored."""
         replayed = self.recall(sum(len(group.valid) for group in groups), step, rng)
         self.remember(groups, step)
         return [*groups, *replayed]
 
     def remember(self, groups: Sequence[Group], step: int) -> None:
-        """Remember the best episodes of fresh groups, and the means and standard deviations of the groups."""
+        """Store the best episodes of fresh groups, and the means and standard deviations of the groups."""
         for group in groups:
             outcomes = [t.outcome for t in group.valid]
             if not outcomes:
@@ -91,7 +92,7 @@ class SelfImitation(Replay):
         self._means, self._stds = self._means[-self.history :], self._stds[-self.history :]
 
     def recall(self, fresh: int, step: int, rng: np.random.Generator) -> list[Group]:
-        """Draw remembered episodes with a positive advantage, at most ``most``, or ``fresh`` if ``most`` is None."""
+        """Draw stored episodes with a positive advantage, at most ``most``, or ``fresh`` if ``most`` is None."""
         self._kept = [kept for kept in self._kept if step - kept.step <= self.expiry]
         measured = [(kept.group, self._advantage(kept.group.trajectories[0])) for kept in self._kept]
         positive = [(group, advantage) for group, advantage in measured if advantage > 0]

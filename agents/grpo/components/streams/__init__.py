@@ -1,1 +1,1 @@
-"""Sources of the streams that are trained in addition to the rollouts."""
+"""Sources of streams: further episodes that are trained in the same step as the rollouts."""

@@ -1,4 +1,4 @@
-"""Solutions of another author: the environment's oracle, or a larger model."""
+"""Stream sources of solutions that the policy did not write: from the environment's oracle, or a larger model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TASKS = ("step", "uniform")
 
 
 class _Demonstrations(StreamSource):
-    """Tasks of the step, or tasks drawn uniformly from the parameter space.
+    """Base class of sources that play the tasks of the step, or tasks drawn uniformly from the parameter space.
 
     Args:
         tasks: "step" or "uniform".
-        count: how many; None: as many as the step has tasks.
+        count: number of tasks; None: as many as the step has.
     """
 
     def __init__(self, tasks: str = "step", count: int | None = None):
@@ -32,10 +32,10 @@ class _Demonstrations(StreamSource):
 
 @SOURCES.register("oracle")
 class Oracle(_Demonstrations):
-    """The environment's own solution, one demonstration a task: the data of supervised fine-tuning.
+    """Solutions of the environment's oracle, one demonstration per task, as in supervised fine-tuning.
 
-    The answer to a question comes after the steps of the worked solution. A demonstration that the verifier refuses is
-    left out, such as one that the context cuts off.
+    If the task has a worked solution, its steps precede the answer. Demonstrations that the verifier rejects are left
+    out, such as one cut off by the context limit.
     """
 
     def draw(self, supply: Supply) -> list[Group]:
@@ -49,8 +49,8 @@ class TeacherModel(_Demonstrations):
     """Samples of the model to distil from (sequence-level distillation, Kim and Rush, arXiv 1606.07947, section 3.2).
 
     Args:
-        samples: episodes a task.
-        correct: keep successes only.
+        samples: number of episodes per task.
+        correct: keep only successes.
     """
 
     def __init__(self, tasks: str = "step", count: int | None = None, samples: int = 1, correct: bool = False):

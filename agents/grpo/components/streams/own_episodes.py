@@ -1,4 +1,4 @@
-"""Episodes of the policy itself: the best of this step's rollouts, and successes of earlier steps."""
+"""Stream sources of the policy's episodes: the best of this step's rollouts, and successes of earlier steps."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .supply import StreamSource, Supply
 
 @SOURCES.register("successes")
 class Successes(StreamSource):
-    """This step's successful rollouts, equal ones once, at most ``most`` a task: rejection sampling (STaR, arXiv
+    """Successful rollouts of this step, without duplicates, at most ``most`` per task: rejection sampling (STaR, arXiv
     2203.14465; RFT, arXiv 2308.01825, section 3.3; RAFT, arXiv 2304.06767, section 3).
 
     Args:
-        most: episodes a task; None: all.
-        select: "success", or "best": episodes of the highest return, successful or not (RAFT).
-        distinct: whether episodes with identical action tokens count once.
+        most: largest number of episodes per task; None: all.
+        select: "success", or "best": episodes with the highest return, successful or not (RAFT).
+        distinct: keep one of several episodes with identical action tokens.
     """
 
     def __init__(self, most: int | None = None, select: str = "success", distinct: bool = True):
@@ -54,9 +54,8 @@ class Successes(StreamSource):
 
 @SOURCES.register("self_imitation")
 class SelfImitationStream(SelfImitation):
-    """Remembered episodes far above their group's mean, with a recalibrated advantage (SPEAR, arXiv 2509.22601, section
-    3.2): the memory of the replay strategy of the same name, used as a stream.
-    """
+    """Stored episodes far above their group's mean, with a recalibrated advantage (SPEAR, arXiv 2509.22601, section
+    3.2): the replay strategy of the same name, used as a stream."""
 
     def draw(self, supply: Supply) -> list[Group]:
         replayed = self.recall(sum(len(group.valid) for group in supply.groups), supply.step, supply.rng)
@@ -69,21 +68,21 @@ class SelfImitationStream(SelfImitation):
 
 @SOURCES.register("experience")
 class Experience(StreamSource):
-    """Tasks that the policy sometimes solves are played again, and one past success of each joins the fresh episodes
+    """Replay of tasks that the policy solves sometimes: fresh episodes of a task together with one past success
     (ExGRPO, arXiv 2510.02245, section 4).
 
     The memory holds each task's successes and the success rate of its latest episodes. A task with success rate 1 is
-    retired. Tasks with equal rates form a bucket, which is drawn with probability proportional to its tasks x N(rate;
-    1/2, 1). For each drawn task, the success of lowest entropy under the present policy, estimated by its mean -log p,
-    joins ``samples`` - 1 fresh episodes. Trajectories carry their group-normalised advantage. Replayed tokens are
+    dropped. Tasks are drawn with probability proportional to N(rate; 1/2, 1), the density of a normal distribution at
+    their rate. For each drawn task, the success of lowest entropy under the current policy, estimated by its mean -log
+    p, joins ``samples`` - 1 fresh episodes. Trajectories store their group-normalised advantage. Replayed tokens are
     attributed to a teacher, so that the stream can give them another surrogate; their behaviour log-probabilities stay.
 
     Args:
-        share: tasks drawn for each task of the step.
+        share: number of drawn tasks per task of the step.
         samples: episodes per task, including the replayed one.
-        start: success rate that a step must have reached before anything is replayed.
-        capacity: tasks remembered; the least recently met task is forgotten first.
-        per_task: number of latest successes remembered for each task.
+        start: nothing is replayed until the success rate of some step has reached this.
+        capacity: number of tasks stored; the least recently played task is dropped first.
+        per_task: number of latest successes stored for each task.
     """
 
     def __init__(

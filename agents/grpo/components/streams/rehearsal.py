@@ -1,4 +1,4 @@
-"""Rehearsal: successes of the starting policy, collected before the first step and trained on throughout."""
+"""Rehearsal: successes of the starting policy, collected before the first step and trained on in every step."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from .supply import StreamSource, Supply
 
 @SOURCES.register("rehearsal")
 class Rehearsal(StreamSource):
-    """Solutions of the starting policy to tasks that it always solves, with its own log-probabilities (DPH-RL, arXiv
+    """Solutions of the starting policy to tasks that it always solves, with its log-probabilities (DPH-RL, arXiv
     2509.07430, section 4.1).
 
-    Before the first step, ``tasks`` tasks drawn uniformly are played ``samples`` times; those solved every time are
-    kept. The paper then trains only on the others: here the curriculum proposes the tasks, so that split is not
-    enforced.
+    Before the first step, ``tasks`` tasks drawn uniformly are played ``samples`` times each; those solved every time
+    are kept. The paper then trains only on the other tasks; here the curriculum may propose any task.
 
     Args:
-        tasks: tasks played beforehand.
-        samples: episodes of each.
-        batch: tasks rehearsed in a step.
+        tasks: number of tasks played beforehand.
+        samples: number of episodes of each.
+        batch: number of kept tasks rehearsed per step.
     """
 
     def __init__(self, tasks: int = 256, samples: int = 8, batch: int = 16):

@@ -1,7 +1,7 @@
-"""Sources of episodes that a stream can draw from: rollouts, the oracle, the policy, a model to distil from.
+"""Inputs of stream sources in one step: rollouts, and functions that play tasks by oracle, policy or teacher model.
 
-The learner builds one `Supply` a step (and one before the first, without rollouts, for sources that prepare themselves)
-and hands it to the source of every stream.
+The learner builds one `Supply` per step and passes it to the source of every stream. One more, without rollouts, is
+built before the first step for `StreamSource.prepare`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from ...batch.batch import Batch
 from ...batch.trajectory import Group, Trajectory
 
 Play = Callable[[Sequence[Any]], list[Group]]
-"""Tasks (`RolloutTask`) -> one group a task, in order."""
+"""Tasks (`RolloutTask`) -> one group per task, in order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Supply:
-    """One step's supply.
+    """Inputs of a stream source in one step.
 
     Attributes:
         step: optimiser batch under way, from 1; 0 before the first.
-        steps: how many there will be.
-        rng: a generator for this stream and step alone.
+        steps: total number of optimiser batches of the run.
+        rng: generator for this stream and step only.
         param_space: the environment's `ParamSpace`.
         task: ``(params, seed, samples)`` -> a task that can be played.
         tasks: the curriculum's tasks of this step.
-        groups: the shaped groups of these tasks, before any filter, in the order of ``tasks``.
-        play: samples tasks with the present policy; its groups are shaped as the recipe shapes its own.
-        demonstrate: plays each task once by the environment's oracle.
-        measure: log-probability of every action token of a batch under the present policy, [N] -> [N].
-        play_teacher: samples tasks with the model to distil from; None where the run has none.
+        groups: the groups of these tasks, in the order of ``tasks``, with shaping rewards, before any filter.
+        play: plays tasks with the current policy; its groups get the recipe's shaping rewards too.
+        demonstrate: plays each task once with the environment's oracle.
+        measure: log-probability of every action token of a batch under the current policy: batch -> [N].
+        play_teacher: plays tasks with the model to distil from; None if the run has no such model.
     """
 
     step: int
@@ -51,21 +51,21 @@ class Supply:
     play_teacher: Play | None = None
 
     def new_tasks(self, count: int, samples: int = 1) -> list[Any]:
-        """Tasks drawn uniformly from the parameter space."""
+        """Draw tasks uniformly from the parameter space."""
         return [
             self.task(self.param_space.sample(self.rng), int(self.rng.integers(2**31)), samples) for _ in range(count)
         ]
 
 
 class StreamSource:
-    """Base of the sources; one that remembers something also overrides the two state methods."""
+    """Base class of stream sources; a subclass with memory must override both state methods too."""
 
     def draw(self, supply: Supply) -> list[Group]:
         """Return the groups that the stream is trained on in this step; [] trains nothing."""
         raise NotImplementedError
 
     def prepare(self, supply: Supply) -> None:
-        """Called once, before the first step of a run that was not resumed."""
+        """Prepare the source; called once, before the first step of a run that was not resumed."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}
@@ -75,10 +75,10 @@ class StreamSource:
 
 
 def require_teacher(supply: Supply) -> Play:
-    """The function that samples with the model to distil from.
+    """Return the function that plays tasks with the model to distil from.
 
     Raises:
-        InputError: the run has none.
+        InputError: the run has no such model.
     """
     if supply.play_teacher is None:
         raise InputError("this stream samples from a model to distil from, and the run names none; pass teacher_model.")

@@ -1,1 +1,1 @@
-"""Surrogates: the value that is maximised at each token; the objective negates and weights it. One family a file."""
+"""Surrogates: the value that is maximised at each token; the loss negates and weights it. One file per family."""

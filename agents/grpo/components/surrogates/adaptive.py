@@ -1,4 +1,4 @@
-"""Clips whose bounds or weights depend on the token's probability, or on the balance of the batch; r = pi / pi_old."""
+"""Clips whose bounds or weights depend on a token's probability or on the balance of the batch; r = pi / pi_old."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from .ratios import bounded_exp, probability_ratio
 def dcpo(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.16, high: float = 0.2, largest: float = 10.0
 ) -> tuple[Tensor, Statistics]:
-    """The clip with bounds from q = pi_old: (1 + sqrt(max(1 - 4 low / q, 0))) / 2 and min((1 + sqrt(1 + 4 high / q)) /
-    2, largest), the solutions of |r - 1| r = eps / q (DCPO, arXiv 2509.02333).
-    """
+    """PPO's clip with bounds that depend on q = pi_old: (1 + sqrt(max(1 - 4 low / q, 0))) / 2 and min((1 + sqrt(1 + 4
+    high / q)) / 2, largest), the solutions of |r - 1| r = eps / q (DCPO, arXiv 2509.02333)."""
     r = probability_ratio(logp_t, logp_old_t)
     q = logp_old_t.exp().clamp(min=torch.finfo(r.dtype).tiny)
     lower = (1 + (1 - 4 * low / q).clamp(min=0).sqrt()) / 2
@@ -30,11 +29,12 @@ def dcpo(
 def aspo(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2, cap: float = 3.0
 ) -> tuple[Tensor, Statistics]:
-    """The clip with the ratio of positive advantages turned over: for A > 0 the gradient is A / r instead of A r, so
-    that tokens that have become likely learn less (ASPO, arXiv 2510.06062).
+    """PPO's clip with an inverted ratio at positive advantages: for A > 0 the gradient is A / r instead of A r, so that
+    tokens that have become likely learn less (ASPO, arXiv 2510.06062).
 
-    A > 0: sg(min(1 / r, cap)) A log pi while r <= 1 + high. A < 0: sg(min(r, cap)) A log pi while r >= 1 - low. The
-    factor is detached, so a factor at its cap still has a gradient (soft dual clipping).
+    With sg for stop-gradient: for A > 0, sg(min(1 / r, cap)) A log pi while r <= 1 + high; for A < 0, sg(min(r, cap)) A
+    log pi while r >= 1 - low. As the factor is detached, a token with a factor at its cap still has a gradient (soft
+    dual clipping).
     """
     check_number("cap", cap, 1)
     positive = adv_t > 0
@@ -57,8 +57,8 @@ def tr_grpo(
     centre: float = 0.25,
     factors: tuple[float, float] = (1.0, 1.4),
 ) -> tuple[Tensor, Statistics]:
-    """w x the clip, w = scale (sigmoid(steepness sg(pi)) - centre) cut to ``factors``: unlikely tokens, whose gradients
-    are large, count less than likely ones (TR-GRPO, later GRPO-SG, arXiv 2511.00066).
+    """PPO's clip times w = scale (sigmoid(steepness pi) - centre), detached and limited to ``factors``: unlikely
+    tokens, whose gradients are large, count less than likely ones (TR-GRPO, later GRPO-SG, arXiv 2511.00066).
 
     The form is the paper's, the constants are ours.
     """
@@ -69,9 +69,8 @@ def tr_grpo(
 
 @surrogate("lp_reg")
 def lp_reg(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, largest: float = 10.0) -> tuple[Tensor, Statistics]:
-    """clip(r, 0, largest) A: no lower bound, and no gradient beyond ``largest`` whatever the sign of A (Lp-Reg, arXiv
-    2510.03222); goes with the regulariser "low_prob_shield".
-    """
+    """clip(r, 0, largest) A with r = pi / pi_old: no lower bound, and no gradient above ``largest`` whatever the sign
+    of A (Lp-Reg, arXiv 2510.03222). Use with the regulariser "low_prob_shield"."""
     r = probability_ratio(logp_t, logp_old_t)
     return r.clamp(max=largest) * adv_t, {"clip_fraction": r > largest}
 
@@ -89,9 +88,8 @@ def bapo(
     low_step: float = 0.02,
     high_step: float = 0.05,
 ) -> tuple[Tensor, Statistics]:
-    """The clip with bounds [b_low, b_high] that are raised until tokens with A > 0 contribute ``share`` of the batch's
-    surrogate (BAPO, arXiv 2510.18927, eq. 8 and algorithm 1; see `balanced_bounds`). Bounds are detached.
-    """
+    """PPO's clip with bounds [b_low, b_high] that are raised until tokens with A > 0 contribute ``share`` of the
+    batch's surrogate (BAPO, arXiv 2510.18927, eq. 8 and algorithm 1; see `balanced_bounds`). Bounds are detached."""
     r = probability_ratio(logp_t, logp_old_t)
     size = logp_old_t.exp() * adv_t.abs() * trained_t
     b_low, b_high = balanced_bounds(r.detach(), size, adv_t, share, low, high, low_step, high_step)
@@ -109,10 +107,11 @@ def balanced_bounds(
     low_step: float,
     high_step: float,
 ) -> tuple[float, float]:
-    """The first pair of bounds on BAPO's path at which positive tokens contribute ``share``, or its end.
+    """Return the first pair of bounds on BAPO's path at which positive tokens contribute ``share``, or the last pair.
 
-    Both start at the first number of their range; while the share is too small, b_high grows by ``high_step`` and, once
-    it has arrived, b_low by ``low_step``. A token contributes ``size_t`` (pi_old x |A|) x its clipped ratio.
+    Both bounds start at the first number of their range. While the share is too small, b_high grows by ``high_step``
+    and, once it has reached the end of its range, b_low by ``low_step``. A token contributes ``size_t`` (pi_old x |A|)
+    x its clipped ratio.
     """
     check_number("share of bapo", share, 0, 1)
     check_number("low_step", low_step, 1e-4)

@@ -1,6 +1,6 @@
-"""Plain policy gradient and the proximal clip in its variants; r = pi / pi_old, A the advantage, all per token.
+"""Plain policy gradient and variants of PPO's clip; r = pi / pi_old, A the advantage, all per token.
 
-Gradients flow through r wherever the formula shows it; nothing is detached but the centre of `moving_clip`.
+Gradients flow through every r in a formula; only the centre of `moving_clip` is detached.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .ratios import bounded_exp, probability_ratio
 
 @surrogate("none")
 def no_surrogate(logp_t: Tensor) -> Tensor:
-    """Zero: the regularisers alone are trained (entropy-only control, arXiv 2504.20571)."""
+    """0: only the regularisers are trained (entropy-only control, arXiv 2504.20571)."""
     return torch.zeros_like(logp_t)
 
 
@@ -33,8 +33,9 @@ def importance_weighted(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor) -> Te
 
 
 def pessimistic(free_t: Tensor, bounded_t: Tensor, adv_t: Tensor) -> tuple[Tensor, Statistics]:
-    """The smaller of free_t x adv_t and bounded_t x adv_t, and a flag for each token at which it is the bounded one;
-    the mean of the flags is reported as "clip_fraction".
+    """Return the smaller of free_t x adv_t and bounded_t x adv_t, and a flag at tokens where it is the bounded one.
+
+    The mean of the flags is reported as "clip_fraction".
     """
     unbounded, bound = free_t * adv_t, bounded_t * adv_t
     return torch.minimum(unbounded, bound), {"clip_fraction": bound < unbounded}
@@ -44,7 +45,7 @@ def pessimistic(free_t: Tensor, bounded_t: Tensor, adv_t: Tensor) -> tuple[Tenso
 def clipped_surrogate(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2
 ) -> tuple[Tensor, Statistics]:
-    """min(r A, clip(r, 1 - low, 1 + high) A) (PPO, arXiv 1707.06347, eq. 7).
+    """min(r A, clip(r, 1 - low, 1 + high) A) with r = pi / pi_old (PPO, arXiv 1707.06347, eq. 7).
 
     Unequal bounds are DAPO's clip-higher (arXiv 2503.14476, section 3.1).
     """
@@ -58,9 +59,8 @@ def clipped_surrogate(
 def dual_clip(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2, worst: float = 3.0
 ) -> tuple[Tensor, Statistics]:
-    """The clip, and for A < 0 at least ``worst`` x A, so that a ratio beyond ``worst`` has no gradient (Dual-clip PPO,
-    arXiv 1912.09729, eq. 5).
-    """
+    """PPO's clip, and for A < 0 at least ``worst`` x A, so that a ratio above ``worst`` has no gradient (Dual-clip PPO,
+    arXiv 1912.09729, eq. 5)."""
     _check_above("worst", worst, high)
     value, statistics = clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)
     return torch.where(adv_t < 0, torch.maximum(value, worst * adv_t), value), statistics
@@ -80,9 +80,8 @@ def two_sided_clip(
 def preclipped_surrogate(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2, largest: float = 1000.0
 ) -> tuple[Tensor, Statistics]:
-    """The clip on a ratio whose logarithm is first cut to +-log(largest), without gradient beyond (StableReinforce,
-    arXiv 2505.02835).
-    """
+    """PPO's clip on a ratio whose logarithm is first limited to +-log(largest), without gradient outside
+    (StableReinforce, arXiv 2505.02835)."""
     _check_above("largest", largest, high)
     edge = float(torch.tensor(largest, dtype=torch.float64).log())
     r = (logp_t - logp_old_t).clamp(-edge, edge).exp()
@@ -93,10 +92,11 @@ def preclipped_surrogate(
 def moving_clip(
     logp_t: Tensor, logp_old_t: Tensor, logp_mu_t: Tensor, adv_t: Tensor, low: float = 0.2, high: float = 0.2
 ) -> tuple[Tensor, Statistics]:
-    """min(q A, clip(q, m - low, m + high) A) with q = pi / mu and m = pi_old / mu, detached (ReMix, arXiv 2507.06892).
+    """min(q A, clip(q, m - low, m + high) A) with q = pi / mu and m = pi_old / mu, m detached (ReMix, arXiv
+    2507.06892).
 
-    Takes the anchor "policy": the window then moves with how stale the sampler is. With the sampler as the anchor m = 1
-    and this is the clip.
+    Requires the anchor "policy": the clip range then follows the staleness of the sampler. If the sampler is the
+    anchor, m = 1 and this is PPO's clip.
     """
     q = bounded_exp(logp_t - logp_mu_t)
     middle = bounded_exp(logp_old_t - logp_mu_t)

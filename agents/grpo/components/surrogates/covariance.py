@@ -16,7 +16,7 @@ from .ratios import probability_ratio
 
 
 def covariance(logp_t: Tensor, adv_t: Tensor, trained_t: Tensor) -> Tensor:
-    """cov of each token, [A]; meaningful at trained tokens."""
+    """Return cov of each token, [A]; defined for trained tokens only."""
     logp_t = logp_t.detach()
     if not trained_t.any():
         return torch.zeros_like(logp_t)
@@ -37,9 +37,8 @@ def clip_cov(
     smallest: float = 1.0,
     largest: float = 5.0,
 ) -> tuple[Tensor, Statistics]:
-    """The clip, without a random ``share`` of all tokens among those with smallest < cov < largest that are not clipped
-    already; at least one (Clip-Cov, section 4.1; the bounds of the released code).
-    """
+    """PPO's clip without a random ``share`` of all tokens, at least one, drawn from those that are not clipped and have
+    smallest < cov < largest (Clip-Cov, section 4.1; the bounds of the released code)."""
     check_number("share", share, 0, 1)
     value, statistics = clipped_surrogate(logp_t, logp_old_t, adv_t, low, high)
     r, cov = probability_ratio(logp_t, logp_old_t).detach(), covariance(logp_t, adv_t, trained_t)
@@ -50,12 +49,13 @@ def clip_cov(
 
 
 def _draw(logp_mu_t: Tensor, among_t: Tensor, count: int) -> Tensor:
-    """``count`` of the tokens ``among_t``, bool [A]: random in effect, but a function of the tokens alone, so that it
-    depends neither on a generator nor on the order of rows.
+    """Select ``count`` of the tokens ``among_t`` pseudo-randomly, bool [A].
+
+    The draw is a function of the tokens alone, so that it depends neither on a generator nor on the order of rows.
     """
     if not among_t.any():
         return among_t
-    # A number in [0, 2^31) from the bits of the behaviour log-probability, which no recomputation changes.
+    # A hash in [0, 2^31) of the bits of the behaviour log-probability, which is never recomputed.
     bits = logp_mu_t.float().contiguous().view(torch.int32).long() * 2654435761
     mixed = (bits ^ (bits >> 15)) * 2246822519
     key = (mixed ^ (mixed >> 13)) & 0x7FFFFFFF
@@ -67,9 +67,8 @@ def _draw(logp_mu_t: Tensor, among_t: Tensor, count: int) -> Tensor:
 def kl_cov(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, trained_t: Tensor, share: float = 2e-4, coefficient: float = 1.0
 ) -> Tensor:
-    """r A, less ``coefficient`` x |log r| at the ``share`` of tokens with the largest cov, at least one (KL-Cov,
-    section 4.2). Ties at the edge are all penalised.
-    """
+    """r A, minus ``coefficient`` x |log r| at the ``share`` of tokens with the largest cov, at least one (KL-Cov,
+    section 4.2). Tokens that tie at the limit are all penalised."""
     check_number("share", share, 0, 1)
     check_number("coefficient of kl_cov", coefficient, 0)
     value = probability_ratio(logp_t, logp_old_t) * adv_t

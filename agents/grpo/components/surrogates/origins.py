@@ -1,6 +1,6 @@
-"""Tokens that the policy did not sample: surrogates by who wrote a token, and ratios for a teacher's tokens.
+"""Surrogates for tokens that the policy did not sample: one surrogate per `Origin`, and ratios for a teacher's tokens.
 
-Such tokens have no behaviour log-probability of the policy; under the anchor "sampler" their pi_old counts as 1.
+Such tokens have no behaviour log-probability under the policy; with the anchor "sampler" their pi_old is 1.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def by_origin(
     hint: Surrogate | None = None,
     copy: Surrogate | None = None,
 ) -> LossTerm:
-    """One surrogate for each origin of tokens; an origin without one uses the policy's surrogate.
+    """Apply a separate surrogate to the tokens of each origin; an origin without one uses the policy's surrogate.
 
-    Each surrogate sees only its tokens, so an episode's ratio is taken over the tokens of one origin. The combination
-    needs the inputs of all its parts. Statistics of other origins than the policy's are prefixed with the origin.
+    Each surrogate receives only its tokens, so a ratio of the whole episode covers the tokens of one origin. Inputs of
+    all surrogates are needed. Names of statistics are prefixed with the origin, except the policy's.
     """
     others = {Origin.TEACHER: teacher, Origin.HINT: hint, Origin.COPY: copy}
     apart = {origin: scored.origin == origin for origin, part in others.items() if part}
@@ -49,7 +49,7 @@ def by_origin(
 
 
 def select_tokens(scored: Scored, chosen: Tensor) -> Scored:
-    """The tokens ``chosen`` (bool [A]) alone; episodes keep their numbers, groups and outcomes."""
+    """Select the tokens ``chosen`` (bool [A]); numbers, groups and outcomes of episodes stay."""
     tokens = (field.name for field in fields(scored) if field.name not in ("episodes", "group", "outcome"))
     values = {name: getattr(scored, name) for name in tokens}
     return replace(scored, **{name: value[chosen] for name, value in values.items() if value is not None})
@@ -57,9 +57,8 @@ def select_tokens(scored: Scored, chosen: Tensor) -> Scored:
 
 @surrogate("shaped_ratio")
 def shaped_ratio(logp_t: Tensor, adv_t: Tensor, gamma: float = 0.1) -> Tensor:
-    """A pi / (pi + gamma), no ratio and no clip: the gradient A gamma pi / (pi + gamma)^2 x grad log pi stays large for
-    tokens that are rare under the policy (LUFFY, arXiv 2504.14945; AMPO, arXiv 2510.02227).
-    """
+    """A pi / (pi + gamma), without ratio and clip: the gradient A gamma pi / (pi + gamma)^2 x grad log pi stays large
+    for tokens that are rare under the policy (LUFFY, arXiv 2504.14945; AMPO, arXiv 2510.02227)."""
     check_number("gamma", gamma, 1e-9)
     p = logp_t.exp()
     return p / (p + gamma) * adv_t
@@ -68,9 +67,8 @@ def shaped_ratio(logp_t: Tensor, adv_t: Tensor, gamma: float = 0.1) -> Tensor:
 @surrogate("shaped_importance")
 def shaped_importance(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: float = 0.1) -> Tensor:
     """A r / (r + gamma), r = pi / pi_old, for tokens of an earlier policy: bounded however far the policies are apart,
-    and steepest where the policy has come to find a token unlikely (ExGRPO, arXiv 2510.02245, section 4.2). Nothing
-    is detached.
-    """
+    and steepest at tokens that have become unlikely under the policy (ExGRPO, arXiv 2510.02245, section 4.2). Nothing
+    is detached."""
     check_number("gamma", gamma, 1e-9)
     return adv_t * (logp_t - logp_old_t - math.log(gamma)).sigmoid()
 
@@ -78,10 +76,10 @@ def shaped_importance(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: 
 @surrogate("rl_plus")
 @needs("logp_old")
 def rl_plus(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, gamma: float = 0.5) -> Tensor:
-    """A (1 - sg(pi))^gamma 2 pi / (pi_old + (pi_old + 1) / 2): the ratio to the mixture of the policy and an unknown
-    author, with more weight on tokens that the policy finds unlikely (RL-PLUS, arXiv 2508.00222).
+    """A (1 - sg(pi))^gamma 2 pi / (pi_old + (pi_old + 1) / 2): ratio to a mixture of the policy and an unknown author,
+    with more weight on tokens that the policy finds unlikely (RL-PLUS, arXiv 2508.00222).
 
-    Takes the anchor "policy". The gradient flows through pi in the ratio alone.
+    Requires the anchor "policy". Only pi in the ratio has a gradient.
     """
     check_number("gamma", gamma, 0)
     p, old = logp_t.exp(), logp_old_t.exp()

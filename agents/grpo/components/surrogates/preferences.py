@@ -1,8 +1,9 @@
-"""Preferences within a group: every pair of episodes with unequal outcomes is one comparison.
+"""Preference losses within a group: every pair of episodes with unequal outcomes is a comparison of winner w and loser
+l.
 
-A group's value, the mean over its pairs, is repeated at the tokens of its episodes, so that "sequence_mean" gives each
-group a weight in proportion to its size. Gradients flow through log pi of both episodes. s = log pi - log reference,
-summed over the trained tokens of an episode.
+The value of a group, the mean over its pairs, is repeated at the tokens of its episodes, so "sequence_mean" weights
+each group by its size. Gradients flow through log pi of both episodes. s = log pi - log reference, summed over the
+trained tokens of an episode.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def dpo(
 def ipo_pairs(
     logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
 ) -> Tensor:
-    """-(s_w - s_l - 1 / (2 beta))^2, s as in `dpo` (IPO, arXiv 2310.12036, eq. 17)."""
+    """-(s_w - s_l - 1 / (2 beta))^2, s = log pi - log reference of the episode (IPO, arXiv 2310.12036, eq. 17)."""
     s = episode.sum(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))
@@ -55,11 +56,11 @@ def kto(
     undesirable: float = 1.0,
     threshold: float = 0.5,
 ) -> Tensor:
-    """desirable x sigmoid(s - z) for an outcome above ``threshold``, undesirable x sigmoid(z - s) for another, s = beta
+    """desirable x sigmoid(s - z) for outcomes above ``threshold``, undesirable x sigmoid(z - s) for others, s = beta
     log(pi / reference) of the episode (KTO, arXiv 2402.01306).
 
-    z, the policy's divergence from the reference, is the mean of s over the batch, at least 0, detached: the episodes
-    are the policy's own samples, so the mean estimates beta KL without mismatched pairs.
+    z, the policy's divergence from the reference, is the mean of s over the batch, at least 0, detached. The episodes
+    are the policy's samples, so this mean estimates beta KL without mismatched pairs.
     """
     s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
     present = present_e.to(s.dtype)
@@ -77,7 +78,7 @@ def rrhf(
     """-(sum over pairs of max(0, p_l - p_w) + ``likelihood`` x NLL of the best), p the mean log-probability of an
     episode's tokens, the NLL a sum over tokens (RRHF, arXiv 2304.05302, eq. 2-4; used in arXiv 2312.05657).
 
-    Episodes that share the best outcome share the second term equally.
+    Several episodes with the best outcome share the second term equally.
     """
     p = episode.mean(logp_t)
     better, worse = group.pairs(outcome_e)
@@ -101,10 +102,12 @@ def hinge_rank(
     margin: float = 1e-3,
     expert: str = "teacher",
 ) -> Tensor:
-    """-max(0, d_expert - d_own + margin) for every pair of an expert's episode and one of the policy, d = how much the
-    mean NLL of its tokens rose above the reference's (Diffusion-DRO, arXiv 2510.18353, on tokens).
+    """-max(0, d_expert - d_policy + margin) for every pair of an expert's and a policy's episode, d being the rise of
+    the episode's mean NLL above the reference's (Diffusion-DRO, arXiv 2510.18353, on tokens).
 
-    ``expert``: "teacher", episodes with tokens that a teacher wrote; "outcome", the better episode of each pair.
+    Args:
+        expert: "teacher": episodes with tokens that a teacher wrote are the expert's; "outcome": the better episode of
+            each pair is.
     """
     check_choice("expert", expert, ("teacher", "outcome"))
     rise = episode.mean(logp_ref_t - logp_t)

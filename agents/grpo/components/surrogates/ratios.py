@@ -1,18 +1,18 @@
-"""Probability ratios that cannot overflow: a gradient of zero times infinity would be NaN."""
+"""Probability ratios that cannot overflow: an infinite ratio would make gradients NaN (0 x infinity)."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 LARGEST = 30.0
-"""Logarithm of the largest ratio, 10^13; beyond it a ratio is constant and has no gradient."""
+"""Logarithm of the largest ratio, about 10^13; larger ratios are set to it and have no gradient."""
 
 
 def bounded_exp(log_value: Tensor) -> Tensor:
-    """exp, constant above exp(LARGEST)."""
+    """Return exp(log_value), constant above exp(LARGEST)."""
     return log_value.clamp(max=LARGEST).exp()
 
 
 def probability_ratio(logp_t: Tensor, logp_old_t: Tensor) -> Tensor:
-    """pi / pi_old of each token, [A], with the gradient of ``logp_t``."""
+    """Return pi / pi_old of each token, [A], with the gradient of ``logp_t``."""
     return bounded_exp(logp_t - logp_old_t)

@@ -1,8 +1,7 @@
-"""Regressions: a squared (or logistic) error between log-ratios and rewards in place of a policy gradient.
+"""Regression losses: a squared (or logistic) error between log-ratios and rewards in place of a policy gradient.
 
-l = log pi - log pi_old, or log pi - log reference where stated. The value is minus the loss. Where an episode or a
-turn is one datum, its value is repeated at its tokens. Everything is differentiated through log pi; the other arrays
-are constants.
+l = log pi - log pi_old; the value is minus the loss. If the error is that of an episode or a turn, it is repeated at
+the tokens. Everything is differentiated through log pi; all other arrays are constants.
 """
 
 from __future__ import annotations
@@ -21,16 +20,15 @@ from .ratios import bounded_exp
 @surrogate("dro")
 @needs("every_row")
 def dro(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, beta: float = 1.0) -> Tensor:
-    """A log pi - (beta / 2) l^2 at each token (DRO, arXiv 2405.19107, with the advantage in place of r - V)."""
+    """A log pi - (beta / 2) l^2 at each token, l = log(pi / pi_old) (DRO, arXiv 2405.19107, with A for r - V)."""
     return adv_t * logp_t - check_number("beta", beta, 0) / 2 * (logp_t - logp_old_t) ** 2
 
 
 @surrogate("kimi")
 @needs("every_row")
 def kimi(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, episode: Segments, tau: float = 0.1) -> Tensor:
-    """A log pi - (tau / 2) l^2, both summed over the episode before l is squared (Kimi k1.5, arXiv 2501.12599, section
-    2.3.2). Public implementations square at each token, which is "dro" with beta = tau.
-    """
+    """A log pi - (tau / 2) l^2, l = log(pi / pi_old), both summed over the episode before l is squared (Kimi k1.5,
+    arXiv 2501.12599, section 2.3.2). Public implementations square at each token, which is "dro" with beta = tau."""
     gain = episode.sum(adv_t * logp_t)
     return episode.spread(gain - tau / 2 * episode.sum(logp_t - logp_old_t) ** 2)
 
@@ -38,11 +36,12 @@ def kimi(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, episode: Segments, t
 @surrogate("rpg")
 @needs("every_row")
 def rpg(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, divergence: str = "urkl", beta: float = 1e-3) -> Tensor:
-    """r A - beta f(r), the regularised policy gradient towards the old policy, differentiated through r (RPG, arXiv
-    2505.17508, table 1).
+    """r A - beta f(r), the policy gradient regularised towards the old policy, differentiated through r = pi / pi_old
+    (RPG, arXiv 2505.17508, table 1).
 
-    ``divergence``: "rkl", f = r log r; "urkl", r log r - r + 1; "fkl", -log r; "ufkl", r - 1 - log r (reverse and
-    forward KL, of normalised and of unnormalised distributions).
+    Args:
+        divergence: f(r) is r log r for "rkl", r log r - r + 1 for "urkl", -log r for "fkl", r - 1 - log r for "ufkl"
+            (reverse and forward KL, "u" for unnormalised distributions).
     """
     check_choice("divergence", divergence, ("rkl", "urkl", "fkl", "ufkl"))
     log_r = logp_t - logp_old_t
@@ -56,9 +55,8 @@ def rpg(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, divergence: str = "ur
 def sppo(
     logp_t: Tensor, logp_old_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, eta: float = 1000.0
 ) -> Tensor:
-    """-(l - eta (P - 1/2))^2, l summed over the episode and P the share of its group that the episode beats, a tie (and
-    the episode itself) counting half (SPPO, arXiv 2405.00675).
-    """
+    """-(l - eta (P - 1/2))^2, l = log(pi / pi_old) summed over the episode, P the share of its group that the episode
+    beats; a tie, also with itself, counts half (SPPO, arXiv 2405.00675)."""
     same = group.of[:, None] == group.of[None, :]
     ahead = (outcome_e[:, None] > outcome_e[None, :]).to(logp_t.dtype)
     level = (outcome_e[:, None] == outcome_e[None, :]).to(logp_t.dtype)
@@ -71,8 +69,8 @@ def sppo(
 def gvpo(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, episode: Segments, group: Segments, beta: float = 0.1
 ) -> Tensor:
-    """-((beta l - its group mean) - (A - its group mean))^2 / (2 beta), l summed over the episode and A the episode's
-    mean advantage, which is the centred return where the recipe does not scale (GVPO, arXiv 2504.19599).
+    """-((beta l - group mean) - (A - group mean))^2 / (2 beta), l = log(pi / pi_old) summed over the episode and A the
+    episode's mean advantage, which is the centred return if the recipe does not scale (GVPO, arXiv 2504.19599).
 
     Divided by beta, so that at l = 0 the gradient is the policy gradient of the group.
     """
@@ -97,11 +95,12 @@ def prdp(
     """-mean over the group's pairs of ((R_a - R_b) - beta (s_a - s_b))^2, s = log pi - log reference summed over the
     episode (PRDP, arXiv 2402.08714).
 
-    ``window`` > 0 is the proximal form: the larger of this square and the one with each s kept within ``window`` of its
-    value under the old policy (section 3.4).
+    Args:
+        window: if above 0, the proximal form (section 3.4): the larger of this square and the same square with each s
+            limited to within ``window`` of its value under the old policy.
     """
     s = episode.sum(logp_t - logp_ref_t)
-    # Ranked by number, every two episodes of a group are one pair, ties too.
+    # Ranked by index, every two episodes of a group form one pair, including those of equal outcome.
     a, b = group.pairs(torch.arange(len(outcome_e), device=outcome_e.device))
     reward = (outcome_e[a] - outcome_e[b]).to(s.dtype)
     square = (reward - beta * (s[a] - s[b])) ** 2
@@ -124,9 +123,8 @@ def log_ratio_regression(
     beta: float = 1.0,
     level: str = "turn",
 ) -> Tensor:
-    """-(beta s - A)^2, s = log pi - log reference summed over a "turn", a "token" or an "episode", and A the mean
-    advantage there; stationary at log(pi / reference) = A / beta (WebRL, arXiv 2411.02337).
-    """
+    """-(beta s - A)^2, s = log pi - log reference summed over each "turn", "token" or "episode" (``level``), and A the
+    mean advantage there; stationary at log(pi / reference) = A / beta (WebRL, arXiv 2411.02337)."""
     check_choice("level", level, ("turn", "token", "episode"))
     gap = logp_t - logp_ref_t
     if level == "token":
@@ -153,11 +151,11 @@ def flow_rl(
     low: float = 0.2,
     high: float = 0.2,
 ) -> Tensor:
-    """-w (log Z + mean log pi - beta A - mean log reference)^2, means over the episode's tokens, A its mean advantage
-    and w = sg(clip(s, 1 - low, 1 + high)) with s the geometric mean of r (FlowRL, arXiv 2509.15207).
+    """-w (log Z + mean log pi - beta A - mean log reference)^2, means over the episode's tokens, A the episode's mean
+    advantage and w = sg(clip(s, 1 - low, 1 + high)), s being the geometric mean of r (FlowRL, arXiv 2509.15207).
 
-    log Z is the group's mean of beta A - mean log(pi / reference), the constant that fits best, in place of a learned
-    head (VarGrad, arXiv 2010.10436); its gradient is zero at the optimum and it is detached.
+    log Z is the group's mean of beta A - mean log(pi / reference), the best-fitting constant, in place of a learned
+    head (VarGrad, arXiv 2010.10436). It is detached; its gradient would be 0 at the optimum.
     """
     gap = episode.mean(logp_t - logp_ref_t) - beta * episode.mean(adv_t)
     log_z = -group.shared_mean(gap).detach()
@@ -177,11 +175,13 @@ def pacs(
     threshold: float = 0.5,
     score: str = "ratio",
 ) -> Tensor:
-    """Minus the weighted cross-entropy of "is it right?" with the logit q - mean of the others' q, q = beta l summed
-    over the episode (PACS, arXiv 2509.02522).
+    """Minus the weighted cross-entropy of whether the outcome exceeds ``threshold``, with the logit q - mean q of the
+    group's other episodes, q = beta log(pi / pi_old) summed over the episode (PACS, arXiv 2509.02522).
 
-    Right is an outcome above ``threshold``. Weights balance the classes within a group, n / (2 n_class), where both
-    occur; a group of one has no gradient. ``score="likelihood"``: q = beta x mean log pi instead.
+    If both classes occur in a group, weights balance them: n / (2 n_class). A group of one has no gradient.
+
+    Args:
+        score: "ratio": q as above; "likelihood": q = beta x mean log pi.
     """
     check_choice("score", score, ("ratio", "likelihood"))
     q = beta * (episode.sum(logp_t - logp_old_t) if score == "ratio" else episode.mean(logp_t))

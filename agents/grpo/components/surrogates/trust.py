@@ -1,4 +1,4 @@
-"""Trust regions other than a clip of the ratio: gaps of probability, divergences, and soft gates; r = pi / pi_old."""
+"""Trust regions other than a clipped ratio: differences of probability, divergences, soft gates; r = pi / pi_old."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from .ratios import probability_ratio
 def sapo(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, tau_positive: float = 1.0, tau_negative: float = 1.05
 ) -> Tensor:
-    """A (4 / tau) sigmoid(tau (r - 1)), tau by the sign of A: at r = 1 the gradient of the policy gradient, fading out
-    on both sides (SAPO, arXiv 2511.20347). The gradient flows through r.
-    """
+    """A (4 / tau) sigmoid(tau (r - 1)), with tau by the sign of A: at r = 1 its gradient is the policy gradient, which
+    fades out on both sides (SAPO, arXiv 2511.20347). The gradient flows through r = pi / pi_old."""
     check_number("tau_positive", tau_positive, 1e-6)
     check_number("tau_negative", tau_negative, 1e-6)
     tau = torch.full_like(adv_t, tau_negative)
@@ -34,11 +33,13 @@ def dppo_tv(
     cap: float = 20.0,
     form: str = "weighted",
 ) -> tuple[Tensor, Statistics]:
-    """Drop a token where its probability has moved too far already: pi - pi_old > high with A > 0, or < -low with A < 0
-    (DPPO with binary total variation, arXiv 2602.04879). Which tokens are dropped is detached.
+    """Policy gradient without tokens whose probability has moved too far already: pi - pi_old > high with A > 0, or <
+    -low with A < 0 (DPPO with binary total variation, arXiv 2602.04879). The selection is detached. Use with the anchor
+    "sampler".
 
-    ``form``: "weighted", sg(min(r, cap)) A log pi; "ratio", r A with the gradient through r. Below the cap both have
-    the same gradient. Meant for the anchor "sampler".
+    Args:
+        form: "weighted": sg(min(r, cap)) A log pi; "ratio": r A with the gradient through r. Below the cap both have
+            the same gradient.
     """
     moved = (logp_t.exp() - logp_old_t.exp()).detach()
     dropped = torch.where(adv_t > 0, moved > high, moved < -low)
@@ -55,9 +56,8 @@ def dppo_kl(
     cap: float = 20.0,
     form: str = "weighted",
 ) -> tuple[Tensor, Statistics]:
-    """`dppo_tv` with the KL divergence of (p, 1 - p) under pi_old from the same under pi as the distance; a token that
-    moves back is never dropped (DPPO with binary KL, arXiv 2602.04879).
-    """
+    """Variant of "dppo_tv" whose distance is KL((q, 1 - q) || (p, 1 - p)) with p = pi and q = pi_old of the token; a
+    token that moves back is never dropped (DPPO with binary KL, arXiv 2602.04879)."""
     with torch.no_grad():
         p, q = logp_t.exp(), logp_old_t.exp()
         tiny = torch.finfo(p.dtype).eps
@@ -78,9 +78,8 @@ def _drop(
 
 @surrogate("ipo")
 def ipo(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, threshold: float = 0.2) -> tuple[Tensor, Statistics]:
-    """r A where |pi - pi_old| <= threshold, else 0, whatever the sign of A; goes with the regulariser
-    "log_ratio_square" (prime-rl's loss "ipo"). Which tokens are dropped is detached.
-    """
+    """r A where |pi - pi_old| <= threshold, else 0, whatever the sign of A (prime-rl's loss "ipo"). The selection is
+    detached. Use with the regulariser "log_ratio_square"."""
     check_number("threshold", threshold, 0, 1)
     dropped = (logp_t.exp() - logp_old_t.exp()).detach().abs() > threshold
     return ~dropped * probability_ratio(logp_t, logp_old_t) * adv_t, {"clip_fraction": dropped}
@@ -90,9 +89,8 @@ def ipo(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, threshold: float = 0.
 def rollout_is(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, low: float = 0.5, high: float = 2.0
 ) -> tuple[Tensor, Statistics]:
-    """r A where low <= r <= high, else 0: importance sampling without truncation, samples outside the band are dropped.
-    The gradient flows through r.
-    """
+    """r A where low <= r <= high, else 0: importance sampling that drops tokens outside the band instead of truncating.
+    The gradient flows through r = pi / pi_old."""
     check_number("low of rollout_is", low, 0, 1)
     check_number("high of rollout_is", high, 1)
     r = probability_ratio(logp_t, logp_old_t)

@@ -1,6 +1,6 @@
-"""Policy gradients with a detached weight: sg(w) A log pi, w from the ratio r = pi / pi_old.
+"""Policy gradients with a detached weight: sg(w) A log pi, w from the ratio r = pi / pi_old (sg: stop-gradient).
 
-A token keeps a gradient where a clip would cut it; all weights below are detached, log pi alone is differentiated.
+A token keeps a gradient where a clip would remove it. Only log pi is differentiated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .ratios import bounded_exp, probability_ratio
 def cispo(
     logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, cap: float = 5.0, floor: float = 0.0
 ) -> tuple[Tensor, Statistics]:
-    """w = r cut to [floor, cap], the bounds being ratios themselves, not offsets from 1 (CISPO, arXiv 2506.13585,
-    eq. 4).
+    """sg(w) A log pi with w = r limited to [floor, cap]; the bounds are ratios, not offsets from 1 (CISPO, arXiv
+    2506.13585, eq. 4).
 
     Raises:
         InputError: the bounds exclude 1, so that even a fresh sample would be scaled.
@@ -44,11 +44,12 @@ def topr(
     positive: tuple[float, float] = (1.0, 1.0),
     negative: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Tensor, Statistics]:
-    """w = pi / mu clamped to ``positive`` where A > 0 and to ``negative`` where A < 0 (TOPR, arXiv 2503.14286): right
-    actions are imitated at full weight, and wrong actions are ignored once the policy no longer takes them.
+    """sg(w) A log pi with w = pi / mu limited to ``positive`` where A > 0 and to ``negative`` elsewhere (TOPR, arXiv
+    2503.14286): right actions are imitated at full weight, and wrong ones ignored once the policy no longer takes them.
 
-    ``level``: the ratio of each "token", the product over the episode ("sequence"), or its geometric mean
-    ("sequence_mean").
+    Args:
+        level: "token": ratio of each token; "sequence": product over the episode; "sequence_mean": geometric mean over
+            it.
     """
     check_choice("level", level, ("token", "sequence", "sequence_mean"))
     with torch.no_grad():
@@ -71,9 +72,11 @@ def rec(
     far: tuple[float, float] = (0.6, 2.0),
     temperature: float = 1.0,
 ) -> tuple[Tensor, Statistics]:
-    """sg(w) A log pi on the tokens that ``clip`` keeps (REC, arXiv 2509.24203; see `inside_clip`).
+    """sg(w) A log pi on the tokens that ``clip`` keeps (REC, arXiv 2509.24203).
 
-    ``weight``: "none", w = 1; "is", w = r; "advantage", w = exp(A / temperature).
+    Args:
+        clip: see `inside_clip`, as for ``near`` and ``far``.
+        weight: w is 1 for "none", r for "is", exp(A / temperature) for "advantage".
     """
     check_choice("weight", weight, ("none", "is", "advantage"))
     with torch.no_grad():
@@ -84,11 +87,14 @@ def rec(
 
 
 def inside_clip(r_t: Tensor, adv_t: Tensor, clip: str, near: tuple[float, float], far: tuple[float, float]) -> Tensor:
-    """Tokens that a clip of `rec` keeps, bool [A]; near = (a, b), far = (c, d).
+    """Return the tokens that a clip of `rec` keeps, bool [A].
 
-    ``clip``: "none"; "one_side", r <= 1 + b where A >= 0 and r >= 1 - a where A <= 0, which with the weight "is" has
-    the gradient of GRPO's clip; "two_side", both bounds whatever A; "ring", two_side, and also r <= 1 - c where A >= 0
-    and r >= 1 + d where A <= 0.
+    Args:
+        clip: "none": all; "one_side": r <= 1 + b where A >= 0 and r >= 1 - a where A <= 0, which with the weight "is"
+            has the gradient of GRPO's clip; "two_side": both bounds whatever A; "ring": as two_side, and also r <= 1 -
+            c where A >= 0 and r >= 1 + d where A <= 0.
+        near: (a, b).
+        far: (c, d).
     """
     check_choice("clip", clip, ("none", "one_side", "two_side", "ring"))
     up, down = adv_t >= 0, adv_t <= 0
@@ -103,15 +109,13 @@ def inside_clip(r_t: Tensor, adv_t: Tensor, clip: str, near: tuple[float, float]
 @surrogate("asymre")
 @needs("every_row")
 def asymre(logp_t: Tensor, adv_t: Tensor, shift: float = 0.1) -> Tensor:
-    """(A + shift) log pi: a baseline that is lower by ``shift``, so that successes weigh more than failures (AsymRE,
-    arXiv 2506.20520, section 5).
-    """
+    """(A + shift) log pi: equivalent to a baseline lower by ``shift``, so that successes weigh more than failures
+    (AsymRE, arXiv 2506.20520, section 5)."""
     return (adv_t + shift) * logp_t
 
 
 @surrogate("opmd")
 def opmd(logp_t: Tensor, adv_t: Tensor, tau: float = 1.0) -> Tensor:
-    """A log pi / (1 + tau): online policy mirror descent's first step, without any ratio (R3L, arXiv 2601.03715; OPMD
-    in arXiv 2505.17826).
-    """
+    """A log pi / (1 + tau): first step of online policy mirror descent, without any ratio (R3L, arXiv 2601.03715; OPMD
+    in arXiv 2505.17826)."""
     return adv_t * logp_t / (1 + check_number("tau", tau, 0))
