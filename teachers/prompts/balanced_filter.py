@@ -27,8 +27,7 @@ def in_band(rate: Any, low: float, high: float) -> Any:
 
 
 def gain(rate: float, beta: float) -> float:
-    """Return KL(pi_0 || pi*) for the KL-regularised optimum pi* of binary rewards: log(1 - p + p e^(1/beta)) - p /
-    beta."""
+    """Return KL(pi_0 || pi*) of the KL-regularised optimum for binary rewards: log(1 - p + p e^(1/beta)) - p / beta."""
     return float(np.log1p(rate * np.expm1(1 / beta)) - rate / beta)
 
 

@@ -65,9 +65,7 @@ class PuzzleCraft(PromptTeacher):
 
     def setup(self) -> None:
         self.asks = frozenset({"weight"}) if self.mode == "weight" else frozenset()
-        self.settings = (
-            {"rac": self.rac} if self.rac else {}
-        )  # so that states without it still load
+        self.settings = {"rac": self.rac} if self.rac else {}  # so that states without it still load
         super().setup()
         self.weights = np.ones(self.pool.n)
         self._groups, self._dispersions = Groups(self.group), Groups(self.group)

@@ -1,4 +1,5 @@
-"""A student that plays an environment with a neural policy: PPO of Stable-Baselines3, or a model with its interface."""
+"""A student that plays an environment with a neural policy: PPO of Stable-Baselines3, or a model with the same
+interface."""
 
 from __future__ import annotations
 
@@ -15,17 +16,18 @@ from ..wrapper import TeacherWrapper
 
 
 class Model(Protocol):
-    """The part of a Stable-Baselines3 algorithm that is used."""
+    """The methods of a Stable-Baselines3 algorithm that are used here."""
 
     def learn(self, total_timesteps: int) -> Any: ...
     def predict(self, observation: Any, deterministic: bool = False) -> tuple[Any, Any]: ...
 
 
 class Numbers(gym.ObservationWrapper[Any, Any, Any]):
-    """Observations as one float32 vector: arrays scaled to [0, 1] by their bounds, numbers as one-hot vectors, no text.
+    """Wrapper that gives observations as one float32 vector: arrays scaled to [0, 1] by their bounds, Discrete values
+    as one-hot vectors; text is left out.
 
     Raises:
-        InputError: nothing but text is observed, or an array has no bounds.
+        InputError: the observation has only text, or an array has no bounds.
     """
 
     def __init__(self, env: gym.Env[Any, Any]):
@@ -81,11 +83,13 @@ class PPOStudent:
         self._rng = np.random.default_rng(seed)
 
     def train(self, steps: int) -> None:
-        """Play ``steps`` environment steps under the teacher and learn from them (a model may round upwards)."""
+        """Play ``steps`` environment steps under the teacher and learn from them (a model may round the number
+        upwards)."""
         self.model.learn(total_timesteps=steps)
 
     def success(self, tasks: Sequence[Any]) -> float:
-        """Share of ``tasks`` solved, each played once by the most probable actions, without teacher or learning."""
+        """Return the share of ``tasks`` solved, each played once by the most probable actions, without teacher or
+        learning."""
         return sum(self._solves(task) for task in tasks) / len(tasks)
 
     def _solves(self, task: Any) -> bool:
@@ -102,7 +106,7 @@ class PPOStudent:
 
 def _ppo(env: gym.Env[Any, Any], seed: int, options: dict[str, Any]) -> Model:
     try:
-        # By name, as teachers depend on nothing but NumPy and Gymnasium.
+        # Imported by name, as teachers depend only on NumPy and Gymnasium.
         baselines = importlib.import_module("stable_baselines3")
     except ModuleNotFoundError as error:
         if error.name not in ("stable_baselines3", "torch", "cloudpickle"):
