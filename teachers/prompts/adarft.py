@@ -1,4 +1,4 @@
-"""AdaRFT: a target difficulty moves with the batch's success rate, and the nearest prompts are next (2504.05520).
+"""AdaRFT: a target difficulty moves with the success rate; the nearest prompts are next (arXiv 2504.05520).
 
 The released code sorts by distance alone, so that a constant target repeats the same prompts for ever, and counts a
 format reward as success. Here prompts near the target take turns, and only success counts.
