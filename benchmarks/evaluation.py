@@ -80,8 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure_schedule(episodes: int, concurrency: int, mean: float, seed: int) -> tuple[float, float]:
-    """Return the seconds of an evaluation, and the seconds of the list schedule of the same replies without any
-    overhead."""
+    """Return the seconds of an evaluation, and of the list schedule of the same replies without any overhead."""
     rng = np.random.default_rng(seed)
     lengths = np.minimum(rng.lognormal(math.log(mean) - SPREAD**2 / 2, SPREAD, episodes), 1.0).tolist()
     free = [0.0] * concurrency
@@ -111,15 +110,14 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def measure_memory(many: int) -> float:
-    """Return the megabytes that ``many`` slow concurrent episodes use beyond one episode, measured in a separate
-    process."""
+    """Return the megabytes that ``many`` slow concurrent episodes use beyond one episode, in a separate process."""
     program = _MEMORY.format(env=ENV, many=many)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
 def measure_overhead(episodes: int, seed: int) -> float:
-    """Return the ratio of processor times of an evaluation and of a bare loop over the same episodes, each the least of
+    """Return the ratio of an evaluation's processor time to a bare loop's over the same episodes, each the least of
     three."""
 
     def answer(observation: str) -> str:

@@ -102,8 +102,8 @@ class LadderCase:
         )
 
     def climb(self, seed: int) -> TrainConfig:
-        """Return the configuration of a run that continues from the warm-up by `CLIMB`, on all rungs to the highest,
-        with 0 steps."""
+        """Return the configuration, with 0 steps, of a run from the warm-up on by `CLIMB`, on all rungs to the
+        highest."""
         return replace(self.config(seed, self.highest), **CLIMB)
 
 
@@ -131,8 +131,7 @@ def _ladder(
     fixed: dict[str, Any],
     **more: Any,
 ) -> LadderCase:
-    """Make a ladder with a warm-up on its lower rungs; ``more`` may have ``steps``, ``target`` and ``explore`` of the
-    warm-up."""
+    """Make a ladder with a warm-up on its lower rungs; ``more`` may have its ``steps``, ``target`` and ``explore``."""
     warmup = {"steps": 600, "target": 0.9} | {
         name: more.pop(name) for name in ("steps", "target", "explore") if name in more
     }

@@ -113,8 +113,7 @@ class PeerProcess(LineProcess):
 
 @contextlib.contextmanager
 def open_peers(pythons: Iterable[Path], file: str) -> Iterator[dict[str, PeerProcess]]:
-    """Start a process under each interpreter; yield peer -> its process. If several have a peer, the first one
-    counts."""
+    """Start a process under each interpreter; yield peer -> its process, the first one if several have the peer."""
     check_pythons(pythons)
     with contextlib.ExitStack() as stack:
         processes = []
@@ -125,8 +124,7 @@ def open_peers(pythons: Iterable[Path], file: str) -> Iterator[dict[str, PeerPro
 
 
 def find_peers(pythons: Iterable[Path], file: str, startup: float | None = None) -> dict[str, tuple[Path, str]]:
-    """Return name of each installed peer -> (its interpreter, its version). If several have a peer, the first one
-    counts."""
+    """Return peer -> (interpreter, version) of each installed peer, the first interpreter if several have the peer."""
     found: dict[str, tuple[Path, str]] = {}
     for python in pythons:
         process = PeerProcess(python, file, quiet=True, startup=startup)

@@ -142,8 +142,7 @@ def start_server(env_id: str, connections: int) -> Iterator[tuple[int, str]]:
 
 
 async def measure_latencies(process: int, address: str, options: ServeBenchOptions, think: float) -> Latencies:
-    """Let all sessions play for ``options.seconds``, waiting ``think`` seconds on average before a step; time the
-    steps."""
+    """Let all sessions play for ``options.seconds``, with mean waits of ``think`` seconds, and time their steps."""
     generators = np.random.SeedSequence(options.seed).spawn(options.sessions)
     ready, times = asyncio.Barrier(options.sessions + 1), []
 

@@ -10,8 +10,7 @@ COUNT, STEPS = 4, 40
 
 
 def play(env_id: str, solve: bool) -> tuple[int, int]:
-    """Step ``COUNT`` environments ``STEPS`` times. Return the number of episodes that ended, and of those that
-    succeeded."""
+    """Step ``COUNT`` environments ``STEPS`` times. Return how many episodes ended, and how many of these succeeded."""
     envs = gym.vector.SyncVectorEnv([lambda: gym.make(env_id, difficulty=0.4)] * COUNT)
     envs.reset(seed=0)
     envs.action_space.seed(0)

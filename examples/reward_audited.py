@@ -1,5 +1,4 @@
-"""Attack graders before a policy does, and compose a reward whose auxiliary terms never lift a failure above a
-success."""
+"""Attack graders before a policy does, and compose a reward whose extra terms never lift a failure above a success."""
 
 from __future__ import annotations
 

@@ -183,8 +183,7 @@ class Mix(CombinedTeacher):
 
 
 class Warmup(CombinedTeacher):
-    """A teacher with a warm-up: the first ``proposals`` proposals are uniform, and the teacher learns from their
-    outcomes.
+    """A teacher with a warm-up: the first ``proposals`` proposals are uniform, and the teacher learns from them.
 
     Args:
         teacher: the teacher, which makes all later proposals.

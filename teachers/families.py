@@ -76,8 +76,7 @@ class FamilyTeacher(Teacher):
         return self._ids.joinable()
 
     def _expect(self, outcomes: int) -> None:
-        """Split the outcomes among the families by share, or equally if a chooser, whose choices are not known yet,
-        picks them."""
+        """Split the outcomes among the families by share; equally under a chooser, whose choices are not known yet."""
         for name, part in zip(self.names, self.parts):
             share = self.space.shares[name] if self.chooser is None else 1 / len(self.parts)
             part.expect(max(1, round(outcomes * share)))
@@ -85,8 +84,7 @@ class FamilyTeacher(Teacher):
             self.chooser.expect(outcomes)
 
     def _choose(self, k: int) -> tuple[list[int], list[float], list[int | None]]:
-        """Choose k families. Return their indices and probabilities, and the ids of the chooser's proposals (or
-        None)."""
+        """Choose k families. Return their indices, their probabilities, and the ids of the chooser's proposals."""
         if self.chooser is not None:
             chosen = self.chooser.propose(k)
             return [p.task for p in chosen], [p.prob for p in chosen], [p.id for p in chosen]

@@ -22,8 +22,7 @@ class PartIds:
         self._own: dict[tuple[int, int], int] = {}  # number of the part and its id -> own id
 
     def translate(self, part: int, meta: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a part's requests with the ids in ``meta["joins"]`` translated to the combined teacher's; forgotten
-        ids are left out."""
+        """Translate the ids in a part's ``meta["joins"]`` to the combined teacher's; forgotten ids are left out."""
         if "joins" not in meta:
             return meta
         return {**meta, "joins": [self._own[part, id] for id in meta["joins"] if (part, id) in self._own]}

@@ -125,8 +125,7 @@ class Grid(Arms):
         self.signature = {"cube": cube.signature, "bins": list(self.bins)}
 
     def _cells(self, axis: int, count: int) -> list[np.ndarray] | None:
-        """Return the coordinates of the values in each cell of an axis; None for an axis that `Cube.places` does not
-        list."""
+        """Return the coordinates of the values in each cell of an axis; None for an axis without `Cube.places`."""
         places = self.cube.places(axis)
         if places is None:
             return None
@@ -137,8 +136,7 @@ class Grid(Arms):
 
     @property
     def features(self) -> np.ndarray:
-        """float64[n, d], the centre of each cell; on an axis of values, the mean coordinate of the values in the
-        cell."""
+        """float64[n, d], the centre of each cell; on an axis of values, the mean coordinate of its values."""
         centres = [
             (np.arange(b) + 0.5) / b if p is None else np.array([values.mean() for values in p])
             for b, p in zip(self.bins, self._places)

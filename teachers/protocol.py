@@ -128,8 +128,7 @@ class Teacher(CommonOptions, ABC):
 
     @property
     def is_copy(self) -> bool:
-        """True if the teacher was made by pickling, copying or forking another one, from which it now learns
-        separately."""
+        """True for a pickled, copied or forked teacher: it learns separately from its original."""
         return self._process != os.getpid()
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -182,8 +181,7 @@ class Teacher(CommonOptions, ABC):
             self._learn(evidence)
 
     def expect(self, outcomes: int) -> None:
-        """Set the expected number of outcomes of the run, by default `OUTCOMES`; must be called before the first
-        outcome.
+        """Set the expected number of outcomes of the run (default `OUTCOMES`); must be called before the first outcome.
 
         Windows that are given as a share of the run scale with the number; most teachers have no such window. A
         restored teacher keeps its saved number.
@@ -228,11 +226,9 @@ class Teacher(CommonOptions, ABC):
             self._learn([Evidence(record, scaled, outcome)])
 
     def joinable(self) -> frozenset[int]:
-        """Return the ids of evaluation-only proposals whose episodes a later proposal may add to its group
-        (``meta["joins"]``).
+        """Return the ids of evaluation-only proposals whose episodes a later proposal may join (``meta["joins"]``).
 
-        The learner must keep the episodes of these proposals and may forget those of all other evaluation-only
-        proposals.
+        The learner must keep the episodes of these proposals, and may forget those of other evaluation-only ones.
         """
         return frozenset()
 
@@ -294,11 +290,9 @@ class Teacher(CommonOptions, ABC):
 
     @abstractmethod
     def _record(self, task: Any) -> Any:
-        """Return the record of a task that `_learn` receives, JSON-able; an array arrives in `Evidence.record` as a
-        list.
+        """Return the record of a task for `_learn`, JSON-able; an array arrives in `Evidence.record` as a list.
 
-        Called for draws without a record and for tasks given to `update`. Raise InputError for a task outside the
-        space.
+        Called for draws without a record and tasks given to `update`. Raise InputError for a task outside the space.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Registry of teachers: ``make("alp-gmm", space, seed=0)``. Packages add theirs by the entry point
+"""Registry of teachers: ``make("alp-gmm", space, seed=0)``. Packages add teachers by the group
 ``palaestra.teachers``."""
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ T = TypeVar("T", bound=type[Teacher])
 
 
 def _take_teacher(value: Any) -> Any:
-    """Prepare an unregistered teacher class as `register` does; return another callable (space, *, seed, ...)
-    unchanged."""
+    """Prepare an unregistered teacher class as `register` does; return another callable (space, *, seed) unchanged."""
     if not callable(value):
         raise InputError("is no class: it cannot be called with (space, seed=...)")
     if isinstance(value, type) and issubclass(value, Teacher) and "__signature__" not in vars(value):
@@ -82,8 +81,7 @@ class Preset:
 
 
 def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Signature:
-    """Return the signature of the constructor, with every option of `Common` listed, so that a misspelt option is
-    refused."""
+    """Return the signature of the constructor with all options of `Common`, so that a misspelt option is refused."""
     parameters = dict(list(inspect.signature(teacher.__init__).parameters.items())[1:])
     for name, parameter in list(parameters.items()):
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -143,8 +141,7 @@ def choose_space(name: str, env: Any) -> Any:
 
 
 def range_options(env: Any) -> dict[str, Any]:
-    """Return {"return_range": (low, high)} as an environment declares it, to pass to `make`; {} for (0, 1), the
-    default."""
+    """Return {"return_range": (low, high)} as an environment declares it, for `make`; {} for (0, 1), the default."""
     low, high = map(float, getattr(env.unwrapped, "return_range", (0.0, 1.0)))
     return {} if (low, high) == (0.0, 1.0) else {"return_range": (low, high)}
 
@@ -160,8 +157,8 @@ def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:
 def _make_within(
     name: str, space: FamilySpaceLike, chooser: Teacher | None, seed: int, options: dict[str, Any]
 ) -> FamilyTeacher:
-    """Make one teacher ``name`` for each family and join them; ``chooser`` picks the family, or the weights do if it is
-    None."""
+    """Make one teacher ``name`` for each family and join them; ``chooser`` picks the family, or if None the weights
+    do."""
     check_count("seed", seed, low=0)
     *seeds, own = np.random.SeedSequence(seed).generate_state(len(space.families) + 1).tolist()
     parts = [TEACHERS.make(name, one, seed=each, **options) for one, each in zip(space.families.values(), seeds)]

@@ -169,8 +169,7 @@ class ServedTeacher:
         return self.handle().__reduce__()
 
     def _own(self) -> threading.Condition:
-        """Return the lock. Raises InputError outside the owner's process: in a fork the lock may stay locked for
-        ever."""
+        """Return the lock. Raises InputError outside the owner's process: in a fork it may stay locked for ever."""
         if os.getpid() != self._process:
             raise InputError("this process does not own the served teacher; use its handle() here.")
         return self._turn
@@ -354,8 +353,7 @@ class TeacherHandle:
 
 
 def _local_address() -> Any:
-    """Return an address on this machine; on Linux an abstract socket, which leaves no file behind if the process is
-    killed."""
+    """Return an address on this machine; on Linux an abstract socket, which leaves no file behind after a kill."""
     if sys.platform == "linux":
         return f"\0palaestra-teacher-{secrets.token_hex(8)}"
     return None if hasattr(socket, "AF_UNIX") else ("localhost", 0)

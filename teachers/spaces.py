@@ -252,8 +252,7 @@ def _size(space: gym.Space[Any]) -> int | None:
 
 
 def arm_index(task: Any, n: int, start: int) -> int:
-    """Return the zero-based position of a value of a Discrete (n values from ``start``). Raises InputError for anything
-    else."""
+    """Return the zero-based position of a Discrete's value (n values from ``start``). Raises InputError for others."""
     # Environments hand arms around as Python ints, NumPy scalars and arrays without dimensions alike.
     value = task.item() if isinstance(task, np.generic | np.ndarray) and np.ndim(task) == 0 else task
     if isinstance(value, bool) or not isinstance(value, int) or not start <= value < start + n:

@@ -139,8 +139,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return self._proposal
 
     def _abandon(self, keep: bool) -> None:
-        """End the running episode without a result. With ``keep``, an episode without a step is not counted in its
-        group."""
+        """End the running episode without a result. With ``keep``, an episode without a step does not count."""
         played, self._played = self._played, None
         if played is not None and not played.again and (played.recording.steps or not keep):
             self._end(played, counts=False)

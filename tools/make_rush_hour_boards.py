@@ -50,8 +50,7 @@ def hard_board(rng: np.random.Generator, moves: int) -> str:
 
 
 def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
-    """Return ``cars`` and others at random free places, up to ``count``; none lies lengthwise in the row of the
-    exit."""
+    """Return ``cars`` and others at random free places, up to ``count``; none is lengthwise in the exit's row."""
     cars, taken = list(cars), {square for car in cars for square in car}
     for length, along, line, place in rng.integers([2, 0, 0, 0], [4, 2, SIDE, SIDE], (40, 4)).tolist():
         if len(cars) == count:
@@ -67,8 +66,7 @@ def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
 
 
 def depth_of(cars: Cars) -> int:
-    """Return the number of moves from the end to the farthest position; -1 if the board has no end or the search
-    none."""
+    """Return the moves from the end to the farthest position; -1 if the board or the search has no end."""
     found = find_position_layers(format_board(cars))
     return len(found) - 1 if found and found[0] else -1
 

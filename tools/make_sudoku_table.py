@@ -26,8 +26,7 @@ def main() -> None:
 
 
 def full_grid(size: int, rng: np.random.Generator) -> list[int]:
-    """Return a full grid, filled cell by cell: each cell takes the first digit, in random order, that can be
-    completed."""
+    """Return a full grid, filled cell by cell with the first digit, in random order, that can be completed."""
     cells = [0] * (size * size)
     wide = BOXES[size][1]
     # The box at the top left is any permutation, which leaves the rest soluble.
@@ -44,8 +43,7 @@ def full_grid(size: int, rng: np.random.Generator) -> list[int]:
 
 
 def minimal(solution: list[int], rng: np.random.Generator) -> str:
-    """Return the line of a puzzle with this solution from which no clue can be removed without allowing a second
-    solution."""
+    """Return the line of a puzzle with this solution that has a second solution without any one of its clues."""
     clues, line = list(solution), list(map(str, solution))
     for cell in rng.permutation(len(solution)).tolist():
         clues[cell] = 0

@@ -133,8 +133,8 @@ def make_source(match: Match, turn: int) -> peers.TaskSource:
 
 
 def steps_per_second(env_id: str, seconds: float) -> float:
-    """Return the steps per second of the solver's games through the wrappers of ``gymnasium.make``; resets and the
-    solver are not timed."""
+    """Return the steps per second of the solver's games through Gymnasium's wrappers; resets and the solver are not
+    timed."""
     env: Any = gym.make(env_id, disable_env_checker=True)
     clock, steps, spent, seed = time.process_time, 0, 0.0, 0
     while spent < seconds:

@@ -23,8 +23,7 @@ class Theirs:
 
 @dataclass(frozen=True)
 class Match:
-    """One kind of task at one size: our environment and its options (of ``gymnasium.make``), our guarantees, and the
-    peers' tasks."""
+    """One kind of task at one size: our environment with its options and guarantees, and the peers' tasks."""
 
     name: str
     env_id: str

@@ -21,8 +21,7 @@ MOVE = "\\boxed{up}"
 
 
 def reasoning_gym(name: str, config: dict[str, Any], first: int) -> TaskSource:
-    """Return a stream of entries of a data set, and a check, which is ``score_answer`` of the right answer and of a
-    wrong one."""
+    """Return a stream of a data set's entries, and a check: ``score_answer`` of the right answer and of a wrong one."""
     package = importlib.import_module("reasoning_gym")
     data = package.create_dataset(name, size=10**7, seed=7, **config)
 

@@ -34,7 +34,7 @@ def sample(setup: Setup, engine: Any, prompts: list[list[int]], new: int, temper
 
 
 def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
-    """Measure the engine's tokens per second, without the encoding of prompts, and its whole time compared with
+    """Measure the engine's tokens per second without encoding prompts, and its whole time compared with
     ``generate``."""
     import torch
 
@@ -68,12 +68,11 @@ def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
 
 
 def compare_captured(setup: Setup) -> list[Figure]:
-    """Compare log-probabilities of captured and eager decoding steps with the same noise; on a CPU, of steps with
-    static and with variable shapes.
+    """Compare log-probabilities of captured and eager decoding steps from the same noise; on a CPU, of static and other
+    shapes.
 
-    Matrix products may round differently, and one different token changes all that follow in its conversation.
-    Log-probabilities are therefore compared up to the first different token, and the number of different tokens is only
-    reported.
+    Matrix products may round differently, and one different token changes all that follow in its conversation. So
+    log-probabilities are compared up to the first different token, and the number of different tokens is only reported.
     """
     from ...agents.engines.graphs import CudaCapture, NoCapture
 
@@ -115,8 +114,7 @@ def compare_completions(kinds: str, some: Sequence[Any], others: Sequence[Any], 
 
 
 def compare_shared(setup: Setup) -> list[Figure]:
-    """Compare the time of decoding with a copy of the group's prompt in each row and with one prompt shared by the
-    group."""
+    """Compare the time of decoding with a copy of the group's prompt in each row and with one shared prompt."""
     sizes = setup.sizes
     model, batch = setup.make_model(), next(iter(sizes.batches))
     prompts = setup.make_prompts(batch // sizes.samples or 1, times=_LONG)
@@ -148,8 +146,7 @@ def ratio_of(
 
 
 def measure_ragged(setup: Setup) -> list[Figure]:
-    """Compare decoding with answers of geometric lengths, whose rows are refilled, and of full length; time the
-    captures."""
+    """Compare decoding of answers of geometric lengths, with refilled rows, and of full length; time the captures."""
     from ..learner.our_side import stop_after
 
     sizes = setup.sizes
@@ -197,8 +194,7 @@ def time_captures(setup: Setup, seconds: list[float]) -> Any:
 
 
 def measure_turns(setup: Setup) -> list[Figure]:
-    """Measure conversations of three turns: tokens per second in all, and the speed of reading a first and a second
-    turn."""
+    """Measure conversations of three turns: tokens per second, and the speed of reading a first and a second turn."""
     from ...agents.engines.sampler import Request
 
     sizes = setup.sizes

@@ -32,7 +32,7 @@ def _measure(setup: Setup, name: str, found: Any, wanted: Any, note: str = "") -
 
 
 def _compare_cache(setup: Setup) -> list[Figure]:
-    """Compare attention of new conversations, of a second turn and of a decoding step, as the engine adds them to its
+    """Compare attention of new conversations, of a second turn and of a decoding step, as added to the engine's
     cache."""
     import torch
 

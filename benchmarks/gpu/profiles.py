@@ -1,5 +1,4 @@
-"""Rows of the GPU benchmark that record profiles: the kernels that take most of the time of decoding and of an
-update."""
+"""Rows of the GPU benchmark that record profiles: the kernels that take the time of decoding and of an update."""
 
 from __future__ import annotations
 
@@ -50,8 +49,8 @@ def profile_update(setup: Setup) -> list[Figure]:
 
 
 def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> list[Figure]:
-    """Time a piece of work without and with the profiler; return the time, the time of its kernels, and the share of
-    the longest."""
+    """Time a piece of work without and with the profiler; return its time, its kernels' time and the longest one's
+    share."""
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if setup.cuda else [])]

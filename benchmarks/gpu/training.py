@@ -12,8 +12,7 @@ from .setup import GAP_HALF, GAP_SINGLE, KERNEL_HALF, KERNEL_SINGLE, UTILISATION
 
 
 def measure_training(setup: Setup) -> list[Figure]:
-    """Measure the model FLOP utilisation of forward and backward on packed rows, and the tokens per second and memory
-    of training."""
+    """Measure the model FLOP utilisation of forward and backward on packed rows, and speed and memory of training."""
     import torch
 
     from ...agents.grpo.batch.budget import training_memory
@@ -99,8 +98,7 @@ def measure_gap(setup: Setup) -> list[Figure]:
 
 
 def compare_attention(setup: Setup) -> list[Figure]:
-    """Compare the variable-length kernel with the reference, forward and backward, with shared prompts and with a
-    window."""
+    """Compare the variable-length kernel with the reference, forward and backward, with shared prompts and a window."""
     import torch
 
     from ...agents.grpo.batch.packing import PACKERS

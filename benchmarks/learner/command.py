@@ -276,8 +276,8 @@ def compare_sides(
 
 
 def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Return the median and quartiles of TRL's figures divided by ours within each round, for each figure above 0 on
-    our side."""
+    """Return median and quartiles of TRL's figures divided by ours within each round, for figures above 0 on our
+    side."""
     result = {}
     for name in ("seconds", "rollout_s", "train_s", "cpu_s", "peak_mb", "extra_mb", "processed"):
         pairs = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(ours, theirs, strict=True)]

@@ -127,8 +127,7 @@ def _sides(cases: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[st
 
 
 def _cells(cases: Sequence[Mapping[str, Any]], name: str, before: float, step: float) -> list[str]:
-    """Return the cells of one side in one row of the table: success since the row ``before``, and figures at
-    ``step``."""
+    """Return the cells of one side in a row: training success since the row ``before``, and figures at ``step``."""
     curves = [case["curves"].get(name, {"steps": [], "held_out": []}) for case in cases]
     rows = [row for curve in curves for row in curve["held_out"] if row["step"] == step]
     if not rows:

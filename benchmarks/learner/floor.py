@@ -147,7 +147,7 @@ def _decoding(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
 
 def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
-    """Return a function that measures the processor seconds of a step's products and reads, half way through the
+    """Return a function that measures the processor seconds of a step's products and reads, half way through
     answers."""
     import torch
 

@@ -34,8 +34,7 @@ BATCHES = 4
 
 
 class Letters(Question):
-    """A prompt of random letters; the reward is the answer's share of lower-case letters, or constant for some
-    prompts."""
+    """A prompt of random letters; the reward is the answer's share of lower-case letters, or for some a constant."""
 
     param_space = ParamSpace([IntAxis("letters", 3, 4000), IntAxis("tokens", 1, 4096), FloatAxis("flat", 0.0, 1.0)])
     default_answer_format: ClassVar[str] = "whole"
@@ -124,8 +123,7 @@ def _prepare_real(settings: dict[str, Any]) -> None:
 
 
 def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """Make a batch of groups with random tokens of the set lengths; exactly the share ``flat`` of groups has equal
-    rewards."""
+    """Make a batch of groups of random tokens of the set lengths; exactly the share ``flat`` has equal rewards."""
     rng = np.random.default_rng([settings["prompts"], number])
     # Ids below 5 are special tokens. Ids below 100 exist in the tokenizer, even if the model's vocabulary is larger.
     low, high = 5, 100
@@ -169,8 +167,7 @@ def widen_tokenizer(tokenizer: Any, size: int) -> Any:
 
 
 def stop_after(model: Any, stop: int, mean: int) -> None:
-    """Change the weights so that ``stop`` has about the probability 1 / mean at any place, which makes lengths
-    geometric.
+    """Change the weights so that ``stop`` has probability about 1 / mean at any place, which makes lengths geometric.
 
     All embeddings get the same large first entry, so that the hidden states get a large first entry, too; a larger
     first entry in the stop token's embedding then raises its logit by the same amount everywhere.

@@ -11,8 +11,7 @@ from .curves import format_curves
 
 
 def summarise_steps(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Return the spread of each time (s), medians of the counts, peak memory (MB), and mean rewards of the first and
-    last quarter.
+    """Return spreads of times (s), medians of counts, peak memory (MB), and mean rewards of the first and last quarter.
 
     ``tokens_per_s`` is the median number of sampled tokens over the median time of a step.
     """

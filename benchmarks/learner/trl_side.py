@@ -55,8 +55,7 @@ class Channel:
 
 
 def _resident(entry: str) -> float:
-    """Return an entry of Linux's ``/proc/self/status`` in MB (10^6 bytes); elsewhere the largest resident size so
-    far."""
+    """Return an entry of Linux's ``/proc/self/status`` in MB (10^6 bytes); elsewhere the largest resident size."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith(entry))
@@ -100,8 +99,7 @@ def lower_case_share(text: str, tokens: int) -> float:
 
 
 def has_constant_reward(letters: str, share: float) -> bool:
-    """Return True if all answers to a prompt have the same reward, as for about ``share`` of random lower-case
-    prompts."""
+    """Return True if all answers to a prompt have the same reward, as for about ``share`` of random prompts."""
     return ord(letters[0]) - ord("a") < round(26 * share)
 
 

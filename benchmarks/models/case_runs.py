@@ -1,5 +1,4 @@
-"""Runs of the cases of ``palaestra bench models``: training in separate processes, resuming, and reading the
-figures."""
+"""Runs of the cases of ``palaestra bench models``: training in separate processes, resuming, reading of figures."""
 
 from __future__ import annotations
 

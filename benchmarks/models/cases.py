@@ -1,5 +1,4 @@
-"""Cases of ``palaestra bench models``: training tasks for small pretrained models, as arguments of `palaestra
-train`."""
+"""Cases of ``palaestra bench models``: tasks for small pretrained models, as arguments of `palaestra train`."""
 
 from __future__ import annotations
 

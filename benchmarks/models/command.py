@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def play_suite(suite: str, runs: Sequence[CaseRun]) -> dict[str, dict[str, float]]:
-    """Play the suite with each model and with each trained policy (seed 0, uniform teacher); results are kept in their
+    """Play the suite with each model and each trained policy (seed 0, uniform teacher), and keep results in their
     folders.
 
     Returns:

@@ -167,7 +167,7 @@ def one_after_another(
 
 
 def many_at_a_time(work: Work, clients: int, pool: Pool, seconds: float) -> list[float]:
-    """Keep ``clients`` jobs waiting in the pool for about ``seconds``, and return the seconds from request to result of
+    """Keep ``clients`` jobs waiting in the pool for about ``seconds``. Return the seconds from request to result of
     each.
 
     Raises:

@@ -18,8 +18,7 @@ Runner = Callable[[str], tuple[str, str]]
 
 
 def gem(kind: str) -> Runner:
-    """Return a function that runs a program by GEM's Python tool, whose sandboxes start the first ``python`` on the
-    path."""
+    """Return a runner by GEM's Python tool, whose sandboxes start the first ``python`` on the path."""
     run = importlib.import_module("gem.utils.sandbox").run_python
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
     # GEM makes only this folder visible in its sandbox; a virtual environment only links to an interpreter elsewhere.

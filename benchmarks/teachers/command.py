@@ -1,5 +1,4 @@
-"""``palaestra bench teachers``: teachers compared with each other and with uniform choice on simulated and real
-students.
+"""``palaestra bench teachers``: teachers and uniform choice compared on simulated and real students.
 
 Tables: T1 a student whose tasks become learnable one after the other; T2 time and memory of a teacher; T3 bandits over
 categories; T4 choosing prompts and allocating attempts; T5 scores of levels compared with exact regret; T6 as T1 on

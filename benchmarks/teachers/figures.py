@@ -13,8 +13,7 @@ SEEDS_TO_JUDGE = 5
 
 
 def format_score(value: float, table: Table, precision_of: float | None = None) -> str:
-    """Format a score in the table's unit, with the number of decimals that suits ``precision_of`` (default: the score
-    itself)."""
+    """Format a score in the table's unit, with decimals that suit ``precision_of`` (default: the score itself)."""
     if not math.isfinite(value):
         return "–"
     if table.percent:

@@ -78,8 +78,7 @@ def _name(config: TrainConfig) -> str:
 def find_warm_model(
     config: TrainConfig, folder: Path, watch: Callable[[TrainingProgress], None] = lambda progress: None
 ) -> Path:
-    """Return the folder of the warmed-up model from which a run starts. The first process to ask makes the model;
-    others wait."""
+    """Return the folder of a run's warmed-up model; the first process to ask makes the model, others wait."""
     from filelock import FileLock
 
     place = folder / _name(config)

@@ -112,8 +112,7 @@ def _estimate(table: Table, estimate: MeanEstimate | None) -> str:
 def _measured(
     order: Sequence[str], settings: Sequence[str], found: Mapping[tuple[str, str], Line], measures: Sequence[str]
 ) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """Return for each further number its name, the settings with a value, and each teacher's values in these
-    settings."""
+    """Return for each further number its name, the settings with a value, and each teacher's values there."""
     tables = []
     for name in measures:
         of = {place: line.measures[name] for place, line in found.items() if name in line.measures}
@@ -228,8 +227,7 @@ def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> st
 
 
 def _bands(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
-    """Draw a panel for each teacher: categories upwards, time to the right; stronger colour for a larger share of
-    tasks."""
+    """Draw a panel for each teacher: categories upwards, time to the right; stronger colour for more tasks."""
     drawn = []
     for name, (heat, slices) in found.items():
 

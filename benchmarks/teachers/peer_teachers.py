@@ -1,5 +1,4 @@
-"""Teachers of other projects, compared with ours: each runs in a process under the Python where its project is
-installed."""
+"""Teachers of other projects, compared with ours; each runs under the Python where its project is installed."""
 
 from __future__ import annotations
 
@@ -94,8 +93,8 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
 
 @functools.cache
 def _start_process(python: Path, project: str) -> peer_process.PeerProcess:
-    """Start a process for each project: global settings that one makes on import, such as NumPy's errors, could disturb
-    another."""
+    """Start a process for each project: global settings made on import, such as NumPy's errors, could disturb
+    others."""
     del project
     return peer_process.PeerProcess(python, originals.__file__, quiet=True)
 

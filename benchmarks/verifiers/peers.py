@@ -23,8 +23,8 @@ def math_verify() -> Callable[[str, str], bool]:
 
 
 def gem() -> Callable[[str, str], bool]:
-    """Return a grader by GEM's reward function for boxed answers, in the thorough mode that its mathematics
-    environments use."""
+    """Return a grader by GEM's reward function for boxed answers, in the thorough mode of its mathematics
+    environments."""
     reward = importlib.import_module("gem.utils.math_grader").boxed_reward_fn
     return lambda answer, reference: reward(box_text(answer), reference, fast=False)[1] == 1.0
 

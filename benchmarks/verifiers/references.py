@@ -102,8 +102,7 @@ def check_references(folder: Path, field: str | None = None) -> Iterator[Readabl
 
 
 def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
-    """Yield the verdicts under each policy on records with "answer", "reference" and "label" (true if the answer is
-    right).
+    """Yield the verdicts under each policy on records with "answer", "reference" and "label" (true for right answers).
 
     Raises:
         InputError: no such file, or a record without one of these fields.

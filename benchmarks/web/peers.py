@@ -38,8 +38,7 @@ def find_pages() -> str:
 
 
 def answer(chromium: str, task: str, seconds: float, first: int) -> dict[str, float]:
-    """Play episodes at random for ``seconds`` of wall time, as the browser works in other processes; return counts and
-    times."""
+    """Play random episodes for ``seconds`` of wall time, as the browser is another process; return counts and times."""
     os.environ["MINIWOB_URL"] = find_pages()
     importlib.import_module("browsergym.miniwob")
     gym = importlib.import_module("gymnasium")

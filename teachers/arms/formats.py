@@ -31,8 +31,7 @@ DECIMALS = 9  # features that agree to this many decimals count as equal
 
 
 def cut_ladder(space: Any, bins: int | Sequence[int] | None, axis: int) -> Arms:
-    """Cut ``space`` into arms. Without ``bins``, each value of the ladder is a cell if there are at most
-    `MAX_RUNGS`."""
+    """Cut ``space`` into arms. Without ``bins``, each of at most `MAX_RUNGS` values of the ladder is a cell."""
     if bins is not None or isinstance(space, Arms | FamilySpaceLike | gym.spaces.Discrete):
         return as_arms(space, bins)
     cube = as_cube(space)

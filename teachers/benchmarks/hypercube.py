@@ -88,8 +88,8 @@ class Lesson:
 
 
 def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS) -> Lesson:
-    """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. The seed is used for the student
-    and the teacher."""
+    """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. Student and teacher share the
+    seed."""
     arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
     if "forget_after" in options:
         arguments["forget_at"] = round(options["forget_after"] * episodes)

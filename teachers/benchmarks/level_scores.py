@@ -148,8 +148,7 @@ def manhattan_distances(maze: GridMaze) -> np.ndarray:
 def play_episode(
     maze: GridMaze, policy: np.ndarray, values: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, bool, dict[str, float]]:
-    """Play one episode. Return its discounted return, True if it reached the goal, and the measurements of a
-    learner."""
+    """Play one episode. Return its discounted return, True if it reached the goal, and a learner's measurements."""
     cell, cells = maze.start, []
     cumulative = policy.cumsum(1)
     for draw in rng.random(TIME_LIMIT):
@@ -223,8 +222,7 @@ def correlate_scores(student: Student, mazes: int = 200, episodes: int = 16, see
 def tabulate_correlations(
     mazes: int = 200, episodes: int = 16, seeds: int = 5
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return score -> student -> (mean, standard error) of the correlation over seeds; the error is NaN for one
-    seed."""
+    """Return score -> student -> (mean, standard error) of the correlation over seeds; the error of one seed is NaN."""
     runs = {
         name: [correlate_scores(student, mazes, episodes, seed) for seed in range(seeds)]
         for name, student in SWEEP.items()

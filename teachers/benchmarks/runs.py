@@ -47,8 +47,8 @@ class BenchmarkRun:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that raised. ``error`` is the type and message of the exception, and the place in the user's code if there
-    is one."""
+    """A run that raised. ``error`` is the type and message of the exception, and its place in the user's code, if
+    any."""
 
     run: BenchmarkRun
     error: str
@@ -212,7 +212,7 @@ def _play(
 
 
 def _attempt_run(run: BenchmarkRun) -> dict[str, Any] | Failure:
-    """Return the record of a run or its failure. Exceptions are caught here because a traceback does not leave the
+    """Return the record of a run or its failure: exceptions are caught here, as a traceback does not leave the
     process."""
     try:
         return play_run(run)

@@ -169,8 +169,7 @@ def summarise_records(
 
 
 def summarise_settings(records: Iterable[Mapping[str, Any]], settings: Collection[str]) -> dict[str, MeanEstimate]:
-    """Return teacher -> interquartile mean over the runs of several settings, for teachers with runs in the most
-    settings."""
+    """Return teacher -> interquartile mean over the runs of several settings, for teachers that ran in most of them."""
     groups: dict[str, dict[str, list[float]]] = {}
     for record in records:
         if record["setting"] in settings:

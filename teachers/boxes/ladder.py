@@ -30,8 +30,7 @@ def directions(cube: Cube) -> np.ndarray:
 
 
 def from_hardness(cube: Cube, hardness: np.ndarray) -> np.ndarray:
-    """Return the points of the cube at ``hardness`` [..., d] along each axis, 0 easiest and 1 hardest, or the
-    reverse."""
+    """Return the points at ``hardness`` [..., d] along each axis (0 easiest, 1 hardest), or the hardness of points."""
     return np.where(directions(cube) > 0, hardness, 1.0 - hardness)
 
 
@@ -72,8 +71,7 @@ class Ladder:
         self.n = int(levels) if levels is not None else min(max(sizes, default=DEFAULT_LEVELS), MOST_LEVELS)
 
     def points(self, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return float64[k, d], a uniform point in the slice of each of ``levels`` [k]; axes that are not sliced are
-        uniform."""
+        """Return float64[k, d], a uniform point in the slice of each of ``levels`` [k]; other axes are uniform, too."""
         hardness = rng.random((len(levels), self.cube.dimension))
         hardness[:, self._axes] = (levels[:, None] + hardness[:, self._axes]) / self.n
         return from_hardness(self.cube, hardness)

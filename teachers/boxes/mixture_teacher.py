@@ -92,7 +92,7 @@ class MixtureTeacher(BoxTeacher):
 
     @property
     def sampler(self) -> GaussianMixture | None:
-        """Mixture over tasks in the unit cube from which non-uniform tasks are drawn, before clipping; None before a
+        """Mixture over the unit cube from which non-uniform tasks are drawn, before clipping; None before the first
         fit."""
         return self._sampler
 

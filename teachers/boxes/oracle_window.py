@@ -18,8 +18,7 @@ from .ladder import SMALLEST, directions, per_axis, take_per_axis
 
 @register("oracle-window")
 class OracleWindow(BoxTeacher):
-    """Teacher that draws uniformly in a window from the easiest corner on; each good batch of tasks moves the
-    window."""
+    """Draws uniformly in a window, which starts at the easiest corner; each good batch of tasks moves the window."""
 
     paper = "1910.07224"
     kept = ("low", "_total", "_seen")

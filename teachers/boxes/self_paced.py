@@ -68,8 +68,7 @@ class ReturnRegression:
         return self.prior + np.exp(distance / (-2 * self.length**2)) @ self.weights
 
     def expectation(self, p: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return E[value] of tasks from ``p`` and its gradients by mean and log_std; the kernel is Gaussian, so
-        variances add up."""
+        """Return E[value] of tasks from ``p``, and its gradients; as the kernel is Gaussian, variances add up."""
         variance = np.exp(2 * p.log_std)
         width = self.length**2 + variance
         away = (p.mean - self.tasks) / width

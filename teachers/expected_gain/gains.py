@@ -40,8 +40,7 @@ class Gains:
 
     @property
     def value(self) -> np.ndarray:
-        """float64[n], the expected squared gain, gain^2 + variance. For a constant place it falls to 0 with more
-        outcomes."""
+        """float64[n], the expected squared gain, gain^2 + variance. For a constant place it tends to 0."""
         value = self.gain**2 + self.variance
         return np.where(value < NOTHING, 0.0, value)
 

@@ -52,7 +52,7 @@ class _Focus:
     def weigh(
         self, known: Gains, value: np.ndarray, level: np.ndarray, volume: np.ndarray, outcomes: int
     ) -> np.ndarray:
-        """Return float64[n], summing to 1 (see `Palaestra`). The record decays by ``outcomes``, those since the last
+        """Return float64[n], summing to 1 (see `Palaestra`). The record decays by the ``outcomes`` since the last
         call."""
         best = float((known.gain**2).max(initial=0.0))
         record = self.record * math.exp(-2 * outcomes / self.memory)

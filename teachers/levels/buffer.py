@@ -93,8 +93,7 @@ def score_distribution(
 
 
 def staleness_distribution(last: np.ndarray, clock: int) -> np.ndarray:
-    """Return P_C, float64[n], proportional to ``clock - last``, the steps since the last choice; uniform if all are
-    0."""
+    """Return P_C, float64[n], proportional to ``clock - last``, the steps since the last choice; uniform if all 0."""
     return proportional((clock - last).clip(0).astype(np.float64))
 
 
@@ -113,8 +112,7 @@ class History(NamedTuple):
     raw: float = 0.0
 
     def after(self, n: int, mean: float, best: float, successes: float) -> History:
-        """Return the history with one more visit of n episodes, given their mean and best return and number of
-        successes."""
+        """Return the history with one more visit of n episodes, given mean and best return and number of successes."""
         episodes = self.episodes + n
         mean = self.mean + (mean - self.mean) * n / episodes
         best = max(self.best, best) if self.visits else best

@@ -241,8 +241,8 @@ class LevelTeacher(BufferOptions, Teacher):
             self._round[1] += role != "new"
 
     def _credit_last_batch(self, falls: list[float], trained: list[str]) -> None:
-        """Raise the scores of the levels replayed in the previous batch by `co_learnability` times the mean of
-        ``falls`` (TRACED)."""
+        """Add `co_learnability` times the mean of ``falls`` to the scores of levels replayed in the batch before
+        (TRACED)."""
         if not self.co_learnability:
             return
         if falls:

@@ -59,8 +59,7 @@ class LevelSpace(ABC):
         return task_key(task)
 
     def cell(self, task: Any, bins: int) -> str:
-        """Return a text that is equal for similar tasks: those in the same of ``bins`` intervals on every continuous
-        axis."""
+        """Return a text that is equal for similar tasks: in the same of ``bins`` intervals on each continuous axis."""
         return self.key(task)
 
 

@@ -111,8 +111,7 @@ class Eva(TaskMaker):
 
 
 def informativeness(returns: list[float], baseline: str = "min") -> float:
-    """Return the best of a group's returns minus the worst ("min") or minus the mean ("mean"); NaN for fewer than
-    two."""
+    """Return the best of a group's returns minus the worst ("min") or the mean ("mean"); NaN for fewer than two."""
     if len(returns) < 2:
         return float("nan")
     return max(0.0, max(returns) - (min(returns) if baseline == "min" else sum(returns) / len(returns)))

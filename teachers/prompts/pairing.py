@@ -65,8 +65,7 @@ class Pairing(PromptTeacher):
         self._pairs = 0
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two int64 arrays of indices: the prompts that are now hard but solvable, and those easy but
-        brittle."""
+        """Return two int64 arrays of indices: the prompts now hard but solvable, and those easy but brittle."""
         rate, few = self.latest.rate, self.odd / self.group + 1e-9
         known = self.latest.size > 0
         return np.flatnonzero(known & (rate > 0) & (rate <= few)), np.flatnonzero(

@@ -24,8 +24,7 @@ STEPS = 4  # steps of gradient descent for each batch observed
 
 
 class PassRateModel:
-    """Logistic model of pass rates: sigmoid(w x + b) of standardised features, fitted by Adam to the mean squared
-    error.
+    """Logistic model of pass rates: sigmoid(w x + b) of standardised features, fitted by Adam to the squared error.
 
     Args:
         features: float64[n, d] of all tasks.
@@ -40,8 +39,7 @@ class PassRateModel:
         self.weights, self._first, self._second = np.zeros((3, self._x.shape[1]))
 
     def predict(self, tasks: np.ndarray) -> np.ndarray:
-        """Return float64[m] in [0, 1], the pass rates of m tasks given by index; 0.5 before anything has been
-        learned."""
+        """Return float64[m] in [0, 1], the pass rates of m tasks given by index; 0.5 before the first update."""
         return 1 / (1 + np.exp(-np.clip(self._x[tasks] @ self.weights, -30.0, 30.0)))
 
     def learn(self, tasks: np.ndarray, rates: np.ndarray) -> None:
@@ -66,7 +64,7 @@ class PassRateModel:
 
 @register("pcl")
 class PCL(PromptTeacher):
-    """Prompt curriculum learning: of `factor` times as many candidates, the prompts with predicted pass rate nearest to
+    """Prompt curriculum learning: among `factor` times as many candidates, the prompts with predicted rate nearest to
     tau.
 
     Candidates are drawn uniformly without replacement. Equal distances are ordered at random, so that a constant value

@@ -135,8 +135,7 @@ def _check_dispersion(extras: Mapping[str, Sequence[float]], whose: str = "") ->
 
 
 def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float = 4.0, gamma: float = 0.5) -> float:
-    """Return scale d(1-d) dispersion^gamma, with d the mean of the returns in [0, 1] (arXiv 2512.14944, section
-    3.3)."""
+    """Return scale d(1-d) dispersion^gamma, with d the mean return in [0, 1] (arXiv 2512.14944, section 3.3)."""
     d = float(np.mean(returns))
     return scale * d * (1 - d) * dispersion**gamma
 

@@ -34,8 +34,7 @@ class Turns(SavedState):
         self.now = 0
 
     def take(self, k: int, rng: np.random.Generator, *, allowed: np.ndarray | None = None) -> np.ndarray:
-        """Choose at most k of the ``allowed`` tasks (bool[n], None for all), the least recent first, and mark their
-        turn."""
+        """Choose at most k of the ``allowed`` tasks (bool[n]; None: all), the least recent first; mark their turn."""
         return self.mark(self.oldest(self.last, k, rng, allowed))
 
     def oldest(self, due: np.ndarray, k: int, rng: np.random.Generator, allowed: np.ndarray | None) -> np.ndarray:

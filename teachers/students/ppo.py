@@ -1,5 +1,4 @@
-"""A student that plays an environment with a neural policy: PPO of Stable-Baselines3, or a model with the same
-interface."""
+"""A student that plays an environment with a neural policy: PPO of Stable-Baselines3, or a model with its interface."""
 
 from __future__ import annotations
 
@@ -83,12 +82,11 @@ class PPOStudent:
         self._rng = np.random.default_rng(seed)
 
     def train(self, steps: int) -> None:
-        """Play ``steps`` environment steps under the teacher and learn from them (a model may round the number
-        upwards)."""
+        """Play ``steps`` environment steps under the teacher and learn from them (a model may round upwards)."""
         self.model.learn(total_timesteps=steps)
 
     def success(self, tasks: Sequence[Any]) -> float:
-        """Return the share of ``tasks`` solved, each played once by the most probable actions, without teacher or
+        """Return the share of ``tasks`` solved, played once each by the most probable actions without teacher or
         learning."""
         return sum(self._solves(task) for task in tasks) / len(tasks)
 

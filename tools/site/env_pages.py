@@ -1,5 +1,4 @@
-"""Pages of environments and their index by kind: axes, examples with the solver's play, trivial players, extras,
-scores."""
+"""Pages of environments and their index by kind: axes, examples, the solver's play, trivial players, extras, scores."""
 
 from __future__ import annotations
 

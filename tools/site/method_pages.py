@@ -1,5 +1,4 @@
-"""Pages of teachers and rewards, and tables of agents, engines, verifiers, suites, histories, measures and further
-kinds."""
+"""Pages of teachers and rewards, and tables of agents, engines, verifiers, suites, histories, measures and others."""
 
 from __future__ import annotations
 
@@ -142,8 +141,7 @@ def _reward_rows() -> list[Any]:
 
 
 def _options(value: Any) -> str:
-    """Return a table of the options of a constructor or function: type, default, range and meaning, as far as
-    declared."""
+    """Return a table of the declared options of a constructor or function: type, default, range and meaning."""
     rows = [row for row in option_rows(value) if row["name"] not in ("space", "answer", "reference")]
     columns = [name for name in ("name", "type", "default", "range", "summary") if any(row[name] for row in rows)]
     cells = [[inline(row[name]) if name == "summary" else code(row[name]) for name in columns] for row in rows]
