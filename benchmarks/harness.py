@@ -1,8 +1,8 @@
 """Shared parts of the benchmarks: options, sides that take turns, ratios with their spread, tables and files.
 
-A benchmark is data and a function that measures one side once. It reads its options with `read_options`, measures its
-sides with `compare`, and shows the measurements with `make_table` or `format_markdown`. A side may run in a process
-under another Python, see `peer_process`.
+A benchmark is data and a function that measures one side once. The benchmark reads its options with `read_options`,
+measures its sides with `compare`, and shows the measurements with `make_table` or `format_markdown`. A side may run in
+a process under another Python, see `peer_process`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def processor_seconds(work: Callable[[], object], number: int = 0) -> float:
     """Return the processor seconds of this process during ``work()``.
 
-    ``number``, the round, is ignored: with it, the function can be a `Side.measure`.
+    The round ``number`` is ignored; the parameter makes the function fit `Side.measure`.
     """
     begun = time.process_time()
     work()

@@ -2,7 +2,7 @@
 
     python -P peer_server.py FILE ARGUMENT...
 
-It imports nothing of this package, and neither does FILE, which must define two functions. The result of
+Neither the server nor FILE imports anything of this package. FILE must define two functions. The result of
 ``find_installed(*arguments)``, the usable peers with their versions, is the first line of output. Then each line of
 input holds the keyword arguments of ``answer``, and is answered by a line with its result, or {"error": ...} if it
 raised. All lines are JSON.

@@ -7,9 +7,9 @@ wait in parallel). Three variants are measured in one process, in turns: decodin
 without, where environments step one after another.
 
 Then the model is trained on such games, alternately by runs that play and train one after the other (``--staleness 0``)
-and by runs that play the next batch during an update (``--staleness 1``). Both have ``--env-workers``. The time of a
-step is from the end of one update to the end of the next; the first two and the last two steps of a run, in which the
-pipeline fills and empties, are not counted.
+and by runs that play the next batch during an update (``--staleness 1``). Runs of both kinds have ``--env-workers``.
+The time of a step is from the end of one update to the end of the next; the first two and the last two steps of a run,
+in which the pipeline fills and empties, are not counted.
 
 examples:
   palaestra bench rollouts

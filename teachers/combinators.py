@@ -1,7 +1,7 @@
 """Teachers made of teachers: a uniform floor, a warm-up, phases one after another, updates in batches.
 
-A combinator is a `Teacher` over the task space of its parts, which must share one space. Any teacher can be a part: it
-proposes and receives outcomes under its own ids, and its state is saved inside the combinator's state.
+A combinator is a `Teacher` over the task space of its parts, which must share one space. Any teacher can be a part. A
+part proposes and receives outcomes under its own ids, and its state is saved inside the combinator's.
 
     Mix(make("sec", space), floor=0.1)
     Warmup(make("alp-gmm", space), proposals=500)
@@ -183,7 +183,7 @@ class Mix(CombinedTeacher):
 
 
 class Warmup(CombinedTeacher):
-    """A teacher with a warm-up: the first ``proposals`` proposals are uniform, and the teacher learns from them.
+    """A teacher with a warm-up: the first ``proposals`` proposals are uniform; their outcomes train the teacher, too.
 
     Args:
         teacher: the teacher, which makes all later proposals.
@@ -225,7 +225,7 @@ class Sequential(CombinedTeacher):
 
     Args:
         phases: (teacher, until) pairs; ``until`` is called with the teacher's `metrics` before each batch and
-            returns True to go on to the next teacher. It is None for the last one.
+            returns True to go on to the next teacher; ``until`` must be None for the last teacher only.
         seed: unused by the combinator itself.
 
     Raises:

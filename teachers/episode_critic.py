@@ -1,6 +1,6 @@
 """A critic's measurements of an episode, for teachers that need more than its return.
 
-Pass an `EpisodeCritic` as ``TeacherWrapper(..., measure=)``; its numbers become the `Outcome.extras` of the episode.
+Pass an `EpisodeCritic` as ``TeacherWrapper(..., measure=)``; the measurements become the `Outcome.extras`.
 """
 
 from __future__ import annotations

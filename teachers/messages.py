@@ -118,7 +118,7 @@ class Draw:
     """One proposal as `Teacher._draw` returns it: the public fields and `record`.
 
     ``record`` is a JSON-able value that comes back in `Evidence` with the outcome (a point of the unit cube as a list,
-    an arm's index ...). None stands for what `Teacher._record` returns for the task.
+    an arm's index ...). With None, the record is `Teacher._record` of the task.
     """
 
     record: Any

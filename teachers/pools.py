@@ -284,8 +284,8 @@ class FiniteTasks(Arms):
 def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
     """Draw n instances of an environment with a ParamSpace, for teachers that choose among given tasks.
 
-    Each is ``{"params": ..., "seed": ...}`` (see `instance`) with parameters uniform over the space. The features of a
-    task are its coordinates in the unit cube.
+    A task is ``{"params": ..., "seed": ...}`` (see `instance`) with parameters uniform over the space. The features of
+    a task are its coordinates in the unit cube.
     """
     check_count("n", n, low=1)
     rng = np.random.default_rng(seed)

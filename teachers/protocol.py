@@ -1,8 +1,8 @@
 """The protocol between a teacher and the loop that runs episodes.
 
 A teacher proposes tasks in batches (`Proposal`) and receives their results (`Outcome`) in any order and for any subset.
-It never waits: more proposals may be requested while earlier ones are still being played, and an outcome that never
-arrives costs one slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new
+A teacher never waits: more proposals may be requested while earlier ones are still being played, and an outcome that
+never arrives costs one slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new
 teacher writes `_draw`, `_record`, `_learn` and, where it has state, names it in `kept`. Each kind of task space has a
 base with less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
 """

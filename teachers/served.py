@@ -1,4 +1,4 @@
-"""One teacher for environments in several processes: the process that owns it serves it, the workers talk to it.
+"""One teacher for environments in several processes: its owner's process serves it, and workers send requests.
 
     with serve(make("alp-gmm", space, seed=0)) as teacher:
         envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
@@ -40,7 +40,7 @@ def serve(
 
     Args:
         teacher: the teacher, including its combinators and budgets; only the server uses it until it is closed.
-        host: name or address under which workers on other machines reach this one; None serves this machine only.
+        host: name or address of this machine for workers on other machines; None serves only workers on this machine.
         record: keep the order in which workers were served, in `ServedTeacher.order`.
         order: a recorded order to repeat. Each request waits for its turn, so that workers that play the same
             episodes get the same proposals again at any speed. After the end of the order, requests are served as they
@@ -86,7 +86,7 @@ class ServedTeacher:
 
         Args:
             worker: unique name, such as the worker's index. After a restore, a worker gets the proposals that the
-                worker of the same name held when the state was saved; workers without a name share theirs.
+                worker of the same name held when the state was saved; workers without a name share their proposals.
         """
         return TeacherHandle(*self._door, str(worker), self._teacher.needs, self._teacher.return_range)
 

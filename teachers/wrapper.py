@@ -25,10 +25,10 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
     The outcome holds the sum of rewards and, if the environment reports it, ``info["is_success"]``. A proposal with n
     episodes is played in n resets and reported after the last. An episode is left out of the report if it was abandoned
     before its end, or if any of its steps had ``reward_valid: False``, as this is a failure of the machinery and not of
-    the student. A reset whose options name ``params`` or ``difficulty`` is an evaluation: it is played as given,
-    without the teacher. A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]``
-    holds the `Proposal` after a reset and at the end of its episode, so that a learner can read ``proposal.train``;
-    outcomes of proposals with ``train=False`` are reported, too.
+    the student. A reset whose options have ``params`` or ``difficulty`` is an evaluation, played without the teacher. A
+    task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]`` holds the `Proposal`
+    after a reset and at the end of its episode, so that a learner can read ``proposal.train``; outcomes of proposals
+    with ``train=False`` are reported, too.
 
     A seed identifies an episode, as in every Gymnasium environment. The first ``reset(seed=7)`` plays the teacher's
     current proposal with that seed. A later ``reset(seed=7)`` plays the same task again, even if the teacher has
@@ -41,7 +41,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
 
     Args:
-        env: its `unwrapped.param_space` is the space of a teacher given by name.
+        env: an environment; a teacher given by name chooses from ``env.unwrapped.param_space`` (see `choose_space`).
         teacher: a teacher, shared with the caller and not copied; a served teacher or a handle to it; or a registered
             name, which gives each wrapper a separate teacher, with the range of returns that the environment declares,
             and keeps the spec JSON-able.

@@ -66,7 +66,8 @@ def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
 
 
 def depth_of(cars: Cars) -> int:
-    """Return the moves from the end to the farthest position; -1 if the board or the search has no end."""
+    """Return the number of moves from the end to the farthest position; -1 without an end, or with too many
+    positions."""
     found = find_position_layers(format_board(cars))
     return len(found) - 1 if found and found[0] else -1
 

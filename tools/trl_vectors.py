@@ -96,7 +96,7 @@ def rollouts(rng: np.random.Generator, turns: bool) -> dict[str, Any]:
 
 
 def tokenizer() -> Any:
-    """Return a tokenizer with one word per id. The trainer needs one, but nothing is tokenized with it."""
+    """Return a tokenizer with one word per id, which the trainer needs although no text is tokenized."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

@@ -8,9 +8,9 @@ of the device's arithmetic in training; a step in half of TRL's time; and agreem
 their references. The benchmark has not been run on a GPU so far. Without a GPU, the same rows are tried out with tiny
 models, and floors of speed do not apply.
 
-It needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser, typeguard and
-rich. Rows on peft, trl or vllm report if that package is missing. tools/gpu.sh runs the benchmark on a machine without
-a network, with packages copied there.
+The benchmark needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser,
+typeguard and rich. Rows on peft, trl or vllm report if that package is missing. tools/gpu.sh runs the benchmark on a
+machine without a network, with packages copied there.
 
 Files in the folder: results.md, the table; results.jsonl, a line for each figure; profile-decoding.txt and
 profile-update.txt, the kernels that took longest; log.txt, the standard error of the rows.

@@ -1,7 +1,8 @@
 """Processes of rows: each row of a benchmark runs in a process that is killed, with its children, at a time limit.
 
 Loading torch and transformers takes as long as many a row. The process of the next row is therefore started during the
-present row: it loads them and waits for its request, a line of JSON on its standard input, without touching the GPU.
+present row. The new process loads the libraries, without touching the GPU, and waits for its request, a line of JSON on
+its standard input.
 """
 
 from __future__ import annotations

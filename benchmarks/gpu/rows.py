@@ -23,7 +23,7 @@ class GpuRow:
 
     Attributes:
         measure: returns the row's figures.
-        seconds: time that the row may always take; it may take more if earlier rows left some.
+        seconds: time that the row may always take; the row may take more if earlier rows left some.
         smaller: True if the row uses the smaller shape.
     """
 

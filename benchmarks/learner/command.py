@@ -1,7 +1,7 @@
 """``palaestra bench learner``: time and memory of the learner's steps, compared with TRL in the same run.
 
 Both sides start from the same weights of a tiny Qwen3 (float32), draw prompts from the same distribution, and have the
-same reward and settings. Each runs in a separate process, and they take turns step by step, in reversed order every
+same reward and settings. Both sides run in separate processes and take turns step by step, in reversed order every
 other round, so that a busy machine slows both alike. Our side is the loop of ``palaestra train``, including its logs.
 Only ratios carry over to another machine.
 
@@ -160,7 +160,7 @@ class Worker(LineProcess):
             ) from None
 
     def close(self) -> None:
-        """Close the process's input, which ends the process after the current work, and wait for it."""
+        """Close the process's input, which ends the process after the current work, and wait for the end."""
         self._process.communicate()
 
 

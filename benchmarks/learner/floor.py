@@ -232,7 +232,7 @@ def _product(x: Any, weight: Any) -> Any:
 
 
 def _batch(model: Any, sizes: FloorSizes) -> Any:
-    """Random answers to the prompts."""
+    """Make a batch of random answers to the prompts."""
     import torch
 
     generator = torch.Generator().manual_seed(1)

@@ -1,8 +1,8 @@
 """TRL's side of the learner benchmark: one GRPO optimiser step per command.
 
-It runs in TRL's virtual environment, so `command` starts it as a plain script, which imports nothing of this package
-except the verifier of a real environment. The functions that both sides use come first: the channel (it writes JSON
-lines and reads the commands "step", "evaluate" and "stop"), the reward, and the measurement of memory.
+The module runs in TRL's virtual environment, so `command` starts it as a plain script that imports nothing of this
+package except the verifier of a real environment. The functions that both sides use come first: the channel (it writes
+JSON lines and reads the commands "step", "evaluate" and "stop"), the reward, and the measurement of memory.
 """
 
 from __future__ import annotations

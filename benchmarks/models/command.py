@@ -1,6 +1,6 @@
 """``palaestra bench models``: small pretrained models before and after GRPO on a dozen environments.
 
-Each case is a run of `palaestra train` in a folder under --out; its command is printed first. When the benchmark is
+Each case is a run of `palaestra train` in a folder under --out; the command is printed first. When the benchmark is
 started again, interrupted runs are resumed and finished ones only read, so that a table can be made in several
 sittings. The table has success on held-out tasks before and after training, sampled and greedy, with 95 % intervals,
 and the processor time of each run; the figure has the curves. A run in which no group of samples had different outcomes

@@ -54,9 +54,9 @@ class TeachDeepRL:
 class SyllabusProgress:
     """OnlineLearningProgress of Syllabus: progress of the success rate, without separate evaluations.
 
-    The project has no default for the number of episodes between updates; its CartPole example takes 1000. Its `sample`
-    draws from the same distribution as `propose` here, but in version 0.7 first compares it with an empty list, which
-    NumPy refuses.
+    Syllabus has no default for the number of episodes between updates; the CartPole example of Syllabus takes 1000. Its
+    `sample` draws from the same distribution as `propose` here, but in version 0.7 fails, because it compares the
+    distribution with an empty list.
     """
 
     def __init__(self, size: int, seed: int, options: dict[str, Any]):

@@ -91,8 +91,8 @@ def read_reference(record: dict[str, Any], field: str | None = None) -> str:
 
 
 def check_references(folder: Path, field: str | None = None) -> Iterator[ReadableReferences]:
-    """Yield for each file the references that the verifier "math" cannot use: those that it cannot read, or does not
-    accept as an answer to themselves."""
+    """Yield for each file the references that the verifier "math" cannot use, because it cannot read them or does not
+    accept them as answers to themselves."""
     for file, references in load_references(folder, field):
         out: dict[str, list[tuple[str, str]]] = {}
         for policy in POLICIES:

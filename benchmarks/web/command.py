@@ -1,8 +1,8 @@
 """``palaestra bench web``: resets and random steps per second in both browsers, and agreement of the browsers.
 
 Figures of the in-process browser are per second of processor time, first on new tasks, then on a few repeated ones;
-figures of Chromium are per second of wall time, with several contexts of one browser. They are compared with BrowserGym
-on MiniWoB++ in the same Chromium, if --peer-python has it:
+figures of Chromium are per second of wall time, with several contexts of one browser. BrowserGym on MiniWoB++ is
+measured in the same Chromium, too, if --peer-python has these packages:
 
   python -m venv peers && peers/bin/pip install browsergym-miniwob miniwob
 
@@ -186,7 +186,7 @@ def _measure_again(env_id: str, seconds: float, first: int) -> WebRates:
 
 
 def _measure_peer(config: WebBenchOptions) -> dict[str, Any]:
-    """Return the counts of BrowserGym, or an error in words; {} if no Python with it is named, or without Chromium."""
+    """Return the counts of BrowserGym, or an error in words; {} without Chromium or without --peer-python."""
     if config.peer_python is None or not config.chromium:
         return {}
     check_pythons([config.peer_python])

@@ -122,7 +122,7 @@ class FormatLadder(FormatTeacher):
     """Moves each question up its ladder of answer formats once its success rate is high enough (Cog-DRIFT).
 
     A question starts at its easiest format. Once the mean of its last `window` group means exceeds `threshold`, it
-    moves to its next format and the window is emptied; it never moves down. Outcomes in other formats than the current
+    moves to its next format, never back, and the window is emptied. Outcomes in other formats than the current
     one are ignored. Questions are drawn uniformly.
 
     If outcomes carry single returns, they are collected until `group` of them make a group.

@@ -105,7 +105,7 @@ class NeuralBandit(PayoffArms, Thompson):
 
     The authors retrain from the initial weights after every observation, with 1000 steps at rate 1e-3 (here:
     ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is fine-tuned from its current weights every
-    `refit` observations, with fewer and larger steps, on the last `memory` observations. This costs about a hundredth
+    `refit` observations, with fewer and larger steps, on the last `memory` observations, which costs about a hundredth
     and follows a student who changes.
     """
 

@@ -157,8 +157,8 @@ class Naive(TSCL):
 class Window(TSCL):
     """Teacher-student curriculum, window rule: the slope through an arm's latest scores over time.
 
-    Time counts the outcomes of all arms. An arm with fewer than two scores has no slope yet; its value is 1, the
-    largest possible slope, so that each arm is tried twice before any is preferred (algorithm 3).
+    Time counts the outcomes of all arms. The value of an arm with fewer than two scores is 1, the largest possible
+    slope, so that each arm is tried twice before any is preferred (algorithm 3).
     """
 
     kept = ("t",)

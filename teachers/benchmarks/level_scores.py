@@ -169,8 +169,8 @@ def score_maze(
 ) -> dict[str, float]:
     """Return every score that needs no further model, computed from ``episodes`` episodes on one maze.
 
-    A score's name stands for the one by the critic's measurements; with "/returns" appended, the score is computed from
-    returns alone, in two groups of half of the episodes each.
+    The key of a score is its name if computed with the critic's measurements; "/returns" is appended if it is computed
+    from returns alone, in two groups of half of the episodes each.
     """
     played = [play_episode(maze, policy, values, rng) for _ in range(episodes)]
     returns = np.array([ret for ret, _, _ in played])

@@ -69,8 +69,8 @@ def plan_runs(
     few: Collection[str] = (),
 ) -> list[BenchmarkRun]:
     """List all runs of some tables and their teachers, ordered by table, setting and seed, so that teachers alternate
-    and a busy machine slows them alike. If runs share data, the first run of each setting and seed moves to the front:
-    it creates the data, and no process waits for another.
+    and a busy machine slows them alike. If runs share data, the first run of each setting and seed, which creates the
+    data, moves to the front, so that no process waits for another.
 
     Args:
         tables: name -> location.
@@ -121,7 +121,7 @@ def play_run(run: BenchmarkRun) -> dict[str, Any]:
 class Records:
     """A JSON-lines file of records.
 
-    A last line without a line break was cut off while it was written; it is removed from the file.
+    A last line without a line break, which an interrupted write leaves, is removed from the file.
 
     Raises:
         InputError: any other line is not a record.
@@ -180,7 +180,7 @@ def play_all(
 
     The worker processes also register ``peers`` (see `table.PEERS`).
 
-    When a process dies (for lack of memory, for example), the runs in progress are lost. Each of them is played again
+    When a process dies (for lack of memory, for example), the runs in progress are lost. Each lost run is played again
     alone, so that the failure can be attributed to one run.
     """
     left = list(runs)

@@ -1,8 +1,8 @@
 """Covar-GMM: sample where the return rises during practice (Moulin-Frier, Nguyen and Oudeyer 2013, Frontiers in
 Psychology 4:1006, as in the code of Portelas et al., arXiv 1910.07224).
 
-Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. The utility of
-a component is its covariance of time and return: it is large where returns rose within the batch.
+Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. The utility of a
+component is its covariance of time and return, which is large where returns rose within the batch.
 """
 
 from __future__ import annotations

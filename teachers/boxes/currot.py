@@ -2,7 +2,7 @@
 (Klink et al., ICML 2022; journal version arXiv 2309.14091).
 
 Each particle is one task. At every update, particles are matched to samples of the target so that the total squared
-distance is least. Each particle then moves within a small ball towards its sample, as far as a regression of returns
+distance is least. Then each particle moves within a small ball towards the sample, as far as a regression of returns
 predicts enough performance.
 """
 

@@ -137,8 +137,8 @@ def expectation_maximisation(
         sizes: int[M], number of components of each mixture; their sum is C.
 
     Returns:
-        M mixtures. Each stops after an iteration that raised the mean log-likelihood by less than `TOLERANCE`, or after
-        `MAX_ITERATIONS`.
+        M mixtures. EM of a mixture stops after an iteration that changed the mean log-likelihood by less than
+        `TOLERANCE`, or after `MAX_ITERATIONS`.
     """
     pairs = _pairs(points.shape[1])
     homogeneous = np.concatenate([np.ones((len(means), 1)), means], axis=1)

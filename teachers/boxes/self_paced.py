@@ -140,8 +140,8 @@ def move_by_threshold(
     """Minimise KL(p || target) in the trust region subject to E[value] >= delta; if ``old`` violates it, maximise
     E[value].
 
-    The constrained problem has the Lagrangian of `move_by_weight`. Its solution is therefore the solution for the
-    largest weight that keeps E[value] >= delta, which is found by bisection.
+    The constrained problem has the Lagrangian of `move_by_weight`, and is solved by the largest weight that keeps
+    E[value] >= delta, which is found by bisection.
     """
     if value(old)[0] < delta:
         return best_within(value, old, epsilon, old, least_std)

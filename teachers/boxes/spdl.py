@@ -40,7 +40,7 @@ class SPDL(BoxTeacher):
     "delta" minimises KL(p || target) subject to E[V] >= delta, and maximises E[V] while it is below delta; the authors'
     code maximises it only until delta has been reached once. V is a kernel regression of the returns of the last
     `memory` tasks, or of their values by `value_estimator`. The authors estimate E[V] by importance sampling; here it
-    is the expectation of the regression in closed form. Their covariances are full, ours diagonal.
+    is the expectation of the regression in closed form. The authors' covariances are full, ours diagonal.
     """
 
     paper = "2004.11812"
@@ -88,8 +88,8 @@ class SPDL(BoxTeacher):
     value_estimator: Callable[[list[Any]], Sequence[float]] | None = option(
         default=None,
         saved=False,
-        says="takes a list of tasks, returns one expected return each, on the scale of `return_range`; they are "
-        "clipped to it. None uses the returns that were observed.",
+        says="takes a list of tasks and returns one expected return each, on the scale of `return_range`, clipped "
+        "to that range. None uses the observed returns.",
     )
 
     def setup(self) -> None:

@@ -1,9 +1,8 @@
 """Allocators: the number of rollouts of each prompt of a batch, from estimated success rates.
 
-An allocator is a function ``(p_hat, budget, low, high, **params) -> int64[k]``. Its arguments are the k estimated
-success rates, the total number of rollouts, and bounds for each prompt; the counts lie in [low, high] and sum to the
-budget. Allocators are registered by name; installed packages add theirs by the entry-point group
-``palaestra.allocators``.
+An allocator is a function ``(p_hat, budget, low, high, **params) -> int64[k]`` of k estimated success rates, the total
+number of rollouts, and bounds for each prompt; the counts lie in [low, high] and sum to the budget. Allocators are
+registered by name; installed packages add theirs by the entry-point group ``palaestra.allocators``.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low:
     """Allocate int64[k] counts in [low, high] with sum ``budget``, as nearly proportional to ``weights >= 0`` as
     possible.
 
-    The real-valued solution is clip(c w, low, high) for the c that spends the budget. It is rounded by largest
-    remainder, earlier prompts first. If all prompts with positive weight are at ``high``, the rest is split equally
-    among the others. ``k low <= budget <= k high`` must hold.
+    The real-valued solution, clip(c w, low, high) for the c that spends the budget, is rounded by largest remainder,
+    earlier prompts first. If all prompts with positive weight are at ``high``, the rest is split equally among the
+    others. ``k low <= budget <= k high`` must hold.
     """
     w = np.asarray(weights, dtype=np.float64)
     positive = w > 0
@@ -109,8 +108,8 @@ def allocate_evenly(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.n
 def knapsack_value(rollouts: np.ndarray | float, p: np.ndarray | float) -> np.ndarray:
     """Return the value of N rollouts of a prompt of success rate p: (1 - p^N - (1-p)^N) p (1-p)^2.
 
-    It is the probability of a group with successes and failures times the gain in success rate by one step on the
-    prompt (Knapsack RL, arXiv 2509.25849, section 3).
+    The value is the probability of a group with successes and failures times the gain in success rate by one step on
+    the prompt (Knapsack RL, arXiv 2509.25849, section 3).
     """
     p = np.asarray(p, dtype=np.float64)
     return (1 - p**rollouts - (1 - p) ** rollouts) * p * (1 - p) ** 2
@@ -161,8 +160,8 @@ def _allocate_greedily(p: np.ndarray, spare: int, low: int, high: int) -> np.nda
 @register_allocator("cures")
 def allocate_by_deviation(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
     """Allocate in proportion to the standard deviation sqrt(p(1-p)) of a rollout, by largest remainder (CurES, arXiv
-    2510.01037; Neyman 1934): the counts n that minimise the sum of sigma^2 / n. The paper's sigma is this one if
-    gradients of right and of wrong answers have equal norms, which is assumed."""
+    2510.01037; Neyman 1934): the counts n that minimise the sum of sigma^2 / n. The paper's sigma equals sqrt(p(1-p))
+    if gradients of right and of wrong answers have equal norms, which is assumed."""
     return proportional_counts(np.sqrt(p_hat * (1 - p_hat)), budget, low, high)
 
 

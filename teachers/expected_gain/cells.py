@@ -1,8 +1,8 @@
 """Cells of the unit cube inside which the data show no dependence of the return on the point.
 
 `cut_cells` fits a regression tree (Breiman et al. 1984) to points and their returns and returns its leaves,
-axis-parallel boxes. It stops where a cut explains no more than chance would, so that axes without influence on the
-return are not cut, however many there are.
+axis-parallel boxes. No cut is made that explains no more than chance would, so that axes without influence on the
+return are not cut, whatever their number.
 """
 
 from __future__ import annotations

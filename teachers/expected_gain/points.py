@@ -44,9 +44,9 @@ class Points:
 
         v = (max(g, 0)^2 + 4 l (1 - l) G^2 / n) (1 - l) m^2,
 
-    with G the largest likely recent gain. It favours improving points and intermediate points with few visits, gives
-    little to solved points, and nothing to points whose groups have equal returns. A single return counts as mixed.
-    Points are repeated in proportion to v. They are varied in proportion to l times the squared share of their
+    with G the largest likely recent gain. The value is high for improving points and for intermediate points with few
+    visits, low for solved points, and 0 for points whose groups have equal returns. A single return counts as mixed.
+    Points are repeated in proportion to v, and varied in proportion to l times the squared share of their
     variations that were discoveries (neither failed, nor solved, nor like the origin). Lengths of variations are drawn
     by the same rule.
 

@@ -2,8 +2,8 @@
 
 Some teachers take the variance of returns as a sign of progress, but variance is largest for pure luck. Others take the
 difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher estimates
-for each place the trend of returns under practice, the error of that estimate, and the remaining gain. It needs only
-returns of single episodes or of groups.
+for each place the trend of returns under practice, the error of that estimate, and the remaining gain. The teacher
+needs only returns of single episodes or of groups.
 """
 
 from __future__ import annotations
@@ -199,10 +199,10 @@ class Palaestra(Teacher):
       (`Points.reliability`).
 
     For each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
-    weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,
-    e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The teacher uses the longest
-    scale whose interval g_h +- 5 e_h still meets the intervals of all shorter scales: long memory for steady or noisy
-    returns, short memory after a change. The value of a place is its expected squared gain,
+    weights w_a = exp(-a / h) at every scale h. The slope at scale h is the gain g_h per outcome, with standard error
+    e_h, e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The teacher uses the
+    longest scale whose interval g_h +- 5 e_h still meets the intervals of all shorter scales: long memory for steady or
+    noisy returns, short memory after a change. The value of a place is its expected squared gain,
 
         v = g^2 + e^2,
 

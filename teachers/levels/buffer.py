@@ -64,8 +64,8 @@ def score_distribution(
             Without temperature: "max", the highest score only; "eps-greedy", the highest score with probability 1 -
             ``epsilon``, otherwise any level.
         temperature: beta > 0.
-        tempering: "power" as above; "divisor" is h / beta, as in minimax before v0.2.0 (its issue 7): the distribution
-            then does not depend on beta.
+        tempering: "power", h^(1 / beta); "divisor", h / beta, as in minimax before v0.2.0 (issue 7 of minimax): the
+            distribution then does not depend on beta.
         epsilon: probability of a uniform level under "eps-greedy".
         floor: constant added to scores under "power".
         order: int[n], indices by descending score, if they are known already ("rank" only).

@@ -159,7 +159,7 @@ def score_traced(visit: Visit) -> float:
 @level_score("mna", "2601.14957", uses=("negative_advantage",))
 def score_mna(visit: Visit) -> float:
     """Maximised negative advantage: extra "negative_advantage" (see `trajectories.negative_advantages`), else mean
-    max(V - R, 0). It is 0 on levels never solved (best return not above the lowest of the range)."""
+    max(V - R, 0); 0 on levels never solved (best return not above the lowest of the range)."""
     if visit.best <= 0:
         return 0.0
     return visit.measurement("negative_advantage", np.maximum(visit.value - visit.returns, 0.0))

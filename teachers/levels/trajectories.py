@@ -44,8 +44,8 @@ def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
     """Compute float64[T] <= 0, n-step advantages against the highest value that the critic assigned along the way
     (maximised negative advantage, arXiv 2601.14957).
 
-    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages without any surplus. They are averaged with
-    the weights (1 - lam) lam^n; the last step of the episode gets all remaining weight.
+    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages without any surplus, averaged with the
+    weights (1 - lam) lam^n; the last step of the episode gets all remaining weight.
     """
     deltas = td_errors(rewards, values, dones, gamma)
     total, steps = np.zeros_like(deltas), len(deltas)

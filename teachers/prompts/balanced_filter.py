@@ -1,7 +1,7 @@
 """Online difficulty filtering: practise prompts whose pass rate lies strictly between two bounds (arXiv 2504.03380).
 
-The batch is always full: a filtered prompt is replaced by the next one. The paper calls p (1 - p) / (2 beta^2) a bound
-on the gain of a prompt. It is no bound, but the leading term for large beta of the exact KL, which `gain` computes.
+The batch is always full: a filtered prompt is replaced by the next one. The paper's bound p (1 - p) / (2 beta^2) on the
+gain of a prompt is no bound, but the leading term for large beta of the exact KL, which `gain` computes.
 """
 
 from __future__ import annotations

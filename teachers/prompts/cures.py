@@ -1,7 +1,7 @@
 """CurES (arXiv 2510.01037): prompts in proportion to exp(sqrt(p(1-p)) / tau).
 
 The paper bounds the gain of one policy step on a prompt by the standard deviation sqrt(p(1-p)) of its reward. Prompts
-are therefore drawn by an estimate of it, and with the option `rollouts`, rollouts are allocated by it too.
+are therefore drawn, and with the option `rollouts` also rollouts allocated, by an estimate of that deviation.
 """
 
 from __future__ import annotations

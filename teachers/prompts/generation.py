@@ -56,8 +56,8 @@ def describe_axes(space: Any) -> str:
 def as_generator(generator: Generate | Writer | None, request: str = REQUEST) -> Generate | None:
     """Turn a generator into a callable of (task, rng); a callable or None is returned unchanged.
 
-    An agent receives ``request`` with the task in it. Its answer is parsed as JSON, inside a code block or not; an
-    answer that is not JSON is returned as text.
+    An agent receives ``request`` with the task inserted. The agent's answer is parsed as JSON, inside a code block or
+    not; an answer that is not JSON is returned as text.
     """
     if generator is None or (callable(generator) and not isinstance(generator, Writer)):
         return generator

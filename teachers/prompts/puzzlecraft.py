@@ -34,7 +34,7 @@ class PuzzleCraft(PromptTeacher):
     1, and the weight depends on difficulty alone, as in the paper's first version. An unseen prompt has weight 1, the
     highest weight at the paper's `scale`.
 
-    With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
+    With ``rac`` the teacher also monitors the consistency of reasoning and answer: the metric "rac" is the moving
     average of the extra "consistency", a judge's probability that the rationale supports the answer. The metric has no
     effect on weights.
     """

@@ -1,6 +1,6 @@
 """Parts of selectors that screen tasks before training on them: turns, tallies of single outcomes, a pilot, a queue.
 
-A screening proposal has ``train=False``: its rollouts estimate the difficulty of the task and are not trained on. As
+A screening proposal has ``train=False``: the rollouts estimate the difficulty of the task and are not trained on. As
 teachers never wait, each part decides the next tasks from the outcomes received so far.
 """
 

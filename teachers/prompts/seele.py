@@ -133,7 +133,7 @@ def accuracy_at(hint: Any, slope: Any, place: Any, guess: Any) -> np.ndarray:
 def best_hint(slope: Any, place: Any, guess: Any, target: float = 0.5) -> np.ndarray:
     """Return the hint at which the curve passes ``target``: b + logit((target - c) / (1 - c)) / a, clipped to [0, 1].
 
-    It is 0 if guessing alone reaches the target.
+    The hint is 0 if guessing alone reaches the target.
     """
     share = (target - np.asarray(guess)) / (1 - np.asarray(guess))
     with np.errstate(divide="ignore", invalid="ignore"):

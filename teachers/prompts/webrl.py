@@ -1,8 +1,8 @@
 """WebRL's curriculum (arXiv 2411.02337): new tasks made from failed ones, kept if a critic predicts that they are
 feasible.
 
-An agent (or any callable) writes a task similar to one that failed; on a space with axes, a small step makes one. It is
-proposed if a critic's value of it lies in [0.05, 0.75]: neither out of reach nor mastered.
+An agent (or any callable) writes a task similar to one that failed; on a space with axes, a small step makes one. The
+task is proposed if a critic values it in [0.05, 0.75]: neither out of reach nor mastered.
 """
 
 from __future__ import annotations
