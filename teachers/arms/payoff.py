@@ -45,7 +45,7 @@ class Payoff(SavedState):
     def of(self, arm: int, returns: np.ndarray) -> float | None:
         """Return the reward for float64[n] returns of ``arm``.
 
-        None if it is not known yet: the group is incomplete, or the arm has no earlier return to compare with.
+        None if the reward is not known yet: the group is incomplete, or the arm has no earlier return to compare with.
         """
         if self.kind == "advantage":
             group = self._groups.add(arm, returns)

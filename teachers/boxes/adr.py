@@ -2,7 +2,7 @@
 "Solving Rubik's Cube with a Robot Hand", arXiv 1910.07113, section 4.2 and algorithm 1).
 
 Tasks are uniform in a box around one starting point. A share of them is put onto one wall of the box. Once a wall has
-seen enough episodes it moves out, moves in, or stays, depending on their mean performance.
+seen enough episodes it moves out, moves in, or stays, by the mean performance of these episodes.
 """
 
 from __future__ import annotations

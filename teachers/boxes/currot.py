@@ -127,7 +127,7 @@ class CurrOT(BoxTeacher):
         self.cloud = self._move(origin, goals, able, predict)
 
     def _keep_best(self, batch: np.ndarray) -> None:
-        """Update a buffer whose median is below `performance`: tasks not below the median replace the worse half."""
+        """Update a buffer whose median is below `performance`: tasks not below it replace the worst ones."""
         buffer = self._buffer
         if len(buffer):
             middle = len(buffer) // 2
@@ -218,8 +218,7 @@ class CurrOT(BoxTeacher):
 
 
 def kernel_mean(points: np.ndarray, tasks: np.ndarray, returns: np.ndarray, width: float) -> np.ndarray:
-    """Return float64[m], the Nadaraya-Watson mean of ``returns`` [n] around each of ``points``, by a Gaussian
-    kernel."""
+    """Return float64[m], the Nadaraya-Watson mean (Gaussian kernel) of ``returns`` [n] at each of ``points``."""
     exponent = _squares(points, tasks) / (-2 * width**2)
     exponent -= exponent.max(1, keepdims=True)  # far from everything the nearest decides
     weights = np.exp(exponent, out=exponent)

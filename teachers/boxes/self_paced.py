@@ -80,7 +80,7 @@ class ReturnRegression:
 
 
 def best_within(objective: Functional, old: Gaussian, epsilon: float, start: Gaussian, least_std: float) -> Gaussian:
-    """Maximise ``objective`` over Gaussians p with KL(p || old) <= epsilon, by projected gradient ascent.
+    """Return the Gaussian p of largest ``objective`` with KL(p || old) <= epsilon, by projected gradient ascent.
 
     At the boundary of the trust region, steps follow the boundary, so that the method stops at points that satisfy the
     Karush-Kuhn-Tucker conditions.
@@ -130,7 +130,7 @@ def best_within(objective: Functional, old: Gaussian, epsilon: float, start: Gau
 def move_by_weight(
     value: Functional, target: Gaussian, old: Gaussian, epsilon: float, alpha: float, least_std: float
 ) -> Gaussian:
-    """Return the maximum of E[value] - alpha KL(p || target) in the trust region (arXiv 2004.11812, eq. 4)."""
+    """Return the Gaussian p of largest E[value] - alpha KL(p || target) in the trust region (2004.11812, eq. 4)."""
     return best_within(_weigh_objective(value, target, alpha), old, epsilon, old, least_std)
 
 

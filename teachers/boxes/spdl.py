@@ -88,8 +88,8 @@ class SPDL(BoxTeacher):
     value_estimator: Callable[[list[Any]], Sequence[float]] | None = option(
         default=None,
         saved=False,
-        says="takes a list of tasks and returns one expected return each, on the scale of `return_range`, clipped "
-        "to that range. None uses the observed returns.",
+        says="takes a list of tasks and returns one expected return each, on the scale of `return_range`; values "
+        "outside that range are clipped to it. None uses the observed returns.",
     )
 
     def setup(self) -> None:

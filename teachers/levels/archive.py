@@ -1,8 +1,8 @@
 """Go-Explore's archive over levels: return to rarely chosen levels and explore from there (arXiv 1901.10995).
 
-Every task belongs to a cell; the archive keeps the best level of each cell. A proposal draws a cell, rarely chosen and
-rarely seen ones more likely, and edits its level. The other half of Go-Explore, returning to a state inside an episode
-and training backwards from there, is left to environments whose state can be set.
+Every task belongs to a cell; the archive keeps the best level of each cell. A proposal draws a cell, more often a
+rarely chosen or rarely seen one, and edits its level. The other half of Go-Explore, returning to a state inside an
+episode and training backwards from there, is left to environments whose state can be set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def count_weights(counts: Any, weight: float = 1.0, power: float = 0.5) -> np.nd
 
 @register("go-explore")
 class GoExplore(Teacher):
-    """Edits levels from an archive of cells, rarely chosen and rarely seen ones first.
+    """Edits levels from an archive of cells; rarely chosen and rarely seen cells are drawn more often.
 
     An outcome stores its level in its cell if the cell is new, the mean return is higher, or the mean return is equal
     at a lower `Outcome.cost`; the cell's counts then restart at 0. A full archive removes the cell of the smallest

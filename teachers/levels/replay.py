@@ -89,8 +89,8 @@ class LevelTeacher(BufferOptions, Teacher):
         default=4,
         low=1,
         says="number of levels of an edit batch that are edited, in turn: the easiest, by mean return minus score. "
-        "(dcd sorts the other way, and over a two-dimensional array, so that it edits level 0 first: its issue"
-        " 11.)",
+        "(The released code, dcd, sorts the other way, and over a two-dimensional array, so that it edits "
+        "level 0 first: dcd's issue 11.)",
     )
     score_weight: float = option(default=1.0, says='factor on the second term of the score "traced".')
     co_learnability: float = option(

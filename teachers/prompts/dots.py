@@ -69,8 +69,9 @@ class DOTS(ScreeningTeacher):
     """Difficulty-targeted selection: rates predicted from reference prompts, draws from softmax(-|p - target| / tau).
 
     At the start, and after every ``period`` prompts trained on, ``reference`` random prompts are proposed with
-    ``train=False``. The prediction is renewed whenever a further quarter of their rates has arrived. Until then every
-    prediction is the target, so the first choices are uniform. Draws are without replacement within a batch.
+    ``train=False``. The prediction is renewed whenever a further quarter of their rates has arrived. Before the first
+    quarter every prediction is the target, so the first choices are uniform. Draws are without replacement within a
+    batch.
 
     The paper uses attention on a learned embedding, and predicts scale and shift by a trained layer. Here attention is
     a Gaussian kernel on ``pool.features``, and scale and shift are fitted to the reference prompts, each predicted from

@@ -27,7 +27,7 @@ def success_variance(rate: Any) -> Any:
 
 @register("lilo")
 class LILO(StreamTeacher):
-    """Screen ``factor`` times as many prompts as it trains on, and train on those with the largest p (1 - p).
+    """Screens ``factor`` times as many prompts as it trains on, and trains on those with the largest p (1 - p).
 
     Screening proposals go through the list in turn until ``factor * batch`` prompts, the pool, have a pass rate. The
     ``batch`` most learnable prompts of the pool are then proposed for training, ties in random order, and all rates are

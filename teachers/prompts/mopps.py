@@ -75,8 +75,8 @@ class MoPPS(PromptTeacher):
         default=None,
         check=_check_band,
         says="(low, high): choose uniformly among the prompts whose draw lies inside, then the nearest to the band "
-        'if these are too few (the released "threshold" strategy). None takes the prompts nearest to '
-        "``target``. Overrides ``target``.",
+        'if these are too few (the released "threshold" strategy); ``target`` is then ignored. None takes '
+        "the prompts nearest to ``target``.",
     )
     candidates: int | None = option(
         default=None,

@@ -31,6 +31,9 @@ HIGHEST_GUESS = 0.49  # upper bound of c, the accuracy of guessing; with c = 1/2
 class SEELE(PromptTeacher):
     """Chooses prompts uniformly, and the length of a prompt's hint by earlier answers to the prompt.
 
+    The paper splits a step into rounds, so that the hint of the last round depends on the answers of the first; here
+    every proposal uses all earlier outcomes of its prompt.
+
     Raises:
         InputError: an option out of range, or an unknown axis.
     """
