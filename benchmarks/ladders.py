@@ -102,8 +102,7 @@ class LadderCase:
         )
 
     def climb(self, seed: int) -> TrainConfig:
-        """Return the configuration, with 0 steps, of a run from the warm-up on by `CLIMB`, on all rungs to the
-        highest."""
+        """Return the configuration, with 0 steps, of a run with the warm-up and training on all rungs by `CLIMB`."""
         return replace(self.config(seed, self.highest), **CLIMB)
 
 

@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def configuration(seed: int, steps: int) -> TrainConfig:
-    """Return the configuration of the run whose success falls."""
+    """Return the configuration of the run whose success falls after some steps."""
     return replace(
         LADDER.config(seed),
         axes={**LADDER.fixed, LADDER.axis: [8, 74]},

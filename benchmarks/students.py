@@ -1,7 +1,7 @@
 """``palaestra bench students``: the cost of PPO, compared with Stable-Baselines3, on one environment.
 
-Our PPO and the other play and learn for the same number of steps in one process, in turns, with the same environments,
-rollouts, epochs and minibatches. Processor time is compared, because a busy machine affects it least.
+Our PPO and Stable-Baselines3's play and learn for equally many steps in one process, in turns, with the same
+environments, rollouts, epochs and minibatches. Processor time is compared, because a busy machine affects it least.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def hard_board(rng: np.random.Generator, moves: int) -> str:
 
 
 def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
-    """Return ``cars`` and others at random free places, up to ``count``; none is lengthwise in the exit's row."""
+    """Return ``cars`` with random ones added, up to ``count`` in total; none of the new ones lies along the exit's
+    row."""
     cars, taken = list(cars), {square for car in cars for square in car}
     for length, along, line, place in rng.integers([2, 0, 0, 0], [4, 2, SIDE, SIDE], (40, 4)).tolist():
         if len(cars) == count:

@@ -49,8 +49,8 @@ def profile_update(setup: Setup) -> list[Figure]:
 
 
 def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> list[Figure]:
-    """Time a piece of work without and with the profiler; return its time, its kernels' time and the longest one's
-    share."""
+    """Time a piece of work without the profiler, and return this time, the profiled time of all kernels, and the share
+    of the longest kernel in it."""
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if setup.cuda else [])]

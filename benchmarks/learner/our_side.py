@@ -219,7 +219,8 @@ class ReadyMade:
 
 @dataclass
 class Pause:
-    """Time that the measurement itself takes between rollout and update, and its results."""
+    """Measurement between rollout and update: seconds that it takes, tokens encoded so far, and the meter started by
+    it."""
 
     seconds: float = 0.0
     processed: int = 0

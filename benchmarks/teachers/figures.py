@@ -34,7 +34,7 @@ def format_estimate(value: MeanEstimate, table: Table) -> str:
 
 
 def compare_to_uniform(line: Line, table: Table) -> Literal["better", "worse", ""]:
-    """Judge the paired difference to uniform practice by its 95 % interval.
+    """Return "better" or "worse" if the 95 % interval of the paired difference to uniform practice excludes zero.
 
     Return "" if the interval contains zero, or if there are fewer than `SEEDS_TO_JUDGE` seeds.
     """

@@ -112,7 +112,7 @@ def _estimate(table: Table, estimate: MeanEstimate | None) -> str:
 def _measured(
     order: Sequence[str], settings: Sequence[str], found: Mapping[tuple[str, str], Line], measures: Sequence[str]
 ) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """Return for each further number its name, the settings with a value, and each teacher's values there."""
+    """Return a table for each further measure: its name, the settings with a value, and each teacher's values there."""
     tables = []
     for name in measures:
         of = {place: line.measures[name] for place, line in found.items() if name in line.measures}

@@ -93,8 +93,8 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
 
 @functools.cache
 def _start_process(python: Path, project: str) -> peer_process.PeerProcess:
-    """Start a process for each project: global settings made on import, such as NumPy's errors, could disturb
-    others."""
+    """Start a process per project: settings that a project makes on import (NumPy's errors) could disturb another
+    one."""
     del project
     return peer_process.PeerProcess(python, originals.__file__, quiet=True)
 
