@@ -62,7 +62,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> object:
-    """Run one benchmark; its exit code."""
+    """Run one benchmark and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         width = max(map(len, BENCHMARKS))

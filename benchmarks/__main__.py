@@ -1,4 +1,4 @@
-"""``python -m palaestra.benchmarks``: the same as ``palaestra bench``."""
+"""Entry point of ``python -m palaestra.benchmarks``, the same as ``palaestra bench``."""
 
 from __future__ import annotations
 

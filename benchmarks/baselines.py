@@ -1,7 +1,7 @@
-"""``palaestra bench baselines``: how often players without thought succeed in each environment, at five difficulties.
+"""``palaestra bench baselines``: success rates of trivial players in each environment, at five difficulties.
 
-A constant action, blind loops, random legal actions, and a player that looks one step ahead, all on the same episodes.
-Families state these figures in ``baselines``; the tests over all environments compare them.
+The players are constant actions, blind loops, random legal actions, and one that looks one step ahead, all on the same
+episodes. Families state these rates in ``baselines``, which the tests over all environments check.
 
 examples:
   palaestra bench baselines palaestra/ConnectFour-v0
@@ -25,9 +25,9 @@ from .harness import check_least, check_names, make_table, read_options, track, 
 @dataclass(frozen=True)
 class BaselineOptions:
     env: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which environments; all by default."""
+    """Ids of environments; all by default."""
     episodes: int = 200
-    """Episodes at each difficulty."""
+    """Number of episodes at each difficulty."""
     seed: int = 0
     """Seed of the first episode."""
     json: Path | None = None

@@ -1,15 +1,15 @@
-"""The main job in a few minutes on two cores: a tiny language model climbs a ladder of tasks under a teacher.
+"""Demonstration in a few minutes on two cores: a tiny language model climbs a ladder of tasks under a teacher.
 
 The model is warmed up on solutions of the lowest rungs. From there GRPO trains it twice with the same number of
-attempts, side by side, one core each: on tasks that the teacher "palaestra" chooses and on tasks drawn uniformly. Shown
-are the rungs that each of them climbed, and from how many groups of attempts GRPO could learn. The ladder, short words
-to longer ones, is made for such comparisons: one rung opens the next.
+attempts, in parallel, one core each: on tasks that the teacher "palaestra" chooses and on tasks drawn uniformly. The
+result shows the rungs that each run climbed, and the share of groups of attempts from which GRPO could learn. The
+ladder, words of growing length, is made for such comparisons: each rung prepares for the next.
 
-With --task arithmetic the model learns sums under the teacher ALP-GMM and a uniform one, who are about equal there, and
-the table shows success on held-out sums before and after.
+With --task arithmetic the model learns sums under the teacher ALP-GMM and a uniform one, which are about equal there,
+and the table shows success on held-out sums before and after.
 
-With --model a pretrained model learns sums of two one-digit numbers; shown are held-out success before, on the way and
-after, and five answers before and after.
+With --model a pretrained model learns sums of two one-digit numbers; the tables show held-out success before, during
+and after training, and five answers before and after.
 
 examples:
   python -m palaestra.benchmarks.demo
@@ -71,13 +71,14 @@ ARITHMETIC = TrainConfig(
 @dataclass(frozen=True)
 class DemoOptions:
     task: Literal["ladder", "arithmetic"] = "ladder"
-    """What is learned: longer and longer words, a ladder on which one rung opens the next, or sums of 2 to 5 digits."""
+    """Task to learn: "ladder", words of growing length, where each rung prepares for the next; or sums of 2 to 5
+    digits."""
     model: str | None = None
-    """A pretrained model in place of the tiny one, such as smollm2-135m, on sums; about five minutes."""
+    """A pretrained model instead of the tiny one, such as smollm2-135m, trained on sums; about five minutes."""
     seed: int = 2
-    """Root of all randomness."""
+    """Seed of the runs."""
     out: Path = Path("runs/demo")
-    """Folder for the runs; new or empty."""
+    """Folder for the runs; must be new or empty."""
     steps: int | None = None
     """GRPO steps of each training run; by default 300 on the ladder, 400 on arithmetic, and 20 with --model."""
 
@@ -101,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def show_ladder(options: DemoOptions, console: Console) -> None:
-    """Warm up, let two policies climb the ladder, and print how far they came."""
+    """Warm up, train two policies on the ladder, and print the rungs that they climbed."""
     begun = time.monotonic()
     steps = SETTINGS[LADDER]["length"] if options.steps is None else options.steps
     config = replace(LADDERS[LADDER].climb(options.seed), steps=steps, final_episodes=200, keep_trajectories=2)
@@ -148,7 +149,7 @@ def show_arithmetic(options: DemoOptions, console: Console) -> None:
 
 
 def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[str, Any]:
-    """Call each function in a separate process, all at once, draw their progress, and return their results.
+    """Call each function in a separate process, in parallel, show their progress, and return their results by name.
 
     Args:
         work: name -> (function, arguments). The function's first argument is a callback for `TrainingProgress`.
@@ -186,7 +187,7 @@ def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[
             title, phase, *rest = message
             if phase == "done":
                 results[title] = rest[0]
-                # The warm-up ends when its target is met, before its bound on steps.
+                # The warm-up ends when its target is met, before its limit on steps.
                 bars.update(tasks[title], total=bars.tasks[tasks[title]].completed)
                 running.discard(title)
                 continue
@@ -211,7 +212,7 @@ def follow(work: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]) -> dict[
 
 
 def _work(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], messages: Any) -> None:
-    """Call a function in this process; tell the parent what happens."""
+    """Call a function in this process, and send its progress and its result or error to the parent."""
 
     def tell(progress: TrainingProgress) -> None:
         messages.put((name, progress.phase, progress.step, progress.steps, progress.values))
@@ -241,7 +242,7 @@ def _climb(tell: Callable[[TrainingProgress], None], config: TrainConfig, folder
 
 
 def _write_climb(run: Path, found: LadderRun, steps: int) -> None:
-    """Keep the rungs climbed beside the run's other figures, where the report finds them."""
+    """Write the rungs climbed to rungs.jsonl in the run's folder, where the report finds them."""
     rows = [
         {"step": round(steps * attempts / found.attempts[-1]), "attempts": attempts, "rungs": rungs}
         for attempts, rungs in zip(found.attempts, found.rungs)
@@ -268,7 +269,7 @@ def _climb_table(climbs: Mapping[str, LadderRun], seed: int) -> Table:
 
 
 def _climb_plot(climbs: Mapping[str, LadderRun]) -> Table:
-    """The climbs as bars, one line for each time that rungs were counted."""
+    """Draw the rungs climbed as bars, one line for each evaluation."""
     from rich.bar import Bar
     from rich.table import Table
 
@@ -285,7 +286,7 @@ def _climb_plot(climbs: Mapping[str, LadderRun]) -> Table:
 
 
 def _table(columns: dict[str, dict[str, Any]], seed: int) -> Table:
-    """Success on held-out tasks by difficulty, one column a model, with 95 % confidence intervals."""
+    """Make a table of success on held-out tasks by difficulty, one column per model, with 95 % confidence intervals."""
     episodes = next(iter(columns.values()))["episodes"]
     table = make_table(("difficulty", *columns), text=1, title=f"success on {episodes} held-out tasks, seed {seed}")
     table.caption = "in brackets: 95 % confidence"

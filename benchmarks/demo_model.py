@@ -1,4 +1,4 @@
-"""The demonstration on a pretrained model: sums by GRPO, held-out success before and after, and answers to read."""
+"""Demonstration on a pretrained model: sums by GRPO, held-out success before and after, and answers to read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ANSWERS = 5
 
 
 def show_model(model: str, seed: int, out: Path, steps: int | None, console: Console) -> int:
-    """Train a model on sums of two one-digit numbers, and print what it solved and answered before and after.
+    """Train a model on sums of two one-digit numbers, and print its success and some answers before and after.
 
     Args:
         model: a registered name, a folder, a hub id or a .gguf file.
         out: folder for the run.
-        steps: steps of the run; None takes the steps of the case "sums" of `palaestra bench models`.
+        steps: number of training steps; None takes the steps of the case "sums" of `palaestra bench models`.
 
     Returns:
         The exit code of the training.
@@ -46,7 +46,7 @@ def show_model(model: str, seed: int, out: Path, steps: int | None, console: Con
 
 
 def success_table(evaluations: Sequence[Mapping[str, Any]]) -> Table:
-    """Held-out success at each evaluation of a run, sampled and greedy."""
+    """Make a table of held-out success at each evaluation of a run, sampled and greedy."""
     rows = []
     for row in evaluations:
         low, high = row["ci"]
@@ -59,7 +59,7 @@ def success_table(evaluations: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def answer_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Questions with the likeliest answers of the model before and after; right ones are green."""
+    """Make a table of questions with the model's greedy answers before and after; right answers are green."""
     from rich.text import Text
 
     table = make_table(("question", "right", "before", "after"), title="held-out questions")

@@ -1,6 +1,6 @@
 """``palaestra bench evaluation``: the overhead of `palaestra.evaluate` over the agent and the environment.
 
-Four figures: wall time with replies of very different lengths, against the best schedule of the same replies; memory of
+Four figures: wall time with replies of very different lengths, against the list schedule of the same replies; memory of
 many concurrent replies; processor time against a bare loop of ``reset`` and ``step``; and the time to judge an answer
 with 200 kB of thoughts.
 
@@ -32,23 +32,23 @@ from .harness import Side, compare, make_table, processor_seconds, read_options,
 
 ENV = "palaestra/Arithmetic-v0"
 SPREAD = 1.3
-"""Standard deviation of the logarithm of a reply's seconds: one in a thousand takes twenty times the mean."""
+"""Standard deviation of the log of a reply's seconds, which makes one reply in 1000 take 20 times the mean."""
 
 
 @dataclass(frozen=True)
 class EvaluationBenchOptions:
     episodes: int = 64
-    """Episodes with slow replies."""
+    """Number of episodes with slow replies."""
     concurrency: int = 16
-    """Replies waited for at once."""
+    """Number of concurrent replies."""
     mean: float = 0.05
-    """Mean seconds of a reply; the longest is 1."""
+    """Mean seconds of a reply, at most 1 second each."""
     many: int = 1000
-    """Replies waited for at once when memory is measured."""
+    """Number of concurrent replies when memory is measured."""
     loops: int = 2000
-    """Episodes when processor time is measured."""
+    """Number of episodes when processor time is measured."""
     seed: int = 0
-    """Root of the replies' lengths and of the episodes."""
+    """Seed of the replies' lengths and of the episodes."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure_schedule(episodes: int, concurrency: int, mean: float, seed: int) -> tuple[float, float]:
-    """Seconds that an evaluation takes, and seconds of the list schedule of the same replies without any other cost."""
+    """Return the seconds of an evaluation, and of the list schedule of the same replies without any overhead."""
     rng = np.random.default_rng(seed)
     lengths = np.minimum(rng.lognormal(math.log(mean) - SPREAD**2 / 2, SPREAD, episodes), 1.0).tolist()
     free = [0.0] * concurrency
@@ -110,14 +110,15 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def measure_memory(many: int) -> float:
-    """Megabytes that so many slow episodes at once take above one, measured in a separate process."""
+    """Return the megabytes that ``many`` slow concurrent episodes use beyond one episode, in a separate process."""
     program = _MEMORY.format(env=ENV, many=many)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
 def measure_overhead(episodes: int, seed: int) -> float:
-    """Measure the ratio of an evaluation's processor time to a bare loop's over the same episodes, minima of three."""
+    """Return the ratio of an evaluation's processor time to a bare loop's over the same episodes, each the least of
+    three."""
 
     def answer(observation: str) -> str:
         return str(sum(int(number) for number in re.findall(r"\d+", observation)))
@@ -139,7 +140,7 @@ def measure_overhead(episodes: int, seed: int) -> float:
 
 
 def measure_long_answer(characters: int) -> float:
-    """Seconds of the step that judges a right answer after so many characters of thoughts; the least of five."""
+    """Return the least of five times (s) to judge a right answer after ``characters`` characters of thoughts."""
     env = gym.make(ENV, disable_env_checker=True)
     least = math.inf
     for seed in range(5):

@@ -1,8 +1,8 @@
 """Shared parts of the benchmarks: options, sides that take turns, ratios with their spread, tables and files.
 
-A benchmark is data and a function that measures one side once. It reads its options with `read_options`, hands its
-sides to `compare`, and shows what they measured with `make_table` or `format_markdown`. A side may live in a process
-of another Python, see `peer_process`.
+A benchmark is data and a function that measures one side once. The benchmark reads its options with `read_options`,
+measures its sides with `compare`, and shows the measurements with `make_table` or `format_markdown`. A side may run in
+a process under another Python, see `peer_process`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FILES, FOLDER = ("json", "markdown", "figure"), "out"
-"""Options that name what a benchmark writes."""
+"""Names of the options for files and for the folder that a benchmark writes."""
 WIDTH = 120
-"""Least width of a wide table, also where the output is a file."""
+"""Least width of a wide table in characters, even if the output is a file."""
 
 
 def read_options(kind: type[T], name: str, argv: Sequence[str] | None, about: str | None) -> T:
     """Parse the options of ``palaestra bench NAME``.
 
     Raises:
-        InputError: a file or folder that they name cannot be written.
+        InputError: a file or folder named by an option cannot be written.
     """
     options = tyro.cli(kind, args=argv, prog=f"palaestra bench {name}", description=about)
     for option in (*FILES, FOLDER):
@@ -47,7 +47,7 @@ def read_options(kind: type[T], name: str, argv: Sequence[str] | None, about: st
 
 
 def check_least(options: object, low: float, *names: str) -> None:
-    """Refuse options that are below their least value; one that is None was left out."""
+    """Check that the named options are at least ``low`` or None; raise InputError otherwise."""
     for name in names:
         value = getattr(options, name)
         if value is not None and value < low:
@@ -55,14 +55,14 @@ def check_least(options: object, low: float, *names: str) -> None:
 
 
 def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Refuse names that are not known."""
+    """Raise InputError for a name that is not in ``known``."""
     for name in names:
         if name not in known:
             raise unknown_name(kind, name, known)
 
 
 def check_pythons(paths: Iterable[Path]) -> None:
-    """Refuse interpreters of peers that are no file."""
+    """Raise InputError for a path of a Python interpreter that is not a file."""
     for path in paths:
         if not path.is_file():
             raise InputError(f"--peer-python must be a Python interpreter, but {str(path)!r} is no file.")
@@ -75,13 +75,13 @@ def require(feature: str, extra: str, *packages: str) -> None:
 
 
 def write_json(path: Path | None, figures: Any) -> None:
-    """Write figures where ``--json`` says so."""
+    """Write figures as JSON to the path of ``--json``; nothing if it is None."""
     if path is not None:
         write_atomically(path, json.dumps(figures, indent=2) + "\n")
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of JSON lines; empty without a file."""
+    """Read a file of JSON lines; return an empty list if there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
@@ -89,7 +89,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def processor_seconds(work: Callable[[], object], number: int = 0) -> float:
-    """Seconds of this process that a piece of work takes; ``number`` is the round's, if it is a side's."""
+    """Return the processor seconds of this process during ``work()``.
+
+    The round ``number`` is ignored; the parameter makes the function fit `Side.measure`.
+    """
     begun = time.process_time()
     work()
     return time.process_time() - begun
@@ -100,11 +103,11 @@ class Side(Generic[T]):
     """One side of a comparison.
 
     Attributes:
-        name: shown in the table.
-        measure: takes the measurement of a round, whose number it is given.
-        warm_up: called before the first one.
-        rounds: the measurements so far, one a round.
-        failure: error that ended its measurements, if any; there are no rounds then.
+        name: name in the table.
+        measure: called with the number of the round; returns its measurement.
+        warm_up: called once before the first measurement.
+        rounds: measurements so far, one per counted round; empty after a failure.
+        failure: error that ended the measurements, if any.
     """
 
     name: str
@@ -122,16 +125,16 @@ def compare(
     failures: tuple[type[Exception], ...] = (),
     watch: Callable[[Side[T], T | None], object] = lambda side, found: None,
 ) -> dict[str, list[T]]:
-    """Let the sides measure in turns, in reversed order every other round, so that a busy machine slows all alike.
+    """Measure the sides in turns, in reversed order every other round, so that a busy machine slows all alike.
 
     Args:
-        rounds: counted measurements of each side.
-        dropped: rounds before them that do not count.
-        failures: errors that end the measurements of one side and not the comparison.
-        watch: called with a side and its measurement (None after a failure) at every turn, also of dropped rounds.
+        rounds: number of counted measurements of each side.
+        dropped: number of rounds before them that are not counted.
+        failures: errors that end the measurements of one side but not the comparison.
+        watch: called with a side and its measurement (None after a failure) at every turn, including dropped rounds.
 
     Returns:
-        The counted measurements by name of the side.
+        Name of the side -> its counted measurements.
     """
     for number in range(dropped + rounds):
         for side in sides if number % 2 == 0 else sides[::-1]:
@@ -152,7 +155,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Spread:
-    """Median and quartiles."""
+    """Median and lower and upper quartile of some values."""
 
     median: float
     low: float
@@ -165,11 +168,11 @@ class Spread:
 
     @classmethod
     def of_ratios(cls, above: Iterable[float], below: Iterable[float]) -> Spread:
-        """Divide two sides' figures within each round."""
+        """Return the spread of ``above / below``, divided round by round."""
         return cls.of([a / b for a, b in zip(above, below, strict=True)])
 
     def show(self, form: str, between: str = " to ") -> tuple[str, str]:
-        """The median, and both quartiles."""
+        """Return the median as text, and both quartiles as text."""
         return format(self.median, form), f"{self.low:{form}}{between}{self.high:{form}}"
 
     def to_json(self) -> dict[str, float]:
@@ -193,9 +196,9 @@ def make_table(
     Args:
         head: titles of the columns.
         rows: cells of each row.
-        text: columns of text, which come first; the others are set to the right. By default all are text.
-        title: above the table.
-        plain: with a rule below the titles alone, and without line breaks in cells.
+        text: number of first columns that hold text; later columns are right-aligned. By default all hold text.
+        title: title above the table.
+        plain: True for a rule only below the head, and no line breaks in cells.
         column: further options of all columns, see `rich.table.Table.add_column`.
     """
     from rich import box
@@ -215,26 +218,26 @@ def format_markdown(head: Sequence[str], rows: Iterable[Sequence[str]], align: s
     """Format a table in Markdown.
 
     Args:
-        align: "l" or "r" for each column; those after the last letter are set to the right.
+        align: "l" or "r" for each column; columns after the last letter are right-aligned.
     """
     rule = ["---" if side == "l" else "---:" for side in align.ljust(len(head), "r")]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
 
 def wide_console() -> Console:
-    """A console in which wide tables fit, also where the output is a file."""
+    """Return a console in which wide tables fit, even if the output is a file."""
     from rich.console import Console
 
     return Console(width=max(WIDTH, Console().width))
 
 
 def plain_text(text: str) -> str:
-    """Escape all but plain characters: answers may hold an attack on the terminal."""
+    """Escape all non-ASCII characters: answers may contain an attack on the terminal."""
     return text.encode("ascii", "backslashreplace").decode()
 
 
 def track(items: Iterable[T], title: str, total: int | None = None) -> Iterable[T]:
-    """Iterate under a bar of progress, on standard error, that goes away at the end."""
+    """Iterate with a progress bar on standard error that disappears at the end."""
     from rich.console import Console
     from rich.progress import track
 
@@ -243,7 +246,7 @@ def track(items: Iterable[T], title: str, total: int | None = None) -> Iterable[
 
 @contextlib.contextmanager
 def progress(total: int, title: str, done: int = 0) -> Iterator[Callable[[object], None]]:
-    """Show a bar of progress; yield a function that advances it by one, and shows what it is given if that is text."""
+    """Show a progress bar; yield a function that advances it by one and shows its argument if that is text."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

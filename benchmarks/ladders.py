@@ -1,11 +1,12 @@
 """``palaestra bench ladders``: transfer of success from the rungs of a ladder to the next ones.
 
-A tiny model is warmed up on solutions of the lower rungs of a family, as `palaestra train --warmup.axis` does, and then
-answers held-out tasks of single rungs, in groups of 16. On a ladder that a teacher can climb, success is high up to the
-last rung shown, small but not zero on the next rung, where groups have mixed outcomes, and zero further up. If it is
-zero on the next rung, reinforcement learning cannot begin there; if it stays high, there is nothing to climb.
+A ladder is a family of tasks with one axis of difficulty; a rung is a value of the axis. A tiny model is warmed up on
+solutions of the lower rungs, as `palaestra train --warmup.axis` does, and then answers held-out tasks of single rungs,
+in groups of 16. On a ladder that a teacher can climb, success is high up to the last rung shown, small but not zero on
+the next rung, where groups have mixed outcomes, and zero further up. If it is zero on the next rung, reinforcement
+learning cannot begin there; if it stays high, there is nothing to climb.
 
-A given --model has no warm-up: it answers the tasks of other ladders, in groups of 8.
+A model given by --model has no warm-up: it answers the tasks of other ladders, in groups of 8.
 
 examples:
   palaestra bench ladders
@@ -49,14 +50,14 @@ class LadderCase:
 
     Attributes:
         env: id of the environment.
-        axis: the axis to climb.
-        shown: the lowest and the highest rung with solutions in the warm-up; empty without warm-up.
-        rungs: the rungs that are measured.
-        highest: the highest rung of the runs that climb.
+        axis: name of the axis to climb.
+        shown: lowest and highest rung with solutions in the warm-up; empty without warm-up.
+        rungs: rungs that are measured.
+        highest: highest rung of the training runs (`climb`).
         fixed: values of the other axes.
-        warmup: the warm-up's other settings.
+        warmup: settings of the warm-up, apart from its rungs.
         options: further arguments of the environment.
-        tokens, turns, context: limits on the tokens of an action, on actions, and on tokens in all.
+        tokens, turns, context: limits on the tokens of an action, on actions, and on tokens of an episode.
         system: system prompt of a chat model.
     """
 
@@ -74,10 +75,10 @@ class LadderCase:
     system: str | None = None
 
     def config(self, seed: int, highest: int | None = None) -> TrainConfig:
-        """The run whose warm-up is measured.
+        """Return the configuration of the run whose warm-up is measured.
 
         Args:
-            highest: the highest rung of the run, and of the guesses in its warm-up; by default the highest measured.
+            highest: highest rung of the run and of the guesses in its warm-up; by default the highest measured rung.
         """
         low = min(*self.shown, *self.rungs)
         shown = {self.axis: list(self.shown)} if self.shown else {}
@@ -101,7 +102,7 @@ class LadderCase:
         )
 
     def climb(self, seed: int) -> TrainConfig:
-        """A run of no steps yet that goes on from the warm-up by `CLIMB`, on all rungs to the highest."""
+        """Return the configuration, with 0 steps, of a run with the warm-up and training on all rungs by `CLIMB`."""
         return replace(self.config(seed, self.highest), **CLIMB)
 
 
@@ -129,15 +130,15 @@ def _ladder(
     fixed: dict[str, Any],
     **more: Any,
 ) -> LadderCase:
-    """Make a ladder whose lower rungs are shown in a warm-up, which has ``steps``, ``target`` and ``explore``."""
+    """Make a ladder with a warm-up on its lower rungs; ``more`` may have its ``steps``, ``target`` and ``explore``."""
     warmup = {"steps": 600, "target": 0.9} | {
         name: more.pop(name) for name in ("steps", "target", "explore") if name in more
     }
     return LadderCase(f"palaestra/{family}-v0", axis, shown, rungs, highest, fixed, WarmUp(batch=32, **warmup), **more)
 
 
-# Rules for words of digits: answers of 2 to 4 digits are shown, and a share of guesses at longer ones. There is no
-# earlier end, so that the guesses are learned, too.
+# Rules for words of digits: answers of 2 to 4 digits are shown, and a share of guesses at longer ones. With a target
+# of 1 the warm-up does not stop early, so that the guesses are learned, too.
 _WORDS: dict[str, Any] = {"target": 1.0, "tokens": 22, "context": 96}
 LADDERS: dict[str, LadderCase] = {
     "NextDigits": _ladder(
@@ -206,18 +207,18 @@ MODEL_LADDERS: dict[str, LadderCase] = {
 @dataclass(frozen=True)
 class LadderOptions:
     ladder: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Which ladders; all by default."""
+    """Names of ladders; all by default."""
     model: str | None = None
-    """A registered model (palaestra list models), a folder or a GGUF file, which is measured as it is, on ladders for
-    such."""
+    """A registered model (palaestra list models), a folder or a GGUF file; measured without warm-up, on other
+    ladders."""
     system: str | None = None
-    """System prompt of that model; by default each ladder's own."""
+    """System prompt of --model; by default each ladder's own."""
     seeds: int = 1
     """Seeds 0 to N-1, of the model and of the tasks."""
     explore: float | None = None
     """Share of the warm-up that shows guesses at higher rungs; by default each ladder's own, mostly none."""
     groups: int = 40
-    """Held-out tasks of each rung, with 16 answers each; with --model, 8."""
+    """Number of held-out tasks of each rung, with 16 answers each, or 8 with --model."""
     json: Path | None = None
     """Write the figures here as JSON, after each rung."""
 
@@ -267,12 +268,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def measure(
     ladder: LadderCase, seed: int, groups: int, watch: Callable[[str], None], model: str | None = None
 ) -> Iterator[tuple[int, Variance]]:
-    """Warm a tiny model up on the rungs that are shown; yield each rung with the policy's outcomes on held-out tasks.
+    """Warm a tiny model up on the shown rungs; yield each rung and the policy's outcomes on its held-out tasks.
 
     Args:
-        groups: held-out tasks of each rung.
+        groups: number of held-out tasks of each rung.
         watch: called with a description of the current work.
-        model: a model to measure without warm-up instead.
+        model: a model to measure instead, without warm-up.
 
     Raises:
         MissingExtra: torch or transformers is absent.
@@ -312,7 +313,7 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
 
 
 def make_environments(config: TrainConfig, split: str) -> Environments:
-    """Make the environments of a run, for its own tasks ("train") or held-out ones ("test")."""
+    """Make the environments of a run, for the split "train" or for held-out tasks ("test")."""
     from ..agents.grpo.rollouts.environments import Environments
     from ..agents.grpo.run.blend import environment_of
 
@@ -331,7 +332,7 @@ def measure_held_out(
     """Play groups of ``samples`` episodes on held-out tasks; every call plays the same tasks.
 
     Args:
-        part: axes and their values or ranges, such as those of one rung.
+        part: axis -> its value or range, such as the rung to measure.
     """
     from ..agents.grpo.rollouts.context_room import token_limits
     from ..agents.grpo.warmup import measure_variance

@@ -1,4 +1,4 @@
-"""Processes that are asked line by line, and those under another Python, where peers are installed."""
+"""Processes that answer requests line by line, under this Python or under another one where peers are installed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .harness import check_pythons
 
 
 class AnswerTimeout(TimeoutError):
-    """A process did not answer in time."""
+    """A process did not answer within the time limit."""
 
 
 class LineProcess:
-    """A process that answers every line with a line of JSON; `close` ends it with all that it started.
+    """A process that answers every line of input with a line of JSON; `close` kills it with all its child processes.
 
     Args:
         command: program and arguments.
@@ -31,7 +31,7 @@ class LineProcess:
     """
 
     def __init__(self, command: Sequence[str], **options: Any):
-        # A new session: the process can be killed with its children, and Ctrl-C reaches the parent alone.
+        # A new session: the process can be killed with its children, and Ctrl-C reaches only the parent.
         self._lines = JsonProcess(command, start_new_session=True, **options)
         self._process = self._lines.process
 
@@ -39,16 +39,16 @@ class LineProcess:
         """Send a line and return the answer.
 
         Args:
-            limit: seconds that it may take; None: any time.
+            limit: time limit in seconds; None: no limit.
 
         Raises:
-            AnswerTimeout: it took longer.
+            AnswerTimeout: there is no answer within the limit.
             EOFError: the process has ended.
         """
         return self.receive(limit, line.encode() + b"\n")
 
     def receive(self, limit: float | None = None, request: bytes = b"") -> Any:
-        """Return the next line of output, see `send`."""
+        """Return the next line of output as JSON; ``limit`` and errors as in `send`."""
         try:
             return self._lines.call(request, limit)
         except TimeoutError:
@@ -63,18 +63,18 @@ class LineProcess:
 
 
 class PeerProcess(LineProcess):
-    """A file of peers, served by `peer_server` under another Python, in a folder that is removed with it.
+    """A process of `peer_server` that serves a file of peers under another Python, in a temporary folder.
 
     Args:
         python: the interpreter.
-        file: the peers.
-        arguments: for the file's ``find_installed``.
-        quiet: drop what the peers print.
-        startup: seconds within which the peers must be loaded; None: any time.
+        file: Python file with the peers, see `peer_server`.
+        arguments: arguments of the file's ``find_installed``.
+        quiet: discard the standard error of the peers.
+        startup: seconds within which the peers must be loaded; None: no limit.
 
     Attributes:
-        versions: name of each peer -> version; or other content of the first line.
-        folder: the working directory, in which peers may leave files.
+        versions: name of each peer -> version; or whatever else ``find_installed`` returns.
+        folder: the working directory, in which peers may leave files; removed by `close`.
 
     Raises:
         InputError: the process ended before it answered; `ask` raises it too.
@@ -113,8 +113,7 @@ class PeerProcess(LineProcess):
 
 @contextlib.contextmanager
 def open_peers(pythons: Iterable[Path], file: str) -> Iterator[dict[str, PeerProcess]]:
-    """Start a process under each interpreter; yield the peers with theirs. If several have the same peer, the first one
-    named counts."""
+    """Start a process under each interpreter; yield peer -> its process, the first one if several have the peer."""
     check_pythons(pythons)
     with contextlib.ExitStack() as stack:
         processes = []
@@ -125,7 +124,7 @@ def open_peers(pythons: Iterable[Path], file: str) -> Iterator[dict[str, PeerPro
 
 
 def find_peers(pythons: Iterable[Path], file: str, startup: float | None = None) -> dict[str, tuple[Path, str]]:
-    """Find the peers that are installed under some interpreters: their Python and their version."""
+    """Return peer -> (interpreter, version) of each installed peer, the first interpreter if several have the peer."""
     found: dict[str, tuple[Path, str]] = {}
     for python in pythons:
         process = PeerProcess(python, file, quiet=True, startup=startup)

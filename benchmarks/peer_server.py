@@ -1,11 +1,11 @@
-"""A file of peers, asked on demand: a plain program for whatever Python has the peers installed.
+"""Server of a file of peers: a plain program that runs under any Python that has the peers installed.
 
     python -P peer_server.py FILE ARGUMENT...
 
-It imports nothing of this package, and neither does FILE, which defines two functions. The result of
-``find_installed(*arguments)`` is the first line of output: the peers that can be used here, with their versions. Then
-each line of input has the arguments of ``answer``, and a line of output its result, or {"error": ...} if it raised. All
-lines are JSON.
+Neither the server nor FILE imports anything of this package. FILE must define two functions. The result of
+``find_installed(*arguments)``, the usable peers with their versions, is the first line of output. Then each line of
+input holds the keyword arguments of ``answer``, and is answered by a line with its result, or {"error": ...} if it
+raised. All lines are JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def main(file: str, *arguments: str) -> None:
-    """Answer every line of standard input."""
+    """Answer every line of standard input, until it is closed."""
     # Redirect prints of peers to standard error, so that they do not mix with the answers.
     out, sys.stdout = sys.stdout, sys.stderr
     peers = runpy.run_path(file)

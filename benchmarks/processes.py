@@ -1,12 +1,12 @@
-"""``palaestra bench processes``: an update that several processes share, beside the same one by one process.
+"""``palaestra bench processes``: an update shared by several processes, compared with the same update by one process.
 
-Each side has processes of its own and takes the same optimiser steps on the same ready-made episodes; the sides take
-turns, in reversed order every other round. Each process has the same number of threads. "Training" is all of the
-update: weighting, forward and backward passes, the sum of gradients, the optimiser step, and the new weights on their
-way to the others. The processor time is the leader's: on cores that nothing else uses it is what the others' share
-leaves of the time. Memory is the largest that was resident, beyond that of the libraries.
+Each side has separate processes and takes the same optimiser steps on the same ready-made episodes; the sides take
+turns, in reversed order every other round. Each process has the same number of threads. "Training" is the whole update:
+weighting, forward and backward passes, the sum of gradients, the optimiser step, and sending the new weights to the
+other processes. Processor time is that of the leader (rank 0), which excludes the work of the other processes. Memory
+is the largest resident memory beyond that of the libraries.
 
-With --shard there is a third side, whose processes have a part of the weights, gradients and optimiser's state each.
+With --shard there is a third side, whose processes each hold a part of the weights, gradients and optimiser state.
 
 examples:
   palaestra bench processes
@@ -41,29 +41,29 @@ HEAD_DIM = 32
 @dataclass(frozen=True)
 class ProcessesBenchOptions:
     processes: int = 2
-    """Processes that share the update."""
+    """Number of processes that share the update."""
     shard: bool = False
-    """Also let them split the model (palaestra train --shard)."""
+    """Also measure processes that split the model (palaestra train --shard)."""
     threads: int = 1
     """CPU threads of each process."""
     hidden: int = 128
     """Width of the model, a multiple of 64."""
     layers: int = 4
-    """Layers of the model."""
+    """Number of layers of the model."""
     prompts: int = 16
-    """Prompts of a step."""
+    """Number of prompts of a step."""
     samples: int = 8
-    """Completions of each prompt."""
+    """Number of completions of each prompt."""
     prompt_tokens: int = 32
-    """Tokens of a prompt."""
+    """Number of tokens of a prompt."""
     new_tokens: int = 64
-    """Tokens of a completion."""
+    """Number of tokens of a completion."""
     rounds: int = 5
-    """Turns of each side."""
+    """Number of turns of each side."""
     updates: int = 3
-    """Timed updates of a turn."""
+    """Number of timed updates in a turn."""
     warmup: int = 1
-    """Updates before them that are dropped."""
+    """Number of untimed updates before them."""
     json: Path | None = None
     """Write all times here."""
 
@@ -77,7 +77,7 @@ class ProcessesBenchOptions:
 
     @property
     def sides(self) -> dict[str, tuple[int, bool]]:
-        """Name -> (processes, whether they split the model)."""
+        """Name of a side -> (number of processes, True if they split the model)."""
         several = f"{self.processes} processes"
         split = {f"{several}, --shard": (self.processes, True)} if self.shard else {}
         return {"one process": (1, False), several: (self.processes, False), **split}
@@ -132,7 +132,7 @@ def take_turn(given: tuple[ProcessesBenchOptions, str]) -> list[dict[str, Any]]:
 
 
 def _time_updates(options: ProcessesBenchOptions, ranks: Any) -> list[dict[str, float]]:
-    """The times of each update but the first ones, s."""
+    """Return the times of each timed update, in seconds."""
     from ..agents.grpo.config import TrainConfig
     from ..agents.grpo.objective.notices import apply_overrides
     from ..agents.grpo.objective.objective import Objective
@@ -158,14 +158,14 @@ def _time_updates(options: ProcessesBenchOptions, ranks: Any) -> list[dict[str, 
 
 
 def largest_memory() -> float:
-    """The largest memory of this process that was resident so far, MiB."""
+    """Return the largest resident memory of this process so far, in MiB."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def draw_groups(options: ProcessesBenchOptions) -> list[Any]:
-    """Groups of random tokens whose rewards differ within each group."""
+    """Make groups of random tokens whose rewards differ within each group."""
     rng = np.random.default_rng(0)
     answers = []
     for _ in range(options.prompts):
@@ -177,8 +177,8 @@ def draw_groups(options: ProcessesBenchOptions) -> list[Any]:
 
 
 def format_table(options: ProcessesBenchOptions, rows: Sequence[dict[str, Any]]) -> str:
-    """Format the medians of the sides, the medians and quartiles of the ratios to one process for equal updates, and
-    the largest memory of the first process and of the others."""
+    """Format a table in Markdown: medians of each side's times, medians and quartiles of the ratios one process / side
+    within the same update, and the largest memory of the first process and of the others."""
     one, *others = options.sides
     threads = f"{options.threads} thread{'s' * (options.threads > 1)} each"
     head = (

@@ -1,4 +1,4 @@
-"""Ready-made episodes of one turn, for benchmarks that train without playing."""
+"""Episodes of one turn with given tokens and rewards, for benchmarks that train without playing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 Answer = tuple[Sequence[int], Sequence[int], Sequence[float], float]
-"""Tokens of a prompt and of an answer, the log-probabilities of the latter, and its reward."""
+"""Tokens of a prompt, tokens of an answer, log-probabilities of the answer's tokens, and reward of the answer."""
 
 
 def make_groups(answers: Iterable[Answer], samples: int, most: int | None = None) -> list[Any]:
-    """Make groups of ``samples`` answers side by side.
+    """Make groups of ``samples`` consecutive answers.
 
     Args:
-        most: limit on the tokens of an answer; by default its own number.
+        most: limit on the tokens of an answer; by default the answer's own number, which makes every answer truncated.
     """
     from ..agents.grpo.batch.trajectory import Group, Trajectory, Turn
 
@@ -26,7 +26,7 @@ def make_groups(answers: Iterable[Answer], samples: int, most: int | None = None
 
 
 def make_batch(answers: Iterable[Answer], samples: int = 1) -> Any:
-    """Make a batch of such groups."""
+    """Make a batch of the groups of `make_groups`."""
     from ..agents.grpo.batch.batch import collate
 
     return collate(make_groups(answers, samples))

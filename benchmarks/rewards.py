@@ -1,7 +1,8 @@
-"""``palaestra bench rewards``: how soon tabular Q-learning solves a gridworld with designed rewards, and without.
+"""``palaestra bench rewards``: how soon tabular Q-learning solves a gridworld, with and without designed rewards.
 
-Each designer of ``palaestra list designers`` finds a reward for every level that is met, by its table of states; a run
-of ``palaestra train --learner q --bonus "designed(designer='NAME')"`` then learns from it. Evaluations are without.
+Each designer of ``palaestra list designers`` computes a reward for every level it meets, from the level's table of
+states; a run of ``palaestra train --learner q --bonus "designed(designer='NAME')"`` then learns from it. Evaluations
+use the environment's reward.
 
 examples:
   palaestra bench rewards
@@ -33,31 +34,31 @@ class RewardBench:
     env: str = "palaestra/DoorKey-v0"
     """A gridworld whose levels have at most 2,000 states."""
     axis: tuple[str, ...] = ("size=5", "obstacles=0")
-    """Restrict axes: name=value, name=low:high or name=choice,choice."""
+    """Restrictions of axes: name=value, name=low:high or name=choice,choice."""
     designers: tuple[str, ...] = (NONE, "pbrs", "exprd", "expadard", "explors", "barfi")
-    """Names of palaestra list designers, with arguments of the bonus "designed" if any, such as "exprd(budget=3)"; and
-    "none", the environment's reward alone."""
+    """Names from palaestra list designers, with arguments of the bonus "designed" if any, such as "exprd(budget=3)";
+    and "none" for the environment's reward alone."""
     steps: int = 16_000
-    """Environment steps of a run."""
+    """Number of environment steps of a run."""
     checkpoints: int = 4
-    """Evaluations on the way, at equal distances."""
+    """Number of evaluations during a run, at equal distances."""
     episodes: int = 40
-    """Held-out levels of an evaluation."""
+    """Number of held-out levels of an evaluation."""
     seeds: int = 2
-    """Runs of each designer."""
+    """Number of runs of each designer."""
     discount: float = 0.97
-    """Of student and design."""
+    """Discount of the student and of the design."""
     initial: float = 0.0
-    """The student's value of what was never tried. Where a designer has a bonus for what is reached, as explors has,
-    at least the bonus divided by 1 - discount: at 0, what was tried looks better than what was not."""
+    """The student's initial value of every action. If a designer adds bonuses for reaching states, as explors does, it
+    should be at least the bonus divided by 1 - discount: at 0, actions already tried look better than untried ones."""
     plot: Path | None = None
-    """Draw the curves into this file (extra [train])."""
+    """Draw the curves into this file (needs the extra [train])."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the benchmark and print its tables; its exit code."""
+    """Run the benchmark, print its tables and return its exit code."""
     from rich.console import Console
 
     options = read_options(RewardBench, "rewards", argv, __doc__)
@@ -91,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _bonus(name: str) -> tuple[str, dict[str, Any]]:
-    """The designer and its options in a text such as "exprd(budget=3)"."""
+    """Split a text such as "exprd(budget=3)" into the designer and its options."""
     from ..agents.grpo.recipes.recipe import Component
 
     component = Component.parse(name)
@@ -99,7 +100,7 @@ def _bonus(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
-    """Design the reward of one level and describe it."""
+    """Design the reward of one level and return its row of the table."""
     from ..agents.students.bonuses.designed import DesignedBonus
     from ..rewards.audit.mdp import optimal_policy
     from ..rewards.tabular.explicable import informativeness
@@ -132,7 +133,7 @@ def _describe(options: RewardBench, name: str) -> Mapping[str, Any]:
 
 
 def _train(options: RewardBench, name: str, seed: int) -> list[tuple[int, float]]:
-    """Train one student; (step, success) of its evaluations."""
+    """Train one student; return (step, success) of each evaluation."""
     from ..agents.students import QConfig
 
     env: Any = gym.make(options.env, disable_env_checker=True).unwrapped

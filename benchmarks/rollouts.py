@@ -1,15 +1,15 @@
 """``palaestra bench rollouts``: wall time of rollouts whose environments wait, and of training on them.
 
-A tiny model with random weights, or a smaller one, plays games of four turns, and every turn of the environment waits
-for a uniformly drawn time, as one does that asks a network. The bound is the larger of two times: decoding alone (the
-same episodes without any wait) and waiting alone (the episode that waits longest, as all of them wait at once).
-Measured in one process, in turns: decoding alone, with ``--env-workers``, and one environment after another, as
-without.
+A tiny model with random weights, or a smaller one, plays games of four turns, and every step of the environment waits
+for a uniformly drawn time, as an environment that calls a network service does. The bound is the larger of two times:
+decoding alone (the same episodes without any wait) and waiting alone (the episode that waits longest, as all of them
+wait in parallel). Three variants are measured in one process, in turns: decoding alone, with ``--env-workers``, and
+without, where environments step one after another.
 
-Then the model is trained on such games, in turns by runs that play and train one after the other (``--staleness 0``)
-and by runs that play the next batch meanwhile (``--staleness 1``). Both have ``--env-workers``. A step takes the time
-from the end of one update to the end of the next; the first two and the last two of a run, where a pipeline fills and
-empties, are left out.
+Then the model is trained on such games, alternately by runs that play and train one after the other (``--staleness 0``)
+and by runs that play the next batch during an update (``--staleness 1``). Runs of both kinds have ``--env-workers``.
+The time of a step is from the end of one update to the end of the next; the first two and the last two steps of a run,
+in which the pipeline fills and empties, are not counted.
 
 examples:
   palaestra bench rollouts
@@ -47,41 +47,43 @@ TURNS = {"bits": 3, "slack": 0}
 @dataclass(frozen=True)
 class RolloutBenchOptions:
     episodes: int = 64
-    """Episodes played at once."""
+    """Number of episodes played at once."""
     tokens: int = 32
-    """Most tokens of an action."""
+    """Largest number of tokens of an action."""
     waits: tuple[float, float] = (0.02, 0.2)
     """Shortest and longest wait of a turn, seconds."""
     workers: int = 64
-    """Threads of the side with workers."""
+    """Number of threads of the variant with workers."""
     rounds: int = 3
-    """How often each side is timed; medians are shown."""
+    """Number of timings of each variant; medians are shown."""
     width: int = 0
-    """Width of a model with two layers, at least 8, which decodes faster than the tiny model; 0: the tiny model."""
+    """Width of a model with two layers, at least 8, which decodes faster than the tiny model; 0 takes the tiny
+    model."""
     threads: int = 2
     """CPU threads of the model."""
     seed: int = 0
-    """Root of weights, tasks, waits and samples."""
+    """Seed of weights, tasks, waits and samples."""
     inline: bool = True
     """Also time one environment after another, which takes the sum of all waits."""
     steps: int = 12
     """Steps of each training run, at least 6; 0 leaves training out."""
     group: int = 8
-    """Episodes a task in training."""
+    """Number of episodes per task in training."""
     recipe: str = "decoupled_ppo"
-    """The recipe that is trained; this one is for samples of an older policy, and takes four updates a batch."""
+    """Recipe of the training runs; decoupled_ppo is made for samples of an older policy, with four updates per
+    batch."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
 
 @dataclass(frozen=True)
 class TrainingTimes:
-    """Medians over rounds, in seconds a step.
+    """Medians over rounds, in seconds per step.
 
     Attributes:
-        update: the updates of the runs that take turns, alone.
+        update: updates alone, in runs with a staleness of 0.
         in_turns, ahead: whole steps with a staleness of 0 and of 1.
-        gain: ``in_turns`` to ``ahead``, of one round's times: lower quartile, median, upper quartile over rounds.
+        gain: ``in_turns / ahead`` within each round: lower quartile, median, upper quartile over rounds.
     """
 
     update: float
@@ -92,13 +94,13 @@ class TrainingTimes:
 
 @dataclass(frozen=True)
 class RolloutTimes:
-    """Medians in seconds for all episodes; ``inline`` is None where it was not timed.
+    """Medians in seconds for all episodes; ``inline`` (no workers) is None if it was not timed.
 
     Attributes:
         decoding: no environment waits.
-        waiting: the longest sum of an episode's waits.
-        workers: environments wait beside decoding.
-        ratio: ``workers`` to the larger of ``decoding`` and ``waiting``; median over rounds, of one round's times.
+        waiting: the longest sum of waits of an episode.
+        workers: environments wait in worker threads while others decode.
+        ratio: ``workers`` divided by the larger of ``decoding`` and ``waiting`` within each round; median over rounds.
     """
 
     decoding: float
@@ -109,7 +111,7 @@ class RolloutTimes:
 
 
 class WaitingGuessNumber(GuessNumber):
-    """The game with steps that wait; see `GuessNumber` for the rest.
+    """`GuessNumber` with steps that wait.
 
     Description: d. Parameters: p.
     """
@@ -172,7 +174,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _tabulate(title: str, episodes: int, rows: Sequence[tuple[str, float | None, float | None]]) -> Table:
-    """Tabulate rows of (name, seconds, ratio to the bound); those without seconds are left out."""
+    """Make a table of rows (name, seconds, ratio to the bound); rows without seconds are left out."""
     cells = [
         (label, f"{seconds:.2f}", f"{1000 * seconds / episodes:.1f}", "" if ratio is None else f"{ratio:.2f}")
         for label, seconds, ratio in rows
@@ -182,7 +184,7 @@ def _tabulate(title: str, episodes: int, rows: Sequence[tuple[str, float | None,
 
 
 def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
-    """Time all sides, in turns after one untimed round."""
+    """Time all variants, in turns after one untimed round."""
     require("rollouts", "train", "torch", "transformers")
     import torch
 
@@ -217,7 +219,7 @@ def measure_rollouts(options: RolloutBenchOptions) -> RolloutTimes:
     overlapped = Side("workers", functools.partial(play, options.waits, workers))
     decoding = Side("decoding", functools.partial(play, (0.0, 0.0), workers))
     compare([overlapped, decoding], options.rounds)
-    # The same episodes each time, so that their waits are known from their turns.
+    # Episodes are the same each time, so that their waits are known from their numbers of turns.
     waiting = max(
         float(np.random.default_rng(options.seed + i).uniform(*options.waits, size=count).sum())
         for i, count in enumerate(turns)
@@ -245,7 +247,7 @@ def _make_model(options: RolloutBenchOptions) -> Any:
 
 
 def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
-    """Time steps of training with both kinds of collection, in turns after one untimed run."""
+    """Time training steps with both values of staleness, in turns after one untimed run."""
     import tempfile
 
     from ..agents.grpo.config import Patience, Stages, TrainConfig, WarmUp
@@ -258,7 +260,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
         axes=dict(TURNS),
         teacher="random",
         recipe=options.recipe,
-        # Rewards that differ although no answer of random weights is right.
+        # Makes rewards differ although no answer of random weights is right.
         stages=Stages(shaping="cosine-length"),
         warmup=WarmUp(steps=0),
         patience=Patience(0, 0, 0, 0),
@@ -277,7 +279,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
     )
 
     def time_step(folder: Path, staleness: int, number: int) -> tuple[float, float]:
-        """Seconds of a step, and of its update."""
+        """Return the seconds of a step, and the seconds of its update."""
         ends: list[float] = []
 
         def watch(progress: TrainingProgress) -> None:

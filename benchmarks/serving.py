@@ -1,9 +1,10 @@
 """``palaestra bench serve``: latency and throughput of `palaestra serve`, and its resources over many sessions.
 
-The server is a separate process; the players run in this one. Two figures: the time from a step's message to its
-answer while all sessions play, each waiting for a random time before a step; and the most steps per second, without
-waits. Then sessions follow one another (connect, reset, step, leave; a third of them by a broken connection), and the
-server's memory, threads and open files are compared with their values after the first hundred sessions.
+The server is a separate process; the players run in this one. Two figures: the time from a step's message to its answer
+while all sessions play, each waiting for a random time before a step; and the largest number of steps per second,
+without waits. Then sessions follow one another (connect, reset, step, leave; a third of them leave by a broken
+connection), and the server's memory, threads and open files are compared with their values after the first hundred
+sessions.
 
 examples:
   palaestra bench serve
@@ -33,35 +34,38 @@ from ..errors import InputError
 from .harness import make_table, read_options, require, write_json
 
 WARM = 100
-"""Sessions after which memory is compared."""
+"""Number of sessions after which resources are first measured, for comparison."""
 _AT_ONCE = 8
 _SPARE = 256
-"""Places for sessions whose connection is broken, which the server has yet to notice."""
+"""Spare connections of the server for broken sessions that it has not noticed yet."""
 
 
 @dataclass(frozen=True)
 class ServeBenchOptions:
     env: str = "palaestra/GuessNumber-v0"
-    """A game in text."""
+    """Id of an environment whose actions are text."""
     action: str = "1"
-    """What every player does at every step."""
+    """Action of every player at every step."""
     sessions: int = 200
-    """Sessions that play at once."""
+    """Number of sessions that play at once."""
     think: float = 0.5
     """Mean seconds between an answer and the next step."""
     seconds: float = 10.0
-    """How long they play."""
+    """Seconds of play."""
     in_a_row: int = 1000
-    """Sessions that follow one another."""
+    """Number of sessions that follow one another."""
     seed: int = 0
-    """Root of the tasks and of the times to think."""
+    """Seed of the tasks and of the waits."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of steps, in milliseconds, with the steps a second and the server's share of one processor."""
+    """Latencies of steps under load.
+
+    p50, p99, longest: milliseconds. rate: steps per second. processor: the server's CPU use, 1 for one full core.
+    """
 
     p50: float
     p99: float
@@ -72,7 +76,7 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Left:
-    """Resources that the server holds: megabytes of memory, threads, open files."""
+    """Resources that the server holds: megabytes of memory, number of threads, number of open files."""
 
     megabytes: float
     threads: int
@@ -119,10 +123,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def start_server(env_id: str, connections: int) -> Iterator[tuple[int, str]]:
-    """Run `palaestra serve` while the context is open, and give its process id and its address.
+    """Run `palaestra serve` while the context is open, and yield its process id and its address.
 
     Raises:
-        InputError: it does not start.
+        InputError: the server does not start.
     """
     command = [sys.executable, "-m", "palaestra.scripts.serve", env_id, "--port", "0"]
     command += ["--connections", str(connections)]
@@ -138,7 +142,7 @@ def start_server(env_id: str, connections: int) -> Iterator[tuple[int, str]]:
 
 
 async def measure_latencies(process: int, address: str, options: ServeBenchOptions, think: float) -> Latencies:
-    """Let all sessions play for ``options.seconds``, and time their steps."""
+    """Let all sessions play for ``options.seconds``, with mean waits of ``think`` seconds, and time their steps."""
     generators = np.random.SeedSequence(options.seed).spawn(options.sessions)
     ready, times = asyncio.Barrier(options.sessions + 1), []
 
@@ -168,7 +172,7 @@ async def measure_latencies(process: int, address: str, options: ServeBenchOptio
 
 
 async def measure_left(process: int, address: str, options: ServeBenchOptions) -> tuple[Left, Left]:
-    """Play sessions one after another, `_AT_ONCE` side by side. Return the server's resources after `WARM` sessions and
+    """Play sessions one after another, `_AT_ONCE` in parallel. Return the server's resources after `WARM` sessions and
     at the end."""
     turns = iter(range(options.in_a_row))
 

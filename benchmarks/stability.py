@@ -1,8 +1,8 @@
 """``palaestra bench stability``: causes of a small run's loss of success, one factor at a time.
 
-The tiny model climbs a ladder of secret codes with GRPO at three times the usual learning rate. From a checkpoint
+The tiny model trains on a ladder of secret codes by GRPO at three times the usual learning rate. From a checkpoint
 shortly before its success falls, the run is resumed several times: unchanged, and with one change each. Weights,
-optimiser and teacher are the same, and so are the random numbers of each stream.
+optimiser and teacher are the same, and so are the random numbers of each stream (seed).
 
 examples:
   palaestra bench stability
@@ -54,9 +54,9 @@ class StabilityOptions:
     steps: int = 11
     """Number of steps after the checkpoint."""
     streams: int = 3
-    """Streams of random numbers for each change; the first is the run's own."""
+    """Number of seeds for each change; the first is the run's own."""
     tasks: int = 64
-    """Held-out tasks of each rung that success is measured on."""
+    """Number of held-out tasks of each rung on which success is measured."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def configuration(seed: int, steps: int) -> TrainConfig:
-    """The run that breaks."""
+    """Return the configuration of the run whose success falls after some steps."""
     return replace(
         LADDER.config(seed),
         axes={**LADDER.fixed, LADDER.axis: [8, 74]},
@@ -102,11 +102,11 @@ def configuration(seed: int, steps: int) -> TrainConfig:
 
 
 def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Train to the checkpoint, then on from it with each change.
+    """Train to the checkpoint, and continue from there with each change.
 
     Returns:
-        Rows of "change" and, before it and for each stream after it, the mean "success" over the rungs, the largest
-        "grad_norm" and the number of "skipped" updates.
+        Rows with the "change" ("before" for the checkpoint itself) and, for each seed, the mean "success" over the
+        rungs, the largest "grad_norm" and the number of "skipped" updates.
     """
     from ..agents.grpo.learner import Learner
 
@@ -137,14 +137,14 @@ def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None
 
 
 def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
-    """Return a configuration with some entries replaced, including entries of stages."""
+    """Return a configuration with some entries replaced, including entries of its stages."""
     stages = {name: value for name, value in entries.items() if name in _STAGES}
     others = {name: value for name, value in entries.items() if name not in _STAGES}
     return replace(config, **others, stages=replace(config.stages, **stages))
 
 
 def measure(learner: Any, tasks: int) -> float:
-    """Mean success over the rungs, on held-out tasks of each."""
+    """Return the mean success over the rungs, on held-out tasks of each."""
     from ..agents.grpo.rollouts.context_room import token_limits
     from ..agents.grpo.warmup import measure_variance
 

@@ -1,7 +1,7 @@
-"""``palaestra bench students``: the cost of PPO beside that of Stable-Baselines3, on one environment.
+"""``palaestra bench students``: the cost of PPO, compared with Stable-Baselines3, on one environment.
 
-Both play and learn for the same number of steps in one process, one after the other in turns, with the same
-environments, rollouts, epochs and minibatches. Processor time is compared, as a busy machine moves it least.
+Our PPO and Stable-Baselines3's play and learn for equally many steps in one process, in turns, with the same
+environments, rollouts, epochs and minibatches. Processor time is compared, because a busy machine affects it least.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from .harness import Side, Spread, compare, make_table, processor_seconds, read_
 @dataclass(frozen=True)
 class StudentsBench:
     size: int = 8
-    """Of the rooms of DoorKey."""
+    """Size of the rooms of DoorKey."""
     environments: int = 16
-    """Stepped side by side, in one process."""
+    """Number of environments, stepped in one process."""
     iterations: int = 3
-    """Rollouts of 128 steps of every environment, each with four epochs in minibatches of 256, timed on both sides."""
+    """Number of timed iterations of either side: a rollout of 128 steps in every environment, then four epochs in
+    minibatches of 256."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the benchmark and print its table; its exit code."""
+    """Run the benchmark, print its table and return its exit code."""
     from rich.console import Console
 
     options = read_options(StudentsBench, "students", argv, __doc__)
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def train_student(config: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Train a student in a folder that is removed again; the rows of its evaluations and of its metrics."""
+    """Train a student in a temporary folder. Return the rows of its evaluations and the rows of its metrics."""
     from ..agents.students.student_run import StudentRun
 
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:

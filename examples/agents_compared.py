@@ -1,4 +1,4 @@
-"""Compares two agents on the same held-out tasks, with the interval of their difference."""
+"""Compare two agents on the same held-out tasks, with the interval of their difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palaestra.agents.evaluation import compare
 
 
 def bisect(observation: str):
-    """Halves the interval: a generator, which keeps what it knows between turns."""
+    """Halve the interval: a generator, which keeps its state between turns."""
     low, high = map(int, re.search(r"from (\d+) to (\d+)", observation).groups())
     while True:
         guess = (low + high) // 2
@@ -18,7 +18,7 @@ def bisect(observation: str):
 
 
 def count_up(observation: str):
-    """Guesses one number after the other."""
+    """Guess one number after the other."""
     guess, last = map(int, re.search(r"from (\d+) to (\d+)", observation).groups())
     while guess <= last:
         yield str(guess)

@@ -1,4 +1,4 @@
-"""Trains a table to find the gap in a wall, under a teacher and without one, and scores it on held-out rooms."""
+"""Train tabular Q-learning to find the gap in a wall, with and without a teacher, and score it on held-out rooms."""
 
 from __future__ import annotations
 

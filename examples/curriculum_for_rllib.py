@@ -1,4 +1,4 @@
-"""Gives RLlib's PPO mazes that a teacher chooses, and measures it on held-out mazes without the teacher."""
+"""Train RLlib's PPO on mazes that a teacher chooses, and measure it on held-out mazes without the teacher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives Stable-Baselines3's PPO mazes that a teacher chooses, and measures it on mazes of fixed difficulty."""
+"""Train Stable-Baselines3's PPO on mazes that a teacher chooses, and measure it on mazes of fixed difficulty."""
 
 from __future__ import annotations
 

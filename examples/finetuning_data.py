@@ -1,4 +1,4 @@
-"""Writes conversations in which tasks are solved, in the form that trainers take: a list of messages a line."""
+"""Write conversations in which tasks are solved, in the form that trainers read: one list of messages per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EACH = 20
 
 
 def solve(env: gym.Env, seed: int) -> list[dict[str, str]]:
-    """The messages of an episode of the training split that the scripted solver plays."""
+    """Return the messages of a training episode that the scripted solver plays."""
     observation, info = env.reset(seed=seed)
     messages, terminated, truncated = [], False, False
     while not (terminated or truncated):

@@ -1,4 +1,4 @@
-"""Writes a game, plays an episode of it, and scores two agents on its held-out tasks."""
+"""Define a game, play an episode of it, and score two agents on its held-out tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Heaps = tuple[int, ...]
 
 
 def winning_move(heaps: Heaps) -> tuple[int, int]:
-    """A heap and how many to take from it: so that the opponent loses, or else one from the largest heap."""
+    """Return a heap and the number to take from it so that the opponent loses, or else one from the largest heap."""
     odd = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
         if size ^ odd < size:
@@ -28,11 +28,11 @@ def take(heaps: Heaps, heap: int, count: int) -> Heaps:
 
 
 class Nim(Game):
-    """Take matches from one of several heaps, in turn with a perfect opponent; who takes the last match wins.
+    """Take matches from one of several heaps, in turn with a perfect opponent; the taker of the last match wins.
 
     Parameters:
-        heaps (3 to 5): heaps at the start.
-        largest (5 to 12): matches in the largest of them, at most.
+        heaps (3 to 5): number of heaps at the start.
+        largest (5 to 12): largest number of matches in a heap at the start.
     """
 
     param_space = ParamSpace([IntAxis("heaps", 3, 5), IntAxis("largest", 5, 12)])

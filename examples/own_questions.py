@@ -1,4 +1,4 @@
-"""Makes an environment of a file of questions, and scores a function on its held-out part."""
+"""Make an environment from a file of questions, and score a function on its held-out part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ options = {"prompt": "question", "answer": "answer", "verifier": "number", "leve
 
 
 def multiply(observation: str) -> str:
-    """Knows products of a digit and a number below 20; of all others it takes the second factor for ten."""
+    """Multiply a digit and a number below 20 correctly; for all other products, use ten as the second factor."""
     first, second = (int(word) for word in observation.replace("?", " ").split() if word.isdigit())
     return str(first * second if first < 10 and second < 20 else first * 10)
 

@@ -1,4 +1,4 @@
-"""Plays environments of several domains side by side, at random and by their scripted solvers."""
+"""Play environments of several domains, at random and by their scripted solvers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COUNT, STEPS = 4, 40
 
 
 def play(env_id: str, solve: bool) -> tuple[int, int]:
-    """Step ``COUNT`` environments; returns how many episodes ended, and how many of them in success."""
+    """Step ``COUNT`` environments ``STEPS`` times. Return how many episodes ended, and how many of these succeeded."""
     envs = gym.vector.SyncVectorEnv([lambda: gym.make(env_id, difficulty=0.4)] * COUNT)
     envs.reset(seed=0)
     envs.action_space.seed(0)

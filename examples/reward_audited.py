@@ -1,4 +1,4 @@
-"""Attacks graders before a policy does, and composes a reward whose extras never lift a failure above a success."""
+"""Attack graders before a policy does, and compose a reward whose extra terms never lift a failure above a success."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ cases = [Case(42, prompt="6 * 7 = ?"), Case(9, prompt="3 * 3 = ?")]
 
 
 def contains(answer: str, reference: int) -> bool:
-    """What is often written: the answer is right if the reference stands somewhere in it."""
+    """Accept an answer if it contains the reference anywhere: a common but unsafe grader."""
     return str(reference) in answer
 
 

@@ -1,4 +1,4 @@
-"""Compares teachers on a simulated student that learns only what is next to what it knows, as a plot."""
+"""Plot a comparison of teachers on a simulated student that can only learn tasks next to those it has learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trains a language model that is made in code, on solutions and then by GRPO, and scores it on held-out sums."""
+"""Train a tiny language model, made in code, on solutions and then by GRPO, and score it on held-out sums."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ learner = Learner.start(Path("runs/sums"), config)
 
 
 def show(progress) -> None:
-    """A line for every twentieth step."""
+    """Print a line for every twentieth step."""
     if progress.phase == "evaluate" or progress.step % 20 == 0:
         success = progress.values.get("success")
         print(progress.phase, progress.step, "" if success is None else f"success {success:.0%}")

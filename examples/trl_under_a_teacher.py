@@ -1,5 +1,5 @@
-"""Trains a model in TRL's GRPOTrainer on tasks that a teacher chooses: by default a tiny one that is made in code. It
-has learned nothing, so that no reward comes; with another --model it does."""
+"""Train a model in TRL's GRPOTrainer on tasks that a teacher chooses. The default is a tiny model with random weights,
+which never earns a reward; give --model to train a real one."""
 
 from __future__ import annotations
 

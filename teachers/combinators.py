@@ -1,7 +1,7 @@
-"""Teachers made of teachers: a uniform floor, a warm-up, phases one after another, a pace.
+"""Teachers made of teachers: a uniform floor, a warm-up, phases one after another, updates in batches.
 
-A combinator is a `Teacher` over the task space of its parts, which must share one space. Any teacher can be a part: it
-proposes and receives outcomes under its own ids, and its state is saved inside the combinator's state.
+A combinator is a `Teacher` over the task space of its parts, which must share one space. Any teacher can be a part. A
+part proposes and receives outcomes under its own ids, and its state is saved inside the combinator's.
 
     Mix(make("sec", space), floor=0.1)
     Warmup(make("alp-gmm", space), proposals=500)
@@ -32,7 +32,7 @@ class CombinedTeacher(Teacher):
     """Base of combinators: a teacher made of parts.
 
     The record of a proposal is [index of the part, the part's proposal id]. The record of a task given to `update` is
-    [None, the parts' records].
+    [None, list with one record per part].
 
     Args:
         parts: teachers over one task space, with equal return ranges.
@@ -143,15 +143,15 @@ class CombinedTeacher(Teacher):
 
 
 class Mix(CombinedTeacher):
-    """A teacher with a floor: each proposal is uniform with probability ``floor``, the teacher's own otherwise.
+    """A teacher with a floor: each proposal is uniform with probability ``floor``, and the teacher's own otherwise.
 
     Outcomes of uniform proposals are not passed to the teacher. ``prob`` is the probability under the mixture.
 
     Args:
         teacher: the teacher.
         floor: in [0, 1].
-        uniform: replaces the uniform teacher.
-        seed: of the choice between the two, and of the uniform teacher.
+        uniform: teacher to use instead of the uniform one.
+        seed: seed of the choice between the two, and of the uniform teacher.
     """
 
     def __init__(self, teacher: Teacher, floor: float, *, uniform: Teacher | None = None, seed: int = 0):
@@ -183,13 +183,13 @@ class Mix(CombinedTeacher):
 
 
 class Warmup(CombinedTeacher):
-    """Uniform for the first ``proposals`` proposals, from whose outcomes the teacher learns; then the teacher.
+    """A teacher with a warm-up: the first ``proposals`` proposals are uniform; their outcomes train the teacher, too.
 
     Args:
-        teacher: the teacher.
+        teacher: the teacher, which makes all later proposals.
         proposals: number of uniform proposals, at least 1.
-        uniform: replaces the uniform teacher.
-        seed: of the uniform teacher.
+        uniform: teacher to use instead of the uniform one.
+        seed: seed of the uniform teacher.
     """
 
     kept = ("_left",)
@@ -225,7 +225,7 @@ class Sequential(CombinedTeacher):
 
     Args:
         phases: (teacher, until) pairs; ``until`` is called with the teacher's `metrics` before each batch and
-            returns True to go on to the next teacher. It is None for the last one.
+            returns True to go on to the next teacher; ``until`` must be None for the last teacher only.
         seed: unused by the combinator itself.
 
     Raises:
@@ -259,9 +259,9 @@ class Sequential(CombinedTeacher):
 
 
 class Every(CombinedTeacher):
-    """A slower pace: the teacher learns only once ``k`` outcomes have come, from all of them as one batch.
+    """A teacher that learns in batches: outcomes are held until there are ``k``, then passed on as one batch.
 
-    Bandits such as SEC and EXP3 take one step per batch; where episodes come one by one, this makes the batches.
+    Bandits such as SEC and EXP3 take one step per batch; use this class where episodes come one by one.
 
     Args:
         teacher: the teacher.
@@ -306,7 +306,7 @@ class Every(CombinedTeacher):
 
 
 def uniform_like(teacher: Teacher, seed: int = 0) -> Teacher:
-    """Make a uniform teacher over a teacher's task space. Raises InputError if it is neither a cube nor a list."""
+    """Make a uniform teacher over a teacher's task space. Raises InputError for a space that is no cube and no list."""
     domain = getattr(teacher, "domain", None)
     if not isinstance(domain, Arms | Cube):
         raise InputError(f"there is no uniform teacher over {type(teacher).__name__}'s tasks; pass one with uniform=.")

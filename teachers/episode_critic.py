@@ -1,6 +1,6 @@
 """A critic's measurements of an episode, for teachers that need more than its return.
 
-Pass an `EpisodeCritic` as ``TeacherWrapper(..., measure=)``; its numbers become the `Outcome.extras` of the episode.
+Pass an `EpisodeCritic` as ``TeacherWrapper(..., measure=)``; the measurements become the `Outcome.extras`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from .wrapper import WrappedEpisode
 
 @keyword_declared
 class EpisodeCritic(Declared):
-    """Computes the extras of an actor-critic learner: "value_l1", "positive_value_loss", "one_step_td", "mean_value"
-    ...
+    """Callable that computes the extras of an actor-critic learner: "value_l1", "one_step_td", "mean_value" ...
 
         TeacherWrapper(env, "plr", measure=EpisodeCritic(lambda observations: my_network.value(observations)))
 
     Raises:
-        InputError: gamma or lam out of range, or values that do not fit.
+        InputError: gamma or lam out of range. When called: values or probabilities of a wrong shape.
     """
 
     value: Callable[[list[Any]], Any] = option(

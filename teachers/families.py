@@ -22,9 +22,9 @@ from .spaces import FamilySpaceLike, as_cube
 class FamilyTeacher(Teacher):
     """Chooses a family, then a task in it.
 
-    The record of a proposal is [id of the chooser's proposal or None, number of the family, id of its teacher's
-    proposal]. In the record of a task given to `update`, each teacher's record stands in a list of one instead of an
-    id. ``prob`` is the probability of the family times the probability of the task within it.
+    The record of a proposal is [id of the chooser's proposal or None, index of the family, id of its teacher's
+    proposal]. In the record of a task given to `update`, each id is replaced by a one-element list with that teacher's
+    record. ``prob`` is the probability of the family times the probability of the task within it.
 
     Args:
         space: the families.
@@ -34,7 +34,7 @@ class FamilyTeacher(Teacher):
         seed: seed of the draws by shares.
 
     Raises:
-        InputError: not one teacher for each family, or return ranges that differ.
+        InputError: the number of teachers is not the number of families, or return ranges differ.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class FamilyTeacher(Teacher):
         return self._ids.joinable()
 
     def _expect(self, outcomes: int) -> None:
-        """Split the outcomes among the families by share; equally below a chooser, whose choices are not known yet."""
+        """Split the outcomes among the families by share; equally under a chooser, whose choices are not known yet."""
         for name, part in zip(self.names, self.parts):
             share = self.space.shares[name] if self.chooser is None else 1 / len(self.parts)
             part.expect(max(1, round(outcomes * share)))
@@ -84,7 +84,7 @@ class FamilyTeacher(Teacher):
             self.chooser.expect(outcomes)
 
     def _choose(self, k: int) -> tuple[list[int], list[float], list[int | None]]:
-        """Choose k families: their numbers, their probabilities, and the ids of the chooser's proposals."""
+        """Choose k families. Return their indices, their probabilities, and the ids of the chooser's proposals."""
         if self.chooser is not None:
             chosen = self.chooser.propose(k)
             return [p.task for p in chosen], [p.prob for p in chosen], [p.id for p in chosen]
@@ -149,7 +149,7 @@ class FamilyTeacher(Teacher):
 
 
 def _report(teacher: Teacher, evidence: Sequence[Evidence]) -> None:
-    """Report outcomes to a teacher: by id for its proposals, directly for other tasks (a record in a list)."""
+    """Report outcomes to a teacher: by id for its own proposals, and straight to `_learn` if the record is a list."""
     proposed = [replace(item.outcome, id=item.record) for item in evidence if not isinstance(item.record, list)]
     direct = [replace(item, record=item.record[0]) for item in evidence if isinstance(item.record, list)]
     if proposed:

@@ -1,7 +1,7 @@
 """Gates: predicates on a played group that decide whether the learner trains on it.
 
-A teacher receives every outcome; a gate only selects the groups for the gradient. `Gates` combines several: it admits
-what all of them admit, and evaluates all on every outcome, so that the counts of refusals do not depend on their order.
+A teacher receives every outcome; a gate only selects the groups for the gradient. `Gates` combines several: it admits a
+group if every gate admits it, and calls every gate on each outcome, so that counts of refusals do not depend on order.
 
     gates = Gates({"band": PassRateBand(0.2, 0.8), "spread": AdvantageRange()})
     trained = [outcome for outcome in outcomes if gates(outcome)]
@@ -25,8 +25,8 @@ Gate = Callable[[Outcome], bool]
 @dataclass(frozen=True)
 class PassRateBand:
     """Admit groups whose success rate lies in the open band; (0, 1) is DAPO's dynamic sampling (arXiv 2503.14476,
-    section 3.2), (0.2, 0.8) a band of online difficulty filtering (arXiv 2504.03380). Where successes are unknown, the
-    mean return stands for it.
+    section 3.2), (0.2, 0.8) a band of online difficulty filtering (arXiv 2504.03380). Without success flags, the mean
+    return is used as the success rate.
 
     Raises:
         InputError: the band is empty or leaves [0, 1]. When called: successes are unknown, and a return leaves [0, 1].
@@ -49,7 +49,7 @@ class PassRateBand:
 
 @dataclass(frozen=True)
 class AdvantageRange:
-    """Refuse a group whose normalised advantages (r - mean) / std all lie in [low, high].
+    """Refuse a group whose normalised advantages (r - mean) / std all lie in [low, high], or that has no returns.
 
     The defaults refuse only groups whose returns are all equal.
     """
@@ -70,7 +70,7 @@ class Gates:
     """Admit a group if every gate admits it.
 
     Args:
-        gates: by name, for `metrics`.
+        gates: name -> gate; `metrics` reports under these names.
     """
 
     def __init__(self, gates: Mapping[str, Gate]):
@@ -94,7 +94,7 @@ class Gates:
         return {"seen": self._seen, "refused": dict(self._refused)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Raises InputError for the state of other gates."""
+        """Restore the counts of `state_dict`. Raises InputError if the gates of the state have other names."""
         if set(state.get("refused", ())) != set(self._gates):
             raise InputError(f"the saved gates {sorted(state.get('refused', ()))} are not {sorted(self._gates)}.")
         self._seen, self._refused = int(state["seen"]), {name: int(n) for name, n in state["refused"].items()}

@@ -14,32 +14,32 @@ import numpy as np
 
 
 class AuditedStudent(Protocol):
-    """A student whose updates can be taken back."""
+    """A student whose updates can be undone."""
 
     def log_success(self) -> np.ndarray:
         """Return float64[n], log P(success) of each task, in nats."""
         ...
 
     def train(self, task: int) -> None:
-        """Take one update on the task of that number alone."""
+        """Take one update on task number ``task`` alone."""
         ...
 
     def get_state(self) -> Any:
-        """Return a copy of all that an update changes."""
+        """Return a copy of everything that an update changes."""
         ...
 
     def set_state(self, state: Any) -> None:
-        """Return to a copied state."""
+        """Restore a state of `get_state`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Interference:
-    """The matrix of an audit.
+    """Result of `measure_interference` for n tasks.
 
     Attributes:
         changes: float64[n, n] in nats; row i holds I(j <- i) for every task j.
-        before: float64[n], log P(success) of each task before any update.
+        before: float64[n], log P(success) of each task before any update, in nats.
     """
 
     changes: np.ndarray
@@ -47,7 +47,7 @@ class Interference:
 
     @property
     def own(self) -> float:
-        """Mean change of the task that was trained."""
+        """Mean change of a task by an update on itself, in nats."""
         return float(self.changes.diagonal().mean())
 
     @property
@@ -56,22 +56,22 @@ class Interference:
 
     @property
     def others(self) -> float:
-        """Mean change of a task that was not trained; 0 for a single task."""
+        """Mean change of a task by an update on another one, in nats; 0 for a single task."""
         return float(self._others.mean()) if self._others.size else 0.0
 
     @property
     def negative(self) -> float:
-        """Share of the pairs of different tasks with a negative change, in [0, 1]."""
+        """Share of the ordered pairs of different tasks with a negative change, in [0, 1]."""
         return float((self._others < 0).mean()) if self._others.size else 0.0
 
     @property
     def lost(self) -> float:
-        """Mean loss of a task that was not trained, its gains counted as 0, in nats, at least 0."""
+        """Mean over pairs of different tasks of max(0, -change), in nats."""
         return float(np.maximum(-self._others, 0.0).mean()) if self._others.size else 0.0
 
 
 def measure_interference(student: AuditedStudent) -> Interference:
-    """Update the student on each task alone, from the same state each time, and measure all tasks.
+    """Update the student on each task alone, from the same state each time, and measure log P(success) of all tasks.
 
     The student's initial state is restored.
     """

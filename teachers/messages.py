@@ -19,7 +19,7 @@ class Proposal:
     """One task to practise.
 
     Attributes:
-        id: unique within the teacher; the outcome names it.
+        id: unique within the teacher; the outcome must carry the same id.
         task: input of the environment: a params dict, an array inside the Box, or an int inside the Discrete.
         n: number of rollouts; None leaves it to the learner.
         prob: the teacher's probability of this proposal: mass for arms, density over the unit cube for boxes; NaN for a
@@ -63,7 +63,7 @@ class Outcome:
 
     Attributes:
         id: the proposal's id.
-        task: the proposal's task (for logs; the id is what counts).
+        task: the proposal's task, for logs only; outcomes are matched by id.
         returns: one finite return per valid episode. An empty sequence (no valid episode) teaches nothing.
         successes: one flag per return, or None if the environment does not report success.
         cost: environment steps or tokens spent, or None.
@@ -118,7 +118,7 @@ class Draw:
     """One proposal as `Teacher._draw` returns it: the public fields and `record`.
 
     ``record`` is a JSON-able value that comes back in `Evidence` with the outcome (a point of the unit cube as a list,
-    an arm's index ...). None stands for what `Teacher._record` returns for the task.
+    an arm's index ...). With None, the record is `Teacher._record` of the task.
     """
 
     record: Any

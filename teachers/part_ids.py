@@ -1,4 +1,4 @@
-"""The ids under which a teacher made of teachers passes the proposals of its parts on.
+"""Table from the proposal ids of a part to the ids of the teacher made of parts.
 
 A part asks to join earlier proposals (``meta["joins"]``) by its own ids, which the learner does not know.
 """
@@ -12,25 +12,28 @@ from .protocol import Proposal, Teacher
 
 
 class PartIds:
-    """Own ids of those proposals of the parts that were for evaluation only, while a part may ask to join them."""
+    """Map from (part, id within the part) to the combined teacher's id.
+
+    Only evaluation-only proposals (``train=False``) are kept, while a part may still ask to join them.
+    """
 
     def __init__(self, parts: Sequence[Teacher]):
         self._parts = list(parts)
         self._own: dict[tuple[int, int], int] = {}  # number of the part and its id -> own id
 
     def translate(self, part: int, meta: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Translate the ids in a part's requests to the combinator's ids; forgotten ids are left out."""
+        """Translate the ids in a part's ``meta["joins"]`` to the combined teacher's; forgotten ids are left out."""
         if "joins" not in meta:
             return meta
         return {**meta, "joins": [self._own[part, id] for id in meta["joins"] if (part, id) in self._own]}
 
     def remember(self, turns: Sequence[int], proposals: Sequence[Proposal], first: int) -> None:
-        """Remember a batch.
+        """Add a batch of proposals, and forget earlier ones that no part can ask to join any more.
 
         Args:
             turns: index of the part that made each proposal.
             proposals: proposals of the parts.
-            first: the combinator's id of the first proposal; later ids count up from it.
+            first: the combined teacher's id of the first proposal; later ids count up from it.
         """
         if not any("joins" in part.asks for part in self._parts):
             return
@@ -41,14 +44,14 @@ class PartIds:
                 self._own[part, proposal.id] = own
 
     def joinable(self) -> frozenset[int]:
-        """Own ids of all proposals that a part may ask to join (`Teacher.joinable`)."""
+        """Return the combined teacher's ids of all proposals that a part may ask to join (`Teacher.joinable`)."""
         wanted = [part.joinable() for part in self._parts]
         return frozenset(own for (part, id), own in self._own.items() if id in wanted[part])
 
     def save(self) -> dict[str, Any]:
-        """Return an entry of a teacher's state; {} where nothing is remembered."""
+        """Return the table as an entry of a teacher's saved state; {} if it is empty."""
         return {"ids": [[*key, own] for key, own in self._own.items()]} if self._own else {}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Continue from the state that holds the entry of `save`."""
+        """Restore the table from a saved state that contains the entry of `save`."""
         self._own = {(int(part), int(id)): int(own) for part, id, own in saved.get("ids", ())}

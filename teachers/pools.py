@@ -1,8 +1,8 @@
 """A task space seen as a list: arms of a bandit, cells of a grid, prompts of a data set.
 
-`as_arms` and `as_pool` take a `ParamSpace`, a bounded Gymnasium `Box`, a `Discrete` or `FiniteTasks`; the first cuts
-axes coarsely, as a bandit must try every arm, the second keeps every combination of values apart where they can be
-counted. Of a space of several families the first makes an arm of each, the second joins their lists.
+`as_arms` and `as_pool` take a `ParamSpace`, a `FamilySpace`, a bounded Gymnasium `Box`, a `Discrete` or `FiniteTasks`.
+`as_arms` cuts axes into few cells, because a bandit must try every arm, and makes one arm of each family. `as_pool`
+makes a task of every combination of values if there are at most `DEFAULT_CELLS`, and joins the pools of families.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ class Arms(ABC):
 
     @abstractmethod
     def task(self, arm: int, rng: np.random.Generator) -> Any:
-        """A task of that arm; drawn uniformly where the arm holds several."""
+        """Return a task of an arm, drawn uniformly if the arm holds several."""
 
     @abstractmethod
     def arm(self, task: Any) -> int:
-        """The arm a task belongs to. Raises InputError for a task outside the space."""
+        """Return the arm that a task belongs to. Raises InputError for a task outside the space."""
 
     @abstractmethod
     def name(self, arm: int) -> str:
-        """A short name for logs."""
+        """Return a short name of an arm for logs."""
 
 
 class DiscreteArms(Arms):
-    """A Discrete: one arm per value, assumed to be in order of difficulty."""
+    """Arms of a Discrete: one per value, assumed to be in order of difficulty."""
 
     def __init__(self, space: gym.spaces.Discrete):
         self.n, self.start = int(space.n), int(space.start)
@@ -85,22 +85,21 @@ class DiscreteArms(Arms):
 
 
 def default_bins(dimension: int) -> int:
-    """Cells along each axis that make about `DEFAULT_ARMS` in all, 10 on a single axis."""
+    """Return the number of cells along each axis that makes about `DEFAULT_ARMS` cells in all; 10 for a single axis."""
     return 10 if dimension == 1 else max(2, int(DEFAULT_ARMS ** (1 / dimension) + 1e-9))
 
 
 class Grid(Arms):
-    """A cube cut into equal cells, one arm each; a task is uniform inside its cell, or among its values.
+    """A cube cut into cells of equal size, one arm each; tasks are drawn uniformly within a cell.
 
-    On an axis of finitely many values a cell is the values whose places lie in it, so that every value belongs to one
-    arm and every arm has a value: where values lie far apart (small whole numbers on a logarithmic axis), cells without
-    any are left out.
+    On an axis of finitely many values, a cell holds the values whose coordinates lie in it. Cells without a value are
+    left out, so that every arm has one; values may lie far apart, such as small integers on a logarithmic axis.
 
     Args:
         cube: the cube to cut.
         bins: cells along each axis: one number for all, or one per axis. None gives about `DEFAULT_ARMS` in all (10 on
             a single axis). An axis with fewer values than bins gets one cell per value.
-        limit: more cells in all are refused.
+        limit: largest number of cells allowed; more raise InputError.
     """
 
     def __init__(self, cube: Cube, bins: int | Sequence[int] | None = None, limit: int = MAX_ARMS):
@@ -126,7 +125,7 @@ class Grid(Arms):
         self.signature = {"cube": cube.signature, "bins": list(self.bins)}
 
     def _cells(self, axis: int, count: int) -> list[np.ndarray] | None:
-        """Coordinates of the values in each cell of an axis; None for an axis that `Cube.places` does not list."""
+        """Return the coordinates of the values in each cell of an axis; None for an axis without `Cube.places`."""
         places = self.cube.places(axis)
         if places is None:
             return None
@@ -137,7 +136,7 @@ class Grid(Arms):
 
     @property
     def features(self) -> np.ndarray:
-        """The centres of the cells, the means of their values on axes of values."""
+        """float64[n, d], the centre of each cell; on an axis of values, the mean coordinate of its values."""
         centres = [
             (np.arange(b) + 0.5) / b if p is None else np.array([values.mean() for values in p])
             for b, p in zip(self.bins, self._places)
@@ -164,11 +163,11 @@ class Grid(Arms):
 
 
 class FamilyArms(Arms):
-    """The arms of several families, one family after another.
+    """Arms of several families, one family after another.
 
     If each family is one arm, the families are assumed to be in order of difficulty, like the values of a Discrete.
-    Otherwise the features are the family's position in the list and every family's features, which are 0.5 for arms of
-    other families.
+    Otherwise the features of an arm are the family's position in the list, followed by the features of all families,
+    which are 0.5 for families to which the arm does not belong.
 
     Args:
         space: the families.
@@ -205,7 +204,7 @@ class FamilyArms(Arms):
         return np.concatenate([part.difficulty for part in self.parts])
 
     def _find(self, arm: int) -> tuple[int, int]:
-        """The family of an arm, and the arm's number in it."""
+        """Return the index of an arm's family, and the index of the arm within the family."""
         family = int(np.searchsorted(self._starts, arm, side="right")) - 1
         return family, int(arm - self._starts[family])
 
@@ -283,10 +282,10 @@ class FiniteTasks(Arms):
 
 
 def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
-    """n instances of an environment with a ParamSpace, for teachers that choose among given tasks.
+    """Draw n instances of an environment with a ParamSpace, for teachers that choose among given tasks.
 
-    Each is ``{"params": ..., "seed": ...}`` (see `instance`), its parameters uniform over the space; its features are
-    their place in the unit cube.
+    A task is ``{"params": ..., "seed": ...}`` (see `instance`) with parameters uniform over the space. The features of
+    a task are its coordinates in the unit cube.
     """
     check_count("n", n, low=1)
     rng = np.random.default_rng(seed)
@@ -299,8 +298,8 @@ def fixed_tasks(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
 def fixed_ladders(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
     """Draw n instances of an environment, each with every value of the last axis, for teachers of answer formats.
 
-    The other parameters are uniform over the space. The features are the position of the instance in the list and the
-    position of the value on the axis, so that the n instances are the questions of a ladder.
+    The other parameters are uniform over the space. The features of a task are the position of its instance in the
+    list, scaled to [0, 1], and the coordinate of its value on the last axis.
 
     Raises:
         InputError: the last axis is continuous or has more than `MAX_RUNGS` values.
@@ -324,7 +323,7 @@ def fixed_ladders(space: ParamSpaceLike, n: int, seed: int = 0) -> FiniteTasks:
 
 
 def chances_of(space: Any) -> Mapping[Any, float]:
-    """Rates at which guessing is right under the values of the last axis of a ParamSpace, where it states them."""
+    """Return value -> success rate of guessing, for the last axis of a ParamSpace; {} if the axis states none."""
     axes = list(getattr(space, "axes", ()))
     return getattr(axes[-1], "chances", {}) if axes else {}
 
@@ -340,7 +339,7 @@ def instance(task: Any) -> tuple[Any, int | None]:
 
 
 def task_key(task: Any) -> str:
-    """A task as text, the same for equal tasks. Raises InputError for one that is not JSON-able."""
+    """Return a task as JSON text, the same for equal tasks. Raises InputError for a task that is not JSON-able."""
     try:
         return json.dumps(task, sort_keys=True, allow_nan=False, default=_to_plain)
     except (TypeError, ValueError) as error:

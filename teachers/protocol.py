@@ -1,8 +1,8 @@
 """The protocol between a teacher and the loop that runs episodes.
 
 A teacher proposes tasks in batches (`Proposal`) and receives their results (`Outcome`) in any order and for any subset.
-It never waits: more proposals may be requested while earlier ones are still being played, and an outcome that never
-arrives costs one slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new
+A teacher never waits: more proposals may be requested while earlier ones are still being played, and an outcome that
+never arrives costs one slot in a bounded table. `Teacher` does the book-keeping (ids, ranges, generator, saving); a new
 teacher writes `_draw`, `_record`, `_learn` and, where it has state, names it in `kept`. Each kind of task space has a
 base with less to write: `BoxTeacher`, `ArmTeacher`, `PromptTeacher` and `LevelTeacher`.
 """
@@ -22,8 +22,9 @@ from ..errors import InputError
 from .messages import Draw, Evidence, Outcome, Proposal
 from .saved_state import Kept, restore_kept, save_kept
 
-OUTCOMES = 20_000  # of a run, for a teacher that was not given their number
-# Sums of floating-point rewards may overshoot the declared range by rounding; this share of its width is forgiven.
+OUTCOMES = 20_000  # expected outcomes of a run unless `Teacher.expect` sets another number
+# Sums of floating-point rewards may overshoot the declared range by rounding; an excess of at most this share of the
+# range's width is clipped.
 RANGE_SLACK = 1e-6
 
 
@@ -49,14 +50,14 @@ class CommonOptions(Declared):
     seed: int = option(
         default=0,
         saved=False,
-        says="a non-negative int; 0 is a seed like any other. The generator is the teacher's own.",
+        says="seed of the teacher's own random generator: a non-negative int; 0 is a seed like any other.",
     )
     return_range: tuple[float, float] = option(
         default=(0.0, 1.0),
         check=_check_range,
         saved=False,
         says="the declared (low, high) of an episode's return; teachers see returns mapped to [0, 1], and a return "
-        "outside is refused.",
+        "outside raises InputError.",
     )
     max_in_flight: int = option(
         default=10_000,
@@ -65,19 +66,20 @@ class CommonOptions(Declared):
         says="number of proposals whose outcome is awaited; beyond it the oldest are forgotten, so that lost outcomes "
         "cannot fill the memory.",
     )
-    # Hyperparameters of a class with an ``__init__``, JSON-able; declared options are settings by themselves.
+    # Hyperparameters of a class with its own ``__init__``, JSON-able; declared options are saved without being listed
+    # here.
     settings: Mapping[str, Any] | None = option(default=None, saved=False)
 
 
 class Teacher(CommonOptions, ABC):
     """Base of all teachers.
 
-    A class whose options are declared (`checks.keyword_declared`) calls `begin` in its `setup`; one with an
-    ``__init__`` calls this one.
+    A subclass with declared options (`checks.keyword_declared`) must call `begin` in its `setup`; a subclass with an
+    ``__init__`` must call ``super().__init__``.
 
     Args:
-        signature: JSON-able description of the task space; a saved state is only accepted into the same space.
-        settings: the teacher's hyperparameters, JSON-able; a saved state is only accepted under the same.
+        signature: JSON-able description of the task space; a saved state loads only where the signatures are equal.
+        settings: the teacher's hyperparameters, JSON-able; a saved state loads only where the settings are equal.
         common: ``seed``, ``return_range`` and ``max_in_flight``, which all teachers take.
 
     Raises:
@@ -92,18 +94,18 @@ class Teacher(CommonOptions, ABC):
     state_name: str = ""
     """Name of the class in saved states; empty for the class's own name."""
     climbs_formats: bool = False
-    """True if the last axis is a ladder of formats of one question, so that a fixed pool holds every question in all of
-    them."""
+    """True for teachers of answer formats: the last axis is the format, and a fixed pool (`fixed_pool`) holds every
+        question in every format."""
     needs: frozenset[str] = frozenset()
-    """Names of the `Outcome.extras` without which this teacher cannot learn. An instance may need less or more than its
-    class, depending on its options."""
+    """Names of the `Outcome.extras` without which this teacher cannot learn. Options of an instance may change the
+    set."""
     uses: frozenset[str] = frozenset()
-    """Names of the optional `Outcome.extras` that it learns from."""
+    """Names of optional `Outcome.extras` from which the teacher learns if they are given."""
     asks: frozenset[str] = frozenset()
-    """Keys of `Proposal.meta` that its proposals may have (see `requests.REQUESTS`)."""
+    """Keys of `Proposal.meta` that the teacher's proposals may have (see `requests.REQUESTS`)."""
     kept: ClassVar[tuple[str | Kept, ...]] = ()
-    """Attributes of the saved state, besides those of the bases; state of another form goes through `_save` and
-    `_restore`, which call the base's."""
+    """Attributes to save, in addition to those that base classes list (see `saved_state`). To save other state,
+    override `_save` and `_restore` and call ``super()`` in both."""
 
     def __init__(self, signature: Any, *, settings: Mapping[str, Any] | None = None, **common: Unpack[Common]):
         self.take_options({"settings": settings, **common}, Teacher)
@@ -113,7 +115,7 @@ class Teacher(CommonOptions, ABC):
         """Prepare the state that all teachers have.
 
         Args:
-            signature: JSON-able description of the task space; a saved state is only accepted into the same space.
+            signature: JSON-able description of the task space; a saved state loads only where the signatures are equal.
         """
         declared = {name: getattr(self, name) for name, one in declared_options(type(self)).items() if one.saved}
         self.signature = signature
@@ -126,7 +128,7 @@ class Teacher(CommonOptions, ABC):
 
     @property
     def is_copy(self) -> bool:
-        """True for a teacher that was pickled, copied or forked: it no longer learns together with its original."""
+        """True for a pickled, copied or forked teacher: it learns separately from its original."""
         return self._process != os.getpid()
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -151,11 +153,11 @@ class Teacher(CommonOptions, ABC):
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Learn from the outcomes of any proposals in flight, in any order; one call is one batch.
 
-        An id observed before, or forgotten since, is ignored and counted in `metrics`. If one outcome is bad,
-        nothing is learned from any.
+        An id that was observed before, or has been forgotten since, is ignored and counted in `metrics`. If one outcome
+        is invalid, nothing is learned from the whole batch.
 
         Raises:
-            InputError: a return outside `return_range`, an id never proposed, or a lack of extras that it needs.
+            InputError: a return outside `return_range`, an id never proposed, or extras in `needs` that are missing.
         """
         outcomes = list(outcomes)
         scaled = self._normalise([ret for outcome in outcomes for ret in outcome.returns])
@@ -179,10 +181,10 @@ class Teacher(CommonOptions, ABC):
             self._learn(evidence)
 
     def expect(self, outcomes: int) -> None:
-        """Set the expected number of outcomes of the run, before the first outcome.
+        """Set the expected number of outcomes of the run (default `OUTCOMES`); must be called before the first outcome.
 
-        It scales windows that are a share of the run; most teachers have no such window. By default a run has
-        `OUTCOMES`. A restored teacher keeps its saved number.
+        Windows that are given as a share of the run scale with the number; most teachers have no such window. A
+        restored teacher keeps its saved number.
 
         Raises:
             InputError: ``outcomes`` is below 1, or outcomes have been observed.
@@ -210,8 +212,8 @@ class Teacher(CommonOptions, ABC):
         The call equals `observe` with one `Outcome`, whose further fields are the keyword arguments.
 
         Raises:
-            InputError: the task lies outside the space, the return outside `return_range`, or extras that it needs are
-                not given.
+            InputError: the task lies outside the space, a return outside `return_range`, or extras in `needs` are
+                missing.
         """
         returns = np.atleast_1d(np.asarray(ret, dtype=np.float64)).tolist()
         outcome = Outcome(-1, task, returns, successes, cost, extras or {})
@@ -224,16 +226,16 @@ class Teacher(CommonOptions, ABC):
             self._learn([Evidence(record, scaled, outcome)])
 
     def joinable(self) -> frozenset[int]:
-        """Return the ids of proposals whose episodes a later one may join (``meta["joins"]``).
+        """Return the ids of evaluation-only proposals whose episodes a later proposal may join (``meta["joins"]``).
 
-        A learner keeps the episodes of these proposals, which were for evaluation only, and forgets all others.
+        The learner must keep the episodes of these proposals, and may forget those of other evaluation-only ones.
         """
         return frozenset()
 
     def distribution(self) -> np.ndarray | None:
         """Return float64[n], the probability of each arm, prompt or level in the next proposal.
 
-        None where the tasks are no finite list, or where the next choice is deterministic or has no closed form.
+        None if the tasks are not a finite list, or if the next choice is deterministic or has no closed form.
         """
         return None
 
@@ -288,14 +290,14 @@ class Teacher(CommonOptions, ABC):
 
     @abstractmethod
     def _record(self, task: Any) -> Any:
-        """Return what `_learn` needs of a task: of one that was drawn without a record, or that `update` is given.
+        """Return the record of a task for `_learn`, JSON-able; an array arrives in `Evidence.record` as a list.
 
-        JSON-able; an array arrives in `Evidence.record` as a list. Raise InputError for a task outside the space.
+        Called for draws without a record and tasks given to `update`. Raise InputError for a task outside the space.
         """
 
     @abstractmethod
     def _learn(self, evidence: list[Evidence]) -> None:
-        """Update on one batch, in the order given."""
+        """Update the teacher on one batch of outcomes, in the order given."""
 
     def _expect(self, outcomes: int) -> None:
         pass

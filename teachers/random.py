@@ -13,7 +13,8 @@ from .registration import register
 from .spaces import DiscreteCube, as_cube
 
 _NOTHING = 0
-"""The record of its draws: it learns nothing from them, and `_record` costs more than all else."""
+"""Record of every draw of `RandomTeacher`, which learns nothing; `_record` would cost more than the rest of the
+draw."""
 
 
 @register("random")

@@ -1,4 +1,5 @@
-"""Teachers by name: ``make("alp-gmm", space, seed=0)``. Other distributions join through ``palaestra.teachers``."""
+"""Registry of teachers: ``make("alp-gmm", space, seed=0)``. Packages add teachers by the group
+``palaestra.teachers``."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ T = TypeVar("T", bound=type[Teacher])
 
 
 def _take_teacher(value: Any) -> Any:
-    """Prepare an unregistered teacher class as `register` does; return any other callable (space, *, seed, ...)."""
+    """Prepare an unregistered teacher class as `register` does; return another callable (space, *, seed) unchanged."""
     if not callable(value):
         raise InputError("is no class: it cannot be called with (space, seed=...)")
     if isinstance(value, type) and issubclass(value, Teacher) and "__signature__" not in vars(value):
@@ -42,10 +43,11 @@ TEACHERS: Registry[Callable[..., Teacher]] = Registry(
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(option,))
 def register(name: str) -> Callable[[T], T]:
-    """Class decorator that adds a teacher under ``name``; its constructor takes ``(space, *, seed=0, ...)``.
+    """Return a class decorator that registers a teacher under ``name``; its constructor takes
+    ``(space, *, seed=0, ...)``.
 
-    Its options are declared (see `checks.keyword_declared`). A constructor that is written out may end in
-    ``**common: Unpack[Common]``.
+    The options declared in the class become keyword arguments (see `checks.keyword_declared`). A constructor written by
+    hand may end in ``**common: Unpack[Common]``.
     """
 
     def add(teacher: T) -> T:
@@ -60,11 +62,11 @@ class Preset:
     """A registered configuration of a teacher class, with its own name and paper. Calling it makes the teacher.
 
     Args:
-        name: to register it under.
+        name: registered name.
         teacher: the class.
         summary: one sentence for tables.
         paper: an arXiv number or a citation.
-        options: defaults that differ from the class's own; a caller may still give others.
+        options: defaults that override the class's own; options given in a call override both.
     """
 
     def __init__(self, name: str, teacher: type[Teacher], summary: str, paper: str, **options: Any):
@@ -79,7 +81,7 @@ class Preset:
 
 
 def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Signature:
-    """Signature of the constructor, with the options of `Common` by name, so that a misspelt option is refused."""
+    """Return the signature of the constructor with all options of `Common`, so that a misspelt option is refused."""
     parameters = dict(list(inspect.signature(teacher.__init__).parameters.items())[1:])
     for name, parameter in list(parameters.items()):
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -98,13 +100,15 @@ def _signature(teacher: type[Teacher], defaults: dict[str, Any]) -> inspect.Sign
 def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
     """Make a registered teacher for a task space.
 
+    For the `FamilySpace` of several environments, an arm teacher has the families as arms. With a teacher of kind "box"
+    or "any", one teacher is made for each family, and families are drawn in proportion to their weights.
+
     Args:
         name: a registered name ("random", "alp-gmm", "sec" ...).
-        space: a `ParamSpace`, a bounded Gymnasium `Box`, or a `Discrete`; `FiniteTasks` for a list of prompts. Over the
-            `FamilySpace` of several environments, a teacher of arms has the families as arms, and any teacher that
-            chooses points has one for each family, which is drawn by its weight.
-        seed: of the teacher's own generator.
-        kwargs: the teacher's options; all take ``return_range`` and ``max_in_flight``. A teacher of arms over families
+        space: a `ParamSpace`, a bounded Gymnasium `Box`, or a `Discrete`; `FiniteTasks` for a list of prompts; or a
+            `FamilySpace`.
+        seed: seed of the teacher's own random generator.
+        kwargs: the teacher's options; all take ``return_range`` and ``max_in_flight``. An arm teacher over families
             also takes ``inside``, the teacher that chooses within each family: a name, or a mapping with "name" and
             options. Without it, tasks within a family are uniform.
 
@@ -124,8 +128,8 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
 
 
 def choose_space(name: str, env: Any) -> Any:
-    """Return the space in which the teacher ``name`` chooses tasks of an environment. Teachers of levels get the
-    environment's ``level_functions``, if it has any. All others get its ``param_space``, or None without one."""
+    """Return the space in which the teacher ``name`` chooses tasks of an environment. A teacher of kind "levels" gets
+    the environment's ``level_functions``, if it has any. All others get its ``param_space``, or None without one."""
     from .levels.space import Levels
 
     inner = env.unwrapped
@@ -137,17 +141,14 @@ def choose_space(name: str, env: Any) -> Any:
 
 
 def range_options(env: Any) -> dict[str, Any]:
-    """Return the option ``return_range`` for a teacher of an environment's tasks, as the environment declares it.
-
-    It is {} for 0 to 1, which a teacher takes by itself.
-    """
+    """Return {"return_range": (low, high)} as an environment declares it, for `make`; {} for (0, 1), the default."""
     low, high = map(float, getattr(env.unwrapped, "return_range", (0.0, 1.0)))
     return {} if (low, high) == (0.0, 1.0) else {"return_range": (low, high)}
 
 
 def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:
-    """Draw n fixed instances of an environment for the teacher ``name``: in every format for teachers of answer formats
-    (`fixed_ladders`), otherwise in the format drawn (`fixed_tasks`)."""
+    """Draw n fixed instances of an environment for the teacher ``name``: each in every format for teachers of answer
+    formats (`fixed_ladders`), otherwise each in one drawn format (`fixed_tasks`)."""
     teacher = TEACHERS[name]
     climbs = getattr(teacher.teacher if isinstance(teacher, Preset) else teacher, "climbs_formats", False)
     return (fixed_ladders if climbs else fixed_tasks)(space, n, seed)
@@ -156,7 +157,8 @@ def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:
 def _make_within(
     name: str, space: FamilySpaceLike, chooser: Teacher | None, seed: int, options: dict[str, Any]
 ) -> FamilyTeacher:
-    """One teacher ``name`` for each family, and ``chooser`` (None: the weights) above them."""
+    """Make one teacher ``name`` for each family and join them; ``chooser`` picks the family, or if None the weights
+    do."""
     check_count("seed", seed, low=0)
     *seeds, own = np.random.SeedSequence(seed).generate_state(len(space.families) + 1).tolist()
     parts = [TEACHERS.make(name, one, seed=each, **options) for one, each in zip(space.families.values(), seeds)]

@@ -17,7 +17,7 @@ from ..errors import InputError, unknown_name
 from ..registry import Registry
 
 MANNERS = ("simplify", "diversify")
-"""Ways to rewrite a prompt: easier to read, or in other words; the answer stays the same in both."""
+"""Ways to rewrite a prompt without changing its answer: easier to read, or in other words."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LearnerRequest:
         value: meaning of the value, with range and unit.
         check: ``check(name, value)`` raises InputError for a value out of range.
         effect: action of the learner.
-        label: True if it only describes the proposal in the learner's logs.
+        label: True if the key only describes the proposal in the learner's logs.
     """
 
     value: str

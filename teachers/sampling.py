@@ -1,7 +1,7 @@
-"""Distributions over a finite list, and draws from them: independent ones, one after another, the best first.
+"""Distributions over a finite list and draws from them: independent, sequential without replacement, or lowest first.
 
-All take and give plain arrays; weights are float64[n] by place in the list, and chance is a generator given by the
-caller.
+All functions take and return NumPy arrays; weights are float64[n] by position in the list, and the caller passes the
+random generator.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ import numpy as np
 
 
 def pick(probabilities: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """int[k] independent draws from ``probabilities``, in O(n + k log n)."""
+    """Return int[k], indices drawn independently in proportion to ``probabilities``, in O(n + k log n)."""
     return np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(k) * probabilities.sum(), side="right")
 
 
 def softmax(values: np.ndarray, temperature: float) -> np.ndarray:
-    """float64[n] probabilities proportional to exp(values / temperature), computed without overflow."""
+    """Return float64[n], probabilities proportional to exp(values / temperature), computed without overflow."""
     weights = np.exp((values - values.max()) / temperature)
     return weights / weights.sum()
 
 
 def epsilon_greedy(values: np.ndarray, epsilon: float) -> np.ndarray:
-    """float64[n]: probability 1 - epsilon split evenly among the highest values, and epsilon among all."""
+    """Return float64[n]: probability 1 - epsilon split evenly among the highest values, and epsilon among all."""
     best = values == values.max()
     return (1 - epsilon) * best / best.sum() + epsilon / len(values)
 
 
 def proportional(values: np.ndarray) -> np.ndarray:
-    """float64[n] proportional to ``values >= 0``; uniform where all are 0."""
+    """Return float64[n], probabilities proportional to ``values >= 0``; uniform if all values are 0."""
     total = values.sum()
     return values / total if total > 0 else np.full(len(values), 1 / len(values))
 
 
 def effective_number(probabilities: np.ndarray) -> float:
-    """exp of the entropy: n for a uniform distribution over n, 1 for a certain one."""
+    """Return exp(entropy) of a distribution: n if it is uniform over n, 1 if it is certain."""
     positive = probabilities[probabilities > 0]
     return math.exp(-float((positive * np.log(positive)).sum()))
 
 
 def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """int[min(k, n)]: the indices of the smallest costs, smallest first, ties in random order."""
+    """Return int[min(k, n)], the indices of the smallest costs, smallest first, ties in random order."""
     k = min(k, len(cost))
     shuffled = rng.permutation(len(cost))
     near = shuffled[np.argpartition(cost[shuffled], k - 1)[:k]] if k < len(cost) else shuffled
@@ -49,7 +49,7 @@ def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw without replacement, one after another, each in proportion to the remaining weights.
+    """Draw k indices without replacement, each in proportion to the weights of the indices that remain.
 
     Args:
         log_weights: float64[n]; -inf for a weight of 0, which is drawn last, in random order.

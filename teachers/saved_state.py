@@ -1,8 +1,9 @@
 """Saved states of teachers and of their parts.
 
-A class lists in ``kept`` the attributes of which its saved state consists; those of its bases come first. They are
-written as JSON-able values and read back by the type of the present value: arrays in their shape and dtype, numbers,
-strings, and parts that have ``save`` and ``restore``. Lists, deques, dicts and tuples need their form (`Kept`).
+A class lists in ``kept`` the attributes that its saved state holds; attributes of base classes come first. Values are
+written as JSON-able values and restored to the type of the attribute's current value: arrays (same shape and dtype),
+numbers, strings, and parts that have ``save`` and ``restore``. Lists, deques, dicts and tuples need a declared type
+(`Kept.form`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ class Kept(NamedTuple):
     """An entry of a saved state.
 
     Attributes:
-        attribute: its attribute; several make one list.
-        form: type of a collection, such as ``dict[int, list[float]]``, or of a number that may be of another type at
-            present. A deque keeps its present bound; a dict is saved as a list of pairs.
-        key: its name in the state; by default the attribute's without its underscore.
+        attribute: name of the attribute; several names are saved as one list.
+        form: type of a collection, such as ``dict[int, list[float]]``, or of a number whose current value has another
+            type. A deque keeps its current maximum length; a dict is saved as a list of pairs.
+        key: key in the saved state; by default the attribute's name without a leading underscore.
     """
 
     attribute: str | tuple[str, ...]
@@ -30,7 +31,7 @@ class Kept(NamedTuple):
 
 
 class SavedState:
-    """Base of the parts of teachers that are saved."""
+    """Base of parts of a teacher that are saved by the attributes in ``kept``."""
 
     kept: ClassVar[tuple[str | Kept, ...]] = ()
 
@@ -42,7 +43,7 @@ class SavedState:
 
 
 def save_kept(owner: Any) -> dict[str, Any]:
-    """Return the kept attributes of a teacher or part as JSON-able values."""
+    """Return the attributes in ``kept`` of a teacher or part as JSON-able values."""
     saved = {}
     for key, attribute, _ in _entries(owner):
         names = (attribute,) if isinstance(attribute, str) else attribute
@@ -52,7 +53,7 @@ def save_kept(owner: Any) -> dict[str, Any]:
 
 
 def restore_kept(owner: Any, saved: Mapping[str, Any]) -> None:
-    """Set the kept attributes from `save_kept`'s values.
+    """Set the attributes in ``kept`` from a dict of `save_kept`.
 
     A damaged state raises KeyError, TypeError, ValueError or IndexError and may leave some attributes set.
     """
@@ -63,8 +64,8 @@ def restore_kept(owner: Any, saved: Mapping[str, Any]) -> None:
 
 
 def restore_array(saved: Any, like: np.ndarray) -> np.ndarray:
-    """Saved numbers as an array of the shape and type of ``like``. Raises ValueError for another shape, or a number
-    that is not finite."""
+    """Return saved numbers as an array of the shape and dtype of ``like``. Raises ValueError for another shape, or for
+    a number that is not finite."""
     array = np.array(saved, dtype=like.dtype)
     if array.shape != like.shape or not np.isfinite(array).all():
         raise ValueError(f"saved numbers of shape {array.shape}, not {like.shape}, or not finite")

@@ -1,4 +1,4 @@
-"""One teacher for environments in several processes: the process that owns it serves it, the workers talk to it.
+"""One teacher for environments in several processes: its owner's process serves it, and workers send requests.
 
     with serve(make("alp-gmm", space, seed=0)) as teacher:
         envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
@@ -40,7 +40,7 @@ def serve(
 
     Args:
         teacher: the teacher, including its combinators and budgets; only the server uses it until it is closed.
-        host: name or address under which workers on other machines reach this one; None serves this machine only.
+        host: name or address of this machine for workers on other machines; None serves only workers on this machine.
         record: keep the order in which workers were served, in `ServedTeacher.order`.
         order: a recorded order to repeat. Each request waits for its turn, so that workers that play the same
             episodes get the same proposals again at any speed. After the end of the order, requests are served as they
@@ -54,7 +54,7 @@ def serve(
 
 
 class ServedTeacher:
-    """A teacher and the threads that answer for it; made by `serve`. Pickled, it becomes a `TeacherHandle`."""
+    """A teacher that threads of this process serve to workers; made by `serve`. Pickling it gives a `TeacherHandle`."""
 
     def __init__(
         self, teacher: Teacher, *, host: str | None = None, record: bool = False, order: Sequence[str] | None = None
@@ -68,7 +68,7 @@ class ServedTeacher:
         self._moves = 0  # requests served on which later proposals depend
         self._turn = threading.Condition()  # guards everything here
         self._held: dict[str, dict[int, Proposal]] = {}  # worker -> the proposals it plays
-        self._returned: dict[str, list[Proposal]] = {}  # worker -> those it held when the loaded state was saved
+        self._returned: dict[str, list[Proposal]] = {}  # worker -> proposals it held when the loaded state was saved
         self._connections: dict[Connection, str] = {}
         self._gone: set[str] = set()  # workers that were connected, and are no longer
         self._threads: set[threading.Thread] = set()
@@ -86,20 +86,20 @@ class ServedTeacher:
 
         Args:
             worker: unique name, such as the worker's index. After a restore, a worker gets the proposals that the
-                worker of the same name held when the state was saved; workers without a name share theirs.
+                worker of the same name held when the state was saved; workers without a name share their proposals.
         """
         return TeacherHandle(*self._door, str(worker), self._teacher.needs, self._teacher.return_range)
 
     @property
     def order(self) -> list[str]:
-        """The workers in the order in which their requests were served since the start; needs ``record=True``."""
+        """Worker names in the order in which their requests were served; needs ``record=True``."""
         if self._log is None:
             raise InputError("the order of requests was not recorded; use serve(teacher, record=True).")
         with self._own():
             return list(self._log)
 
     def metrics(self) -> dict[str, float]:
-        """Return the teacher's metrics, and "workers", the number of those connected."""
+        """Return the teacher's metrics, and "workers", the number of connected workers."""
         with self._own():
             return {**self._teacher.metrics(), "workers": float(len(self._connections))}
 
@@ -115,10 +115,10 @@ class ServedTeacher:
             return {"teacher": state, "held": saved, "moves": self._moves}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue where `state_dict` was taken; to be called before any worker has a proposal.
+        """Continue where `state_dict` was taken; must be called before any worker has a proposal.
 
-        A worker that held a proposal gets it first, to play that episode anew. With ``order=``, the order goes on
-        at the request at which the state was taken.
+        A worker that held a proposal is given that proposal first, and plays its episode anew. With ``order=``, the
+        order continues from the request at which the state was taken.
 
         Raises:
             InputError: workers hold proposals already, or the state is of another teacher or damaged.
@@ -169,7 +169,7 @@ class ServedTeacher:
         return self.handle().__reduce__()
 
     def _own(self) -> threading.Condition:
-        """Return the lock, for the owner's process only: in a fork its copy may stay locked for ever."""
+        """Return the lock. Raises InputError outside the owner's process: in a fork it may stay locked for ever."""
         if os.getpid() != self._process:
             raise InputError("this process does not own the served teacher; use its handle() here.")
         return self._turn
@@ -211,7 +211,7 @@ class ServedTeacher:
             connection.close()
 
     def _answer(self, worker: str, request: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        """Answer a request with (True, result), or with (False, error), which the worker's handle raises."""
+        """Answer a request with (True, result), or with (False, error), which `TeacherHandle` raises in the worker."""
         try:
             with self._turn:
                 if request in READING:
@@ -242,7 +242,7 @@ class ServedTeacher:
         return proposals
 
     def _move(self, worker: str, request: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-        """Make a call on which later proposals depend, once it is this worker's turn."""
+        """Make a call on which later proposals depend, once it is the worker's turn in a recorded order."""
         if request not in MOVING:
             raise InputError(f"a served teacher has no {request!r}; it answers {', '.join(MOVING + READING)}.")
         self._turn.wait_for(lambda: self._closed or self._is_next(worker))
@@ -264,17 +264,17 @@ class ServedTeacher:
         return self._moves >= len(self._plan) or self._plan[self._moves] == worker
 
     def _close_sockets(self) -> None:
-        """In a forked child: a socket that it kept open would hide the owner's death from other workers."""
+        """Close the sockets in a forked child, where open copies would hide the owner's death from other workers."""
         self._listener.close()
         for connection in list(self._connections):
             connection.close()
 
 
 class TeacherHandle:
-    """A worker's access to a served teacher: `Teacher`'s own methods, answered by the process that serves it.
+    """A worker's access to a served teacher: the methods of `Teacher`, answered by the process that serves it.
 
-    Made by `ServedTeacher.handle`. It connects on first use, in whatever process that is, and may be pickled, copied
-    and forked. The connection ends with the handle, and the proposals that it held are lost.
+    Made by `ServedTeacher.handle`. The handle connects on first use, in whichever process uses it, and may be pickled,
+    copied and forked. When the handle is closed or deleted, the connection ends and its proposals are lost.
 
     Attributes:
         needs: as in `Teacher`.
@@ -288,7 +288,7 @@ class TeacherHandle:
         self._connection: Connection | None = None
 
     def handle(self, worker: str = "") -> TeacherHandle:
-        """Return a handle for another worker; see `ServedTeacher.handle`, which spawned workers get in this form."""
+        """Return a handle for another worker, as `ServedTeacher.handle` does in the owner's process."""
         return TeacherHandle(self._address, self._key, str(worker), self.needs, self.return_range)
 
     def propose(self, k: int) -> list[Proposal]:
@@ -316,11 +316,11 @@ class TeacherHandle:
         return self._request("metrics")
 
     def drop(self, proposal: Proposal) -> None:
-        """Give up a proposal whose outcome will never come, so that a saved state does not hand it out again."""
+        """Give up a proposal whose outcome will never come, so that a restored state does not hand it out again."""
         self._request("drop", proposal.id)
 
     def close(self) -> None:
-        """Hang up. The proposals held are lost; a later request connects anew."""
+        """Close the connection. Proposals of this worker are lost; a later request connects anew."""
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
         self._connection = None
@@ -353,7 +353,7 @@ class TeacherHandle:
 
 
 def _local_address() -> Any:
-    """An address on this machine; on Linux a name that leaves no file behind even where the process is killed."""
+    """Return an address on this machine; on Linux an abstract socket, which leaves no file behind after a kill."""
     if sys.platform == "linux":
         return f"\0palaestra-teacher-{secrets.token_hex(8)}"
     return None if hasattr(socket, "AF_UNIX") else ("localhost", 0)

@@ -16,24 +16,25 @@ EPSILON = 1e-6  # added to the standard deviation, as learners do; it also keeps
 
 
 def mean_absolute_advantage(returns: np.ndarray) -> float:
-    """Mean |(r - mean) / (std + 1e-6)| of one group, by the population standard deviation (GRPO, arXiv 2402.03300)."""
+    """Return the mean of |(r - mean) / (std + 1e-6)| over one group, with the population standard deviation (GRPO,
+    arXiv 2402.03300)."""
     return float(np.abs(returns - returns.mean()).mean() / (returns.std() + EPSILON))
 
 
 def mean_absolute_deviation(returns: np.ndarray) -> float:
-    """Mean |r - mean| of one group."""
+    """Return the mean of |r - mean| over one group."""
     return float(np.abs(returns - returns.mean()).mean())
 
 
 def success_counts(evidence: Evidence) -> tuple[float, int]:
-    """Return (successes, episodes) of a group. Where successes are unknown, returns in [0, 1] are summed."""
+    """Return (successes, episodes) of a group. Without success flags, successes are the sum of returns in [0, 1]."""
     successes = evidence.outcome.successes
     total = float(evidence.returns.sum()) if successes is None else float(sum(successes))
     return total, len(evidence.returns)
 
 
 def success_rate(evidence: Evidence) -> float:
-    """Successes per episode (see `success_counts`)."""
+    """Return successes per episode (see `success_counts`)."""
     successes, episodes = success_counts(evidence)
     return successes / episodes
 
@@ -44,7 +45,7 @@ def is_flat(returns: np.ndarray) -> bool:
 
 
 class Groups:
-    """Collects single returns by key until ``size`` of them make a group.
+    """Buffer that collects single returns by key until ``size`` of them make a group.
 
     A group of one has no advantage. Where outcomes carry single returns (`TeacherWrapper`, `Teacher.update`), a teacher
     that needs groups collects them here; groups of two or more are returned unchanged.
@@ -88,17 +89,18 @@ def check_band(name: str, value: Any) -> list[float]:
 class PassRates(SavedState):
     """A Beta posterior of the success rate of each of n tasks.
 
-    An observation of s successes in m episodes does alpha <- decay alpha + (1 - decay) alpha_0 + s, beta alike with
-    m - s, so that with decay < 1 the effective number of episodes tends to m / (1 - decay) (MoPPS, arXiv 2507.04632).
+    An observation of s successes in m episodes sets alpha to decay alpha + (1 - decay) alpha_0 + s, and beta likewise
+    with m - s, so that with decay < 1 the effective number of episodes tends to m / (1 - decay) (MoPPS, arXiv
+    2507.04632).
 
     Args:
-        n: tasks.
+        n: number of tasks.
         prior: (alpha_0, beta_0), both positive.
         decay: in (0, 1]; 1 forgets nothing.
 
     Attributes:
         alpha, beta: float64[n].
-        episodes, visits: int64[n], episodes and groups seen of each task.
+        episodes, visits: int64[n], number of episodes and of groups of each task.
     """
 
     kept = ("alpha", "beta", "episodes", "visits")
@@ -116,7 +118,7 @@ class PassRates(SavedState):
         self.visits[task] += 1
 
     def learn(self, evidence: list[Evidence]) -> None:
-        """Add every group of a batch whose records are indices of tasks."""
+        """Add every group of a batch; each record must be the index of a task."""
         for item in evidence:
             self.add(int(item.record), *success_counts(item))
 
@@ -126,9 +128,9 @@ class PassRates(SavedState):
         return self.alpha / (self.alpha + self.beta)
 
     def sample(self, rng: np.random.Generator) -> np.ndarray:
-        """float64[n], one draw from each posterior."""
+        """Return float64[n], one draw from each posterior."""
         return rng.beta(self.alpha, self.beta)
 
     def reset(self) -> None:
-        """Set every posterior back to the prior; ``episodes`` and ``visits`` stay."""
+        """Set every posterior back to the prior; ``episodes`` and ``visits`` are unchanged."""
         self.alpha[:], self.beta[:] = self.prior

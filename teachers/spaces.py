@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import InputError
 
-MOST_VALUES = 10_000  # values of an axis that are told apart
+MOST_VALUES = 10_000  # an axis with more values than this is treated as continuous
 
 
 @runtime_checkable
@@ -56,7 +56,7 @@ class Cube(ABC):
     Attributes:
         dimension: number of axes.
         names: one name per axis.
-        sizes: per axis the number of values it takes, or None where it is continuous.
+        sizes: number of values of each axis, or None for a continuous axis.
         signature: JSON-able description.
     """
 
@@ -75,19 +75,19 @@ class Cube(ABC):
 
     @abstractmethod
     def decode(self, u: np.ndarray) -> Any:
-        """The task at ``u`` (float64[dimension] in [0, 1])."""
+        """Return the task at ``u`` (float64[dimension] in [0, 1])."""
 
     def decode_all(self, points: np.ndarray) -> list[Any]:
-        """The tasks at ``points``, float64[k, dimension] in [0, 1], in order."""
+        """Return the tasks at ``points``, float64[k, dimension] in [0, 1], in order."""
         return list(map(self.decode, points))
 
     @abstractmethod
     def encode(self, task: Any) -> np.ndarray:
-        """The point of a task, float64[dimension] in [0, 1]. Raises InputError for a task outside the space."""
+        """Return the point of a task, float64[dimension] in [0, 1]. Raises InputError for a task outside the space."""
 
 
 class ParamCube(Cube):
-    """A `ParamSpace`: its own unit cube, without the axes that are fixed to one value."""
+    """Unit cube of a `ParamSpace`, without the axes that are fixed to one value."""
 
     def __init__(self, space: ParamSpaceLike):
         names = tuple(space.names)
@@ -130,8 +130,8 @@ class ParamCube(Cube):
 
 
 class FamilyCube(Cube):
-    """Several families in one cube. The first axis is the family, in equal parts. The other axes are the axes of every
-    family, and are 0.5 in tasks of other families."""
+    """Unit cube of several families. The first axis selects the family, in intervals of equal width. The axes of all
+    families follow; a task has the coordinate 0.5 on the axes of families to which it does not belong."""
 
     def __init__(self, space: FamilySpaceLike):
         self.space = space
@@ -163,7 +163,7 @@ class FamilyCube(Cube):
 
 
 class BoxCube(Cube):
-    """A bounded Gymnasium Box of any shape, flattened; integer boxes are cut into cells of equal width."""
+    """Unit cube of a bounded Gymnasium Box of any shape, flattened; each integer is an interval of equal width."""
 
     def __init__(self, space: gym.spaces.Box):
         low, high = (np.asarray(bound, dtype=np.float64).ravel() for bound in (space.low, space.high))
@@ -206,7 +206,7 @@ class BoxCube(Cube):
 
 
 class DiscreteCube(Cube):
-    """A Discrete of n values as n cells of equal width on [0, 1]."""
+    """Unit interval of a Discrete: each of its n values is an interval of equal width."""
 
     def __init__(self, space: gym.spaces.Discrete):
         self.space = space
@@ -222,7 +222,8 @@ class DiscreteCube(Cube):
 
 
 def as_cube(space: Any) -> Cube:
-    """The unit cube of a ParamSpace, bounded Box or Discrete. Raises InputError for anything else."""
+    """Return the unit cube of a ParamSpace, FamilySpace, bounded Box or Discrete; a Cube is returned unchanged. Raises
+    InputError for anything else."""
     if isinstance(space, Cube):
         return space
     if isinstance(space, gym.spaces.Box):
@@ -240,7 +241,7 @@ def as_cube(space: Any) -> Cube:
 
 
 def _size(space: gym.Space[Any]) -> int | None:
-    """Number of values of one axis, or None for a continuous one."""
+    """Return the number of values of one axis, or None for a continuous one."""
     if isinstance(space, gym.spaces.Discrete):
         return int(space.n)
     if isinstance(space, gym.spaces.Box) and np.issubdtype(space.dtype or np.float64, np.integer):
@@ -251,7 +252,7 @@ def _size(space: gym.Space[Any]) -> int | None:
 
 
 def arm_index(task: Any, n: int, start: int) -> int:
-    """The place of a Discrete's value among its values. Raises InputError for anything else."""
+    """Return the zero-based position of a Discrete's value (n values from ``start``). Raises InputError for others."""
     # Environments hand arms around as Python ints, NumPy scalars and arrays without dimensions alike.
     value = task.item() if isinstance(task, np.generic | np.ndarray) and np.ndim(task) == 0 else task
     if isinstance(value, bool) or not isinstance(value, int) or not start <= value < start + n:

@@ -16,23 +16,23 @@ from .protocol import Outcome, Proposal, Teacher
 from .registration import choose_space, make, range_options
 from .served import ServedTeacher, TeacherHandle
 
-MAX_SEEDS = 10_000  # a seed that is named again is remembered this long
+MAX_SEEDS = 10_000  # number of latest reset seeds whose proposals are remembered
 
 
 class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Reset the environment with ``options={"params": task}`` and report the outcome of the episodes to the teacher.
 
-    The outcome is the sum of rewards and, if the environment gives it, ``info["is_success"]``. A proposal with n
+    The outcome holds the sum of rewards and, if the environment reports it, ``info["is_success"]``. A proposal with n
     episodes is played in n resets and reported after the last. An episode is left out of the report if it was abandoned
     before its end, or if any of its steps had ``reward_valid: False``, as this is a failure of the machinery and not of
-    the student. A reset whose options name ``params`` or ``difficulty`` is an evaluation: it is played as given,
-    without the teacher. A task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]``
-    holds the `Proposal` after a reset and at the end of its episode, so that a learner can read ``proposal.train``;
-    outcomes of proposals with ``train=False`` are reported, too.
+    the student. A reset whose options have ``params`` or ``difficulty`` is an evaluation, played without the teacher. A
+    task ``{"params": ..., "seed": ...}`` fixes the seed of the reset too. ``info["proposal"]`` holds the `Proposal`
+    after a reset and at the end of its episode, so that a learner can read ``proposal.train``; outcomes of proposals
+    with ``train=False`` are reported, too.
 
-    A seed names an episode, as in every Gymnasium environment. The first ``reset(seed=7)`` plays the teacher's current
-    proposal with that seed. A later one plays the same task again, even if the teacher has learned in between; such a
-    repetition is not reported. The latest `MAX_SEEDS` seeds are remembered.
+    A seed identifies an episode, as in every Gymnasium environment. The first ``reset(seed=7)`` plays the teacher's
+    current proposal with that seed. A later ``reset(seed=7)`` plays the same task again, even if the teacher has
+    learned in between; the repetition is not reported. The latest `MAX_SEEDS` seeds are remembered.
 
     Workers in several processes (`AsyncVectorEnv`, `SubprocVecEnv`, Ray) need a served teacher. Otherwise each worker
     would train a separate copy, from its own episodes only:
@@ -41,17 +41,18 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
 
     Args:
-        env: its `unwrapped.param_space` is the space of a teacher given by name.
+        env: an environment; a teacher given by name chooses from ``env.unwrapped.param_space`` (see `choose_space`).
         teacher: a teacher, shared with the caller and not copied; a served teacher or a handle to it; or a registered
             name, which gives each wrapper a separate teacher, with the range of returns that the environment declares,
             and keeps the spec JSON-able.
-        seed, options: for `make`, when the teacher is given by name.
+        seed, options: passed to `make` if the teacher is given by name.
         measure: called with each `WrappedEpisode` at its end; returns the learner's own measurements by name, for
             `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
-        InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
-            or there is no space. At a reset: the teacher is a copy made by pickling or forking.
+        InputError: the teacher needs extras and ``measure`` is None; options are given with a teacher object; or a name
+            is given and the environment has no ``param_space``. At a reset: the teacher is a copy made by pickling or
+            forking.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             self.teacher.close()
 
     def _propose(self) -> Proposal:
-        """The proposal whose group is not complete yet, or else a new one."""
+        """Return the proposal whose group is incomplete, or else a new one."""
         if isinstance(self.teacher, Teacher) and self.teacher.is_copy:
             raise InputError(
                 f"this process has a copy of the {type(self.teacher).__name__} that another one made, and its maker "
@@ -138,7 +139,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return self._proposal
 
     def _abandon(self, keep: bool) -> None:
-        """End the episode under way without a result. With ``keep``, one that has no step yet does not count."""
+        """End the running episode without a result. With ``keep``, an episode without a step does not count."""
         played, self._played = self._played, None
         if played is not None and not played.again and (played.recording.steps or not keep):
             self._end(played, counts=False)
@@ -165,12 +166,12 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
 
 @dataclass(frozen=True)
 class WrappedEpisode:
-    """An episode under `TeacherWrapper`.
+    """An episode of T steps under `TeacherWrapper`.
 
     Attributes:
-        proposal: the proposal that it is played for.
+        proposal: the proposal that the episode belongs to.
         recording: record of the episode; without observations and actions if the wrapper has no ``measure``.
-        again: True for a repetition by seed.
+        again: True if a repeated reset seed replayed the task.
     """
 
     proposal: Proposal

@@ -1,1 +1,2 @@
-"""Programs that write files kept in the repository: tables of puzzles, test vectors. They are not part of the wheel."""
+"""Programs that write files kept in the repository (tables of puzzles, test vectors), which are not part of the
+wheel."""

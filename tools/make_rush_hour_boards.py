@@ -2,7 +2,7 @@
 
     python -m palaestra.tools.make_rush_hour_boards
 
-takes about half an hour. A line is a board, row by row: letters are cars; car A must leave.
+It takes about half an hour. A line of the file is a board, row by row: letters are cars; car A must leave.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ..envs.puzzles.rush_hour import NAMES, SIDE, RushHour, find_position_layers
 
 COUNT = 96
 TABLE = Path(__file__).parents[1] / "envs" / "puzzles" / "rush_hour.txt"
-# The exit's row, and the tries after which a climb starts again elsewhere.
+# Row of the exit; number of changes after which the search of a board starts again.
 EXIT, PATIENCE = 2, 150
 
 Cars = list[tuple[int, ...]]
 
 
 def main() -> None:
-    """Write the table; the same one each time."""
+    """Write the table. The result is the same each time."""
     from rich.progress import track
 
     rng = np.random.default_rng(2024)
@@ -33,8 +33,10 @@ def main() -> None:
 
 
 def hard_board(rng: np.random.Generator, moves: int) -> str:
-    """A board with a position at least so many moves from the end, by climbing: cars are replaced at random, and a
-    change stays unless it brings the farthest position nearer."""
+    """Return a board with a position at least ``moves`` moves from the end.
+
+    Hill climbing: cars are replaced at random, and a change is kept unless it brings the farthest position nearer.
+    """
     while True:
         cars = random_cars([(SIDE * EXIT, SIDE * EXIT + 1)], int(rng.integers(8, len(NAMES) + 1)), rng)
         depth = depth_of(cars)
@@ -48,7 +50,8 @@ def hard_board(rng: np.random.Generator, moves: int) -> str:
 
 
 def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
-    """``cars`` and others at random free places, up to ``count``; none lies across in the row of the exit."""
+    """Return ``cars`` with random ones added, up to ``count`` in total; none of the new ones lies along the exit's
+    row."""
     cars, taken = list(cars), {square for car in cars for square in car}
     for length, along, line, place in rng.integers([2, 0, 0, 0], [4, 2, SIDE, SIDE], (40, 4)).tolist():
         if len(cars) == count:
@@ -64,7 +67,8 @@ def random_cars(cars: Cars, count: int, rng: np.random.Generator) -> Cars:
 
 
 def depth_of(cars: Cars) -> int:
-    """Moves of the position that is farthest from the end; -1 where the end, or the end of the search, is not met."""
+    """Return the number of moves from the end to the farthest position; -1 without an end, or with too many
+    positions."""
     found = find_position_layers(format_board(cars))
     return len(found) - 1 if found and found[0] else -1
 

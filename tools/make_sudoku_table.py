@@ -2,8 +2,8 @@
 
     python -m palaestra.tools.make_sudoku_table
 
-takes some minutes. A line is the solution of one puzzle, row by row: digits are clues, letters (a for 1) are not. Small
-letters are cells that naked and hidden singles fill; capital letters are the remaining cells.
+It takes some minutes. A line of the file is the solution of one puzzle, row by row: digits are clues, letters (a for 1)
+are empty cells. Small letters are cells that naked and hidden singles fill; capital letters are the remaining cells.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ TABLE = Path(__file__).parents[1] / "envs" / "puzzles" / "sudoku.txt"
 
 
 def main() -> None:
-    """Write the table; the same one each time."""
+    """Write the table. The result is the same each time."""
     rng = np.random.default_rng(2024)
     lines = [minimal(full_grid(size, rng), rng) for size, count in COUNTS.items() for _ in range(count)]
     TABLE.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
 def full_grid(size: int, rng: np.random.Generator) -> list[int]:
-    """A full grid, cell by cell: each cell takes the first digit, in random order, that can still be completed."""
+    """Return a full grid, filled cell by cell with the first digit, in random order, that can be completed."""
     cells = [0] * (size * size)
     wide = BOXES[size][1]
     # The box at the top left is any permutation, which leaves the rest soluble.
@@ -43,7 +43,7 @@ def full_grid(size: int, rng: np.random.Generator) -> list[int]:
 
 
 def minimal(solution: list[int], rng: np.random.Generator) -> str:
-    """The line of a puzzle with this solution, from which no clue can be taken without a second solution."""
+    """Return the line of a puzzle with this solution that has a second solution without any one of its clues."""
     clues, line = list(solution), list(map(str, solution))
     for cell in rng.permutation(len(solution)).tolist():
         clues[cell] = 0

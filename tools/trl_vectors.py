@@ -1,11 +1,12 @@
-"""Records what TRL's GRPOTrainer computes on prepared rollouts, for ``tests/agents/grpo/test_trl_parity.py``.
+"""Record the results of TRL's GRPOTrainer on prepared rollouts, for ``tests/agents/grpo/test_trl_parity.py``.
 
-It runs in an environment that holds TRL, so it imports nothing of this package. A real trainer over a Qwen3 of a few
-hundred parameters gets its completions from TRL's own ``rollout_func``; it computes advantages, old and reference log-
-probabilities itself. Then the weights are moved, so that ratios leave the clipping range on both sides, and
-``_compute_loss`` is differentiated. Out: ``vectors.npz`` (inputs and results) and ``vectors.json`` (settings).
+The program runs in an environment that has TRL, so it imports nothing of this package. A real trainer over a Qwen3 of a
+few hundred parameters gets its completions from TRL's ``rollout_func``, and computes advantages, old and reference
+log-probabilities itself. Then the weights are moved, so that ratios leave the clipping range on both sides, and the
+gradient of ``_compute_loss`` is computed. Inputs and results are written to ``vectors.npz``, settings to
+``vectors.json``.
 
-    OTHER/bin/python tools/trl_vectors.py --out tests/agents/grpo/trl        # OTHER holds trl==1.16.*
+    OTHER/bin/python tools/trl_vectors.py --out tests/agents/grpo/trl        # OTHER has trl==1.16.*
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ VOCABULARY = 24
 PAD, END = 0, 1
 GROUPS, SAMPLES = 4, 4
 LENGTH = 12
-"""Longest completion, which is also the constant that Dr. GRPO divides by."""
+"""Length of the longest completion, and the constant divisor of Dr. GRPO."""
 
 SHAPE: dict[str, Any] = {
     "vocab_size": VOCABULARY,
@@ -45,7 +46,7 @@ SHAPE: dict[str, Any] = {
 
 CLIP = {"epsilon": 0.2, "epsilon_high": 0.2}
 SEQUENCE = {"importance_sampling_level": "sequence", "epsilon": 0.005, "epsilon_high": 0.02}
-"""GSPO's published bounds (3e-4, 4e-4) would leave no ratio of these rollouts inside."""
+"""Sequence ratios with wider bounds than GSPO's published 3e-4 and 4e-4, which no ratio of these rollouts meets."""
 
 CASES: dict[str, dict[str, Any]] = {
     "grpo": {"loss_type": "grpo", **CLIP},
@@ -66,12 +67,13 @@ CASES: dict[str, dict[str, Any]] = {
     "vespo": {"loss_type": "vespo"},
 }
 ACCUMULATED = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "gspo", "sapo", "luspo", "vespo")
-"""These are recorded a second time with the batch in two micro-batches."""
+"""Cases that are recorded a second time with the batch in two micro-batches."""
 
 
 def rollouts(rng: np.random.Generator, turns: bool) -> dict[str, Any]:
-    """Ragged prompts and completions, the rewards of their groups (one of them without variance), and, with ``turns``,
-    which tokens of a completion the environment wrote.
+    """Return ragged prompts and completions with rewards, of which one group has no variance.
+
+    With ``turns``, some tokens of each completion are the environment's: "sampled" is 0 for them and 1 for all others.
     """
     prompts, completions, sampled = [], [], []
     for _ in range(GROUPS):
@@ -94,7 +96,7 @@ def rollouts(rng: np.random.Generator, turns: bool) -> dict[str, Any]:
 
 
 def tokenizer() -> Any:
-    """One word for each id; the trainer needs a tokenizer, though nothing is read with it."""
+    """Return a tokenizer with one word per id, which the trainer needs although no text is tokenized."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -144,7 +146,7 @@ def record(settings: dict[str, Any], played: dict[str, Any], parts: int, folder:
             per_device_train_batch_size=rows // parts,
             gradient_accumulation_steps=parts,
             steps_per_generation=parts,
-            # Reusing completions is what makes the trainer compute old log-probabilities.
+            # With reused completions the trainer computes old log-probabilities.
             num_iterations=2,
             num_generations=SAMPLES,
             max_completion_length=LENGTH,

@@ -1,4 +1,4 @@
-"""Writes the success rates of players without skill into ``envs/measured.json``, after a change of an environment.
+"""Write the success rates of trivial players into ``envs/measured.json``, after a change of an environment.
 
 usage: python -m palaestra.tools.update_measured ID [ID ...] [--episodes 400]
 """
@@ -17,7 +17,7 @@ from ..envs.measured import FILE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure the environments named."""
+    """Measure the named environments and update the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", nargs="+")
     parser.add_argument("--episodes", type=int, default=400, help="episodes of each player at each difficulty")

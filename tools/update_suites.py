@@ -1,10 +1,11 @@
-"""Writes the content hashes and baselines of the evaluation suites, after a change that gives them a new version.
+"""Write the content hashes and baselines of the evaluation suites, after a change that gives them a new version.
 
 usage: python -m palaestra.tools.update_suites [NAME=AGENT ...]
 
 Each ``NAME=AGENT`` is a column of the tables: ``random=random``, ``oracle=oracle``, or the folder of a run,
-``tiny=runs/first``. A file, ``smollm2-135m=core.json``, is the output of `palaestra eval --suite core --json core.json`
-and gives the column of that suite alone. Existing columns that are not named stay, if the tasks have not changed.
+``tiny=runs/first``. A JSON file, ``smollm2-135m=core.json``, must be the output of
+`palaestra eval --suite core --json core.json`, and gives the column of that suite only. Existing columns that are not
+named are kept if the tasks have not changed.
 """
 
 from __future__ import annotations

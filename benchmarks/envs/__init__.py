@@ -1,1 +1,1 @@
-"""Speed of making tasks and checking answers, against reasoning-gym and GEM."""
+"""Speed of making tasks and checking answers, compared with reasoning-gym and GEM."""

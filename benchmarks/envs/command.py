@@ -1,9 +1,9 @@
 """``palaestra bench envs``: tasks made and answers checked per second on one core, against reasoning-gym and GEM.
 
-Each line is one kind of task at a matched size, with the guarantees of each side: tasks made, answers checked, and
-tasks made with two answers checked. Both sides are measured in turns, in processor time, and the median of the rounds
-is compared; peers run in processes of their own, under the Python where they are installed. Then follow the steps per
-second of whole games through the full Gymnasium interface.
+Each line is one kind of task at a matched size, with the guarantees of each side and three rates: tasks made, answers
+checked, and tasks made with two answers checked. Sides are measured in turns, in processor time, and medians over
+rounds are compared; peers run in separate processes, under the Python where they are installed. Then follow the steps
+per second of whole games through the full Gymnasium interface.
 
 examples:
   palaestra bench envs
@@ -35,22 +35,22 @@ from .matches import GAMES, MATCHES, Match, Theirs
 @dataclass(frozen=True)
 class EnvBenchOptions:
     only: tuple[str, ...] = ()
-    """Lines to measure; all by default."""
+    """Names of the lines to measure; all by default."""
     peer_python: tuple[Path, ...] = ()
-    """Python interpreters of other environments that have a peer installed."""
+    """Python interpreters of virtual environments that have a peer installed."""
     rounds: int = 5
     """Number of measurements of each side."""
     seconds: float = 1.0
     """Processor time of one measurement."""
     games: bool = True
-    """Measure the steps per second of games, too."""
+    """Also measure the steps per second of games."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
 
 Rates = dict[str, float]
-"""Per second of processor time: tasks "made", answers "checked", and "both", tasks that are made and judged twice, by a
-right and a wrong answer, or by two moves."""
+"""Rates per second of processor time: tasks "made", answers "checked", and "both", tasks made with two answers checked
+(a right and a wrong one, or two moves of a game)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measure(match: Match, first: Mapping[str, PeerProcess], config: EnvBenchOptions) -> list[Side[Rates]]:
-    """Measure our side and the peers that are installed."""
+    """Measure our side and the installed peers; return the sides."""
 
     def rate(answer: Mapping[str, float]) -> Rates:
         made = answer["generated"] / max(answer["generating"], 1e-9)
@@ -104,8 +104,10 @@ class PeerTaskError(Exception):
 
 
 def make_source(match: Match, turn: int) -> peers.TaskSource:
-    """Our tasks of a line, by whole resets, and the check of the solver's answer and of a wrong one; of a game, one
-    step from a task on."""
+    """Return a stream of our tasks of a line, each by a whole reset, and a function that checks a task.
+
+    The check judges the solver's answer and a wrong one; in a game, it takes one step from the task's state.
+    """
     env: Any = gym.make(match.env_id, disable_env_checker=True, split="all", **match.options).unwrapped
     env.reset(seed=turn)
     snapshot, over = env.get_state(), True
@@ -131,7 +133,8 @@ def make_source(match: Match, turn: int) -> peers.TaskSource:
 
 
 def steps_per_second(env_id: str, seconds: float) -> float:
-    """Steps of the solver's games through ``gymnasium.make``'s own wrappers, resets and the solver not counted."""
+    """Return the steps per second of the solver's games through Gymnasium's wrappers; resets and the solver are not
+    timed."""
     env: Any = gym.make(env_id, disable_env_checker=True)
     clock, steps, spent, seed = time.process_time, 0, 0.0, 0
     while spent < seconds:
@@ -187,5 +190,5 @@ def _rate(side: Side[Rates], name: str) -> str:
 
 
 def _ratio(ours: Side[Rates], theirs: Side[Rates], name: str) -> str:
-    """The median over the rounds."""
+    """Return the median over the rounds of the ratio of two sides' rates, as text."""
     return f"{statistics.median(a[name] / b[name] for a, b in zip(ours.rounds, theirs.rounds)):.3g}"

@@ -1,4 +1,4 @@
-"""The lines of ``palaestra bench envs``: pairs of a task of ours and one of a peer's, with the guarantees of each."""
+"""Lines of ``palaestra bench envs``: pairs of our task and a peer's task, with the guarantees of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GAMES = tuple(
 
 @dataclass(frozen=True)
 class Theirs:
-    """A peer's task: its name in the peer, its configuration, and the peer's guarantees about it."""
+    """A peer's task: the peer, the task's name in it, the configuration, and the peer's guarantees."""
 
     peer: str
     name: str
@@ -23,7 +23,7 @@ class Theirs:
 
 @dataclass(frozen=True)
 class Match:
-    """One kind of task at one size: ours as for ``gymnasium.make``, what our generator guarantees, and the peers'."""
+    """One kind of task at one size: our environment with its options and guarantees, and the peers' tasks."""
 
     name: str
     env_id: str

@@ -1,4 +1,4 @@
-"""Tasks of other projects, made and checked: a file for `peer_server`, which imports nothing of this package.
+"""Tasks of other projects, made and checked: a file for `peer_server` that imports nothing of this package.
 
 {"peer": "reasoning-gym", "name": "sudoku", "config": {...}, "seconds": 1.0, "first": 0}
 {"generated": 53, "generating": 1.0, "checked": 106, "checking": 0.2}
@@ -16,12 +16,12 @@ from typing import Any
 # The work of one request: an endless stream of tasks, and a function that checks a right and a wrong answer to a task.
 TaskSource = tuple[Iterator[Any], Callable[[Any], int]]
 
-# The action in every game: a legal move in some, a text to be refused in others.
+# The action in every game: a legal move in some, a refused text in others.
 MOVE = "\\boxed{up}"
 
 
 def reasoning_gym(name: str, config: dict[str, Any], first: int) -> TaskSource:
-    """Entries of a data set; a check is ``score_answer`` of the entry's own answer, and of one that is wrong."""
+    """Return a stream of a data set's entries, and a check: ``score_answer`` of the right answer and of a wrong one."""
     package = importlib.import_module("reasoning_gym")
     data = package.create_dataset(name, size=10**7, seed=7, **config)
 
@@ -41,7 +41,7 @@ def reasoning_gym(name: str, config: dict[str, Any], first: int) -> TaskSource:
 
 
 def gem(name: str, config: dict[str, Any], first: int) -> TaskSource:
-    """Games of GEM; a task is a reset, and a check is a step."""
+    """Return a stream of games of GEM, one reset each, and a check, which is a step."""
     package = importlib.import_module("gem")
     env = package.make(name, **config)
 
@@ -65,7 +65,7 @@ PEERS: dict[str, tuple[str, Callable[..., TaskSource]]] = {
 
 
 def find_installed() -> dict[str, str]:
-    """Peers that can be imported here, with their versions."""
+    """Return the peers that can be imported here, with their versions."""
     found = {}
     for name, (distribution, _) in PEERS.items():
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -76,7 +76,7 @@ def find_installed() -> dict[str, str]:
 def measure_rates(
     source: TaskSource, seconds: float, clock: Callable[[], float] = time.process_time
 ) -> dict[str, float]:
-    """Tasks made, and answers checked, for about ``seconds`` of processor time each."""
+    """Count tasks made in about ``seconds`` of processor time, and answers checked in about half of that."""
     stream, check = source
     tasks = []
     begun = clock()
@@ -92,5 +92,5 @@ def measure_rates(
 
 def answer(peer: str, name: str, config: dict[str, Any], first: int, seconds: float) -> dict[str, float]:
     source = PEERS[peer][1](name, config, first)
-    measure_rates(source, 0.0)  # late imports do not count as the first task's time
+    measure_rates(source, 0.0)  # so that late imports do not count as time of the first task
     return measure_rates(source, seconds)

@@ -1,1 +1,1 @@
-"""Decoding, training and whole GRPO steps on one GPU, against floors, ``generate`` and TRL."""
+"""Decoding, training and whole GRPO steps on one GPU, compared with floors, ``generate`` and TRL."""

@@ -1,19 +1,19 @@
 """``palaestra bench gpu``: kernels, decoding, training, whole GRPO steps and runs on a GPU, in nine minutes.
 
-Models have the shapes of Qwen2.5-0.5B and SmolLM2-135M with random weights, made here; nothing is downloaded. Rows are
-measured in order of importance, each in a process of its own, so that one that fails, runs out of memory or takes too
-long costs no other, and what is known is written after each, so that a command that is killed loses nothing. Floors:
-decoding 60 % of an estimate for an H200, scaled to other GPUs, and 5 times ``generate``; 25 % of the arithmetic in
-training; a step in half of TRL's time; and agreement of kernels, sampler and trainer with their references. Nothing of
-it has been run on a GPU so far. Without one, the same rows are tried out with tiny models, where no floor of speed
-holds.
+Models have the shapes of Qwen2.5-0.5B and SmolLM2-135M with random weights; nothing is downloaded. Rows of the table
+are measured in order of importance, each in a separate process, so that a row that fails, runs out of memory or takes
+too long does not affect the others. Results are written after each row, so that a killed command loses nothing. Floors
+(least accepted values): decoding 60 % of an estimate for an H200, scaled to other GPUs, and 5 times ``generate``; 25 %
+of the device's arithmetic in training; a step in half of TRL's time; and agreement of kernels, sampler and trainer with
+their references. The benchmark has not been run on a GPU so far. Without a GPU, the same rows are tried out with tiny
+models, and floors of speed do not apply.
 
-It needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser, typeguard and
-rich; peft, trl and vllm for the rows on them, which say so where these are missing. tools/gpu.sh runs it with
-packages that are carried to a machine without a network.
+The benchmark needs torch and transformers, and the packages gymnasium, farama-notifications, tyro, docstring-parser,
+typeguard and rich. Rows on peft, trl or vllm report if that package is missing. tools/gpu.sh runs the benchmark on a
+machine without a network, with packages copied there.
 
 Files in the folder: results.md, the table; results.jsonl, a line for each figure; profile-decoding.txt and
-profile-update.txt, the kernels that took longest; log.txt, what the rows wrote.
+profile-update.txt, the kernels that took longest; log.txt, the standard error of the rows.
 
 examples:
   palaestra bench gpu --out gpu
@@ -45,31 +45,30 @@ from .rows import GpuRow, rows_of
 from .setup import PAIRS, Figure, Setup, choose_device
 
 LEAST = 5.0
-"""Seconds below which no row is begun."""
+"""Remaining seconds below which no row is started."""
 LATEST = 60.0
-"""Seconds that a row may take, where rows before it left so much; or twice its own, where that is more."""
+"""Longest time of a row in seconds, if earlier rows left enough; or twice the row's own time if that is more."""
 _PROGRAM = f"import sys; from {__name__} import work; work(int(sys.argv[1]))"
 
 
 @dataclass(frozen=True)
 class GpuBenchOptions:
     device: str = "auto"
-    """Where to measure: "cuda", "cuda:1", "cpu", where tiny models try the command out, or "auto": a GPU if there is
-    one."""
+    """Device: "cuda", "cuda:1", "cpu" (tiny models, to try the command out), or "auto", a GPU if there is one."""
     rows: tuple[str, ...] = ()
-    """Names of the rows to measure; all where none is given."""
+    """Names of the rows to measure; all by default."""
     minutes: float = 9.0
-    """Longest that the whole may take. A row that takes longer than its part is ended; rows for which no time is left
-    are named."""
+    """Longest time of the whole benchmark. A row that exceeds its share is ended; rows for which no time is left are
+    listed."""
     out: Path = Path("bench-gpu")
-    """Folder for the table, the figures, profiles and a log; earlier ones there are replaced."""
+    """Folder for the table, the figures, profiles and a log; earlier files there are replaced."""
 
     def __post_init__(self) -> None:
         check_number("minutes", self.minutes, above=0)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure row by row; 1 if a floor is not met or a row is missing."""
+    """Measure row by row; return 1 if a floor is not met or a row is missing, else 0."""
     from rich.console import Console
 
     options = read_options(GpuBenchOptions, "gpu", argv, __doc__)
@@ -91,9 +90,8 @@ def measure(
 ) -> Results:
     """Measure the rows of a plan, and write the results after each row.
 
-    A row may take its share of the time and any time that earlier rows left over, so that the plan ends within
-    ``options.minutes`` if that is enough. With more minutes every row has more. On a CPU, where nothing is measured,
-    each row may take two minutes of the remaining time.
+    A row may take its share of ``options.minutes`` and any time that earlier rows left over, so that the plan ends in
+    time. On a CPU, where rows are only tried out, each row may take two minutes of the remaining time.
     """
     larger, smaller = PAIRS[device.partition(":")[0]]
     results = Results(options.out, device, list(plan))
@@ -121,12 +119,12 @@ def measure(
 
 
 def measure_row(processes: RowProcesses, name: str, setup: Setup, limit: float, more: bool = False) -> list[Figure]:
-    """Measure one row and return its lines, or after a failure one line with the reason."""
+    """Measure one row and return its figures, or after a failure one figure with the reason as its note."""
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
         out = Path(folder) / "lines.json"
         request = {"name": name, "out": str(out), **dataclasses.asdict(setup)}
         code, last = processes.run(request, limit, more)
-        if out.exists():  # it may have written its lines and hung at its end
+        if out.exists():  # also after a timeout: it may have written its figures and then hung
             return [Figure(**line) for line in json.loads(out.read_text(encoding="utf-8"))]
     if code is None:
         return [Figure(name, note=f"missing: it took longer than its {limit:.0f} s")]
@@ -134,10 +132,10 @@ def measure_row(processes: RowProcesses, name: str, setup: Setup, limit: float, 
 
 
 def work(parent: int) -> None:
-    """Body of a row's process: load what rows need, read the request, measure, and write the lines.
+    """Run a row's process: import libraries, read the request, measure, and write the figures.
 
     Args:
-        parent: number of the process that waits for it.
+        parent: id of the process that waits for this one.
     """
     end_with(parent)
     load_libraries()
@@ -160,7 +158,7 @@ def work(parent: int) -> None:
 
 
 def load_libraries() -> None:
-    """Import what nearly all rows need; a row that misses some of it says so itself."""
+    """Import what nearly all rows need; a row that misses a package reports so itself."""
     with contextlib.suppress(ImportError):
         import torch  # noqa: F401
         from transformers import LlamaForCausalLM, Qwen2ForCausalLM  # noqa: F401
@@ -169,11 +167,11 @@ def load_libraries() -> None:
 
 
 class Results:
-    """The files of the figures, which are whole after each row.
+    """The result files, which are complete after each row.
 
     Args:
-        folder: made where it is not there.
-        device: for the heading.
+        folder: created if it does not exist.
+        device: device for the heading.
         waiting: names of the rows to come.
     """
 
@@ -188,7 +186,7 @@ class Results:
         self._write_table()
 
     def add(self, row: str, found: Sequence[Figure], seconds: float) -> None:
-        """Add a row's lines, and the ratios that they make known."""
+        """Add a row's figures, and the ratios to TRL that can now be computed."""
         self._waiting.remove(row)
         known = {line.name for line in self.lines}
         ratios = steps.compare_steps([*self.lines, *found], self._floors_count)
@@ -206,12 +204,12 @@ class Results:
         write_atomically(self._folder / "results.md", self.format_table(waiting))
 
     def format_table(self, waiting: Sequence[Figure] = ()) -> str:
-        """The table of results.md, with the rows that are waiting."""
+        """Return the table of results.md, followed by the rows that are waiting."""
         return f"{self._machine}:\n\n{format_lines([*self.lines, *waiting])}"
 
 
 def format_lines(lines: Sequence[Figure]) -> str:
-    """A table of lines."""
+    """Format figures as a table in Markdown."""
     rows = []
     for line in lines:
         value = "" if line.value is None else f"{_number(line.value)} {line.unit}".strip()
@@ -223,7 +221,7 @@ def format_lines(lines: Sequence[Figure]) -> str:
 
 
 def describe_machine(device: str) -> str:
-    """Device, versions and date."""
+    """Return the device, versions, shapes and date as text."""
     import torch
 
     where = torch.cuda.get_device_name(device) if device.startswith("cuda") else "CPU, to try the command out"

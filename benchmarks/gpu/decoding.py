@@ -1,5 +1,5 @@
-"""Rows of the GPU benchmark on sampling: tokens per second against ``generate``, agreement of captured steps, and the
-saving from sharing a group's prompt."""
+"""Rows of the GPU benchmark on sampling: tokens per second compared with ``generate``, agreement of captured and eager
+steps, and the saving from sharing a group's prompt."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..harness import Spread
 from .setup import GAP_HALF, GAP_SINGLE, SHARE_OF_ESTIMATE, TIMES_GENERATE, Figure, Setup
 
 _LONG = 4
-"""Prompts of groups are so many times as long as the shape's."""
+"""Length of the prompts of groups, in multiples of the shape's prompt length."""
 _WAVES = 3
-"""Requests for each row where rows are refilled."""
+"""Number of requests per row in the measurement with refilled rows."""
 _TURNS = 3
 
 
 def sample(setup: Setup, engine: Any, prompts: list[list[int]], new: int, temperature: float = 1.0) -> list[Any]:
-    """Sample ``new`` tokens after each prompt; completions in order of the prompts."""
+    """Sample ``new`` tokens after each prompt; return completions in the order of the prompts."""
     from ...agents.engines.sampler import Request
 
     for session, ids in enumerate(prompts):
@@ -34,7 +34,8 @@ def sample(setup: Setup, engine: Any, prompts: list[list[int]], new: int, temper
 
 
 def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
-    """Tokens a second of the engine, without the prompts, and of all of a wave against ``generate``."""
+    """Measure the engine's tokens per second without encoding prompts, and its whole time compared with
+    ``generate``."""
     import torch
 
     sizes = setup.sizes
@@ -53,7 +54,7 @@ def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
     lines.append(Figure(f"prompts, batch {batch}", batch * sizes.prompt / first, "tokens/s"))
     if peak is not None:
         lines.append(Figure(f"peak memory of decoding, batch {batch}", peak, "GB"))
-    engine = None  # its cache goes before generate takes one
+    engine = None  # frees its cache before generate allocates one
     ids = torch.tensor(prompts, device=setup.device)
     options = {"do_sample": True, "top_k": 0, "min_new_tokens": sizes.new, "max_new_tokens": sizes.new}
     with torch.inference_mode():
@@ -67,11 +68,11 @@ def measure_decoding(setup: Setup, batch: int) -> list[Figure]:
 
 
 def compare_captured(setup: Setup) -> list[Figure]:
-    """Log-probabilities of captured decoding steps beside eager ones, from the same noise; on a CPU, of steps of static
-    shapes, as they would be captured, beside others.
+    """Compare log-probabilities of captured and eager decoding steps from the same noise; on a CPU, of static and other
+    shapes.
 
-    Products of matrices may round differently, and one token that is drawn otherwise changes all that follow in its
-    conversation. So log-probabilities are compared up to there, and the number of other tokens is only reported.
+    Matrix products may round differently, and one different token changes all that follow in its conversation. So
+    log-probabilities are compared up to the first different token, and the number of different tokens is only reported.
     """
     from ...agents.engines.graphs import CudaCapture, NoCapture
 
@@ -113,7 +114,7 @@ def compare_completions(kinds: str, some: Sequence[Any], others: Sequence[Any], 
 
 
 def compare_shared(setup: Setup) -> list[Figure]:
-    """Time of decoding where each row has a copy of its group's prompt, against that where the group shares one."""
+    """Compare the time of decoding with a copy of the group's prompt in each row and with one shared prompt."""
     sizes = setup.sizes
     model, batch = setup.make_model(), next(iter(sizes.batches))
     prompts = setup.make_prompts(batch // sizes.samples or 1, times=_LONG)
@@ -126,7 +127,7 @@ def compare_shared(setup: Setup) -> list[Figure]:
         ids.append([token for completion in found for token in completion.ids])
         timed = [[setup.seconds(partial(sample, setup, engine, rows, n)) for n in (sizes.new, 1)] for _ in range(3)]
         rounds.append([max(whole - first, 1e-9) for whole, first in timed])
-        engine = None  # its cache goes before the next one takes one
+        engine = None  # frees its cache before the next engine allocates one
     same = sum(a == b for a, b in zip(*ids, strict=True)) / len(ids[0])
     name = f"decoding time with copied prompts against shared ones, {len(prompts)} groups of {sizes.samples}"
     copied, shared = map(statistics.median, rounds)
@@ -137,7 +138,7 @@ def compare_shared(setup: Setup) -> list[Figure]:
 def ratio_of(
     name: str, above: Sequence[float], below: Sequence[float], floor: float | None = None, note: str = ""
 ) -> Figure:
-    """The ratio of two sides' times: median and quartiles of the ratios within a round."""
+    """Return the ratio of two sides' times as a figure: median and quartiles of the ratios within each round."""
     ratios = [a / b for a, b in zip(above, below, strict=False)]
     spread = Spread.of(ratios)
     said = spread.show(".3g")[1] + (f"; {note}" if note else "")
@@ -145,8 +146,7 @@ def ratio_of(
 
 
 def measure_ragged(setup: Setup) -> list[Figure]:
-    """Decoding of answers of geometric lengths, whose rows are refilled, beside answers of full length; and the time
-    that captures take."""
+    """Compare decoding of answers of geometric lengths, with refilled rows, and of full length; time the captures."""
     from ..learner.our_side import stop_after
 
     sizes = setup.sizes
@@ -180,7 +180,7 @@ def measure_ragged(setup: Setup) -> list[Figure]:
 
 
 def time_captures(setup: Setup, seconds: list[float]) -> Any:
-    """Capture decoding steps as the engine would by itself, and keep the time that each took."""
+    """Return a capture function as the engine's own that appends the seconds of each capture to ``seconds``."""
     from ...agents.engines.graphs import CudaCapture
 
     inner = CudaCapture(torch_device(setup))
@@ -194,7 +194,7 @@ def time_captures(setup: Setup, seconds: list[float]) -> Any:
 
 
 def measure_turns(setup: Setup) -> list[Figure]:
-    """Conversations of three turns: tokens a second in all, and how fast a second turn is read beside a first one."""
+    """Measure conversations of three turns: tokens per second, and the speed of reading a first and a second turn."""
     from ...agents.engines.sampler import Request
 
     sizes = setup.sizes

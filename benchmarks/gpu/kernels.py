@@ -1,5 +1,5 @@
-"""Rows of the GPU benchmark on single pieces of computation against a plain reference in single precision: attention
-over the cache, log-probabilities of the output head, drawing of tokens, and the optimiser's step."""
+"""Rows of the GPU benchmark that compare single computations with a plain reference in single precision: attention over
+the cache, log-probabilities of the output head, drawing of tokens, and the optimiser's step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .setup import KERNEL_HALF, KERNEL_SINGLE, Figure, Setup
 
 
 def compare_kernels(setup: Setup) -> list[Figure]:
-    """Compare all kernels with their references. A kernel that fails gives a line with the error; the others go on."""
+    """Compare all kernels with their references. A kernel that fails gives a figure with the error as its note."""
     lines = []
     for name, compare in (
         ("attention over the cache", _compare_cache),
@@ -25,14 +25,15 @@ def compare_kernels(setup: Setup) -> list[Figure]:
 
 
 def _measure(setup: Setup, name: str, found: Any, wanted: Any, note: str = "") -> Figure:
-    """The largest difference of a result, as a share of the reference's largest value."""
+    """Return the largest difference between a result and its reference, as a share of the reference's largest value."""
     gap = float((found.float() - wanted.float()).abs().max() / wanted.float().abs().max())
     most = KERNEL_HALF if setup.half else KERNEL_SINGLE
     return Figure(name, gap, "of the largest value", most, most=True, note=note)
 
 
 def _compare_cache(setup: Setup) -> list[Figure]:
-    """New conversations, a second turn, and one token each, as the engine adds them to its cache."""
+    """Compare attention of new conversations, of a second turn and of a decoding step, as added to the engine's
+    cache."""
     import torch
 
     from ...agents.engines.cache import KeyValueCache
@@ -78,7 +79,7 @@ def _compare_cache(setup: Setup) -> list[Figure]:
 
 
 def _compare_head(setup: Setup) -> list[Figure]:
-    """Log-probabilities in chunks, and their gradients."""
+    """Compare log-probabilities computed in chunks, and their gradients."""
     import torch
 
     from ...agents.grpo.batch.logprobs import token_logps
@@ -102,7 +103,7 @@ def _compare_head(setup: Setup) -> list[Figure]:
 
 
 def _compare_draws(setup: Setup) -> list[Figure]:
-    """Tokens and noise on the device beside those on a CPU, from the same logits."""
+    """Compare tokens and noise drawn on the device and on a CPU from the same logits."""
     import torch
 
     from ...agents.engines.drawing import draw_tokens
@@ -118,13 +119,13 @@ def _compare_draws(setup: Setup) -> list[Figure]:
     noises, draws = (float((a != b).double().mean()) for a, b in (noise, tokens))
     return [
         Figure("noise on the device and on a CPU differs in", noises, "of the numbers", 0.0, most=True),
-        # A cumulative sum in another order may pass the noise one id earlier or later.
+        # Cumulative sums in another order may round differently, and reach the noise one id earlier or later.
         Figure("tokens drawn on the device and on a CPU differ in", draws, "of the tokens", 0.05, most=True),
     ]
 
 
 def _compare_optimizer(setup: Setup) -> list[Figure]:
-    """Two steps of AdamW from the same weights and gradients, beside torch's on a CPU in single precision."""
+    """Compare two steps of AdamW from the same weights and gradients with torch's on a CPU in single precision."""
     import torch
 
     from ...agents.grpo.optimizers import make_optimizer

@@ -1,4 +1,4 @@
-"""Rows of the GPU benchmark that record profiles: which kernels take the time of decoding and of an update."""
+"""Rows of the GPU benchmark that record profiles: the kernels that take the time of decoding and of an update."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .setup import Figure, Setup
 from .steps import LR, make_update, reward
 
 STEPS = 8
-"""Decoding steps in a profile: a block of the engine's."""
+"""Number of decoding steps in a profile, one block of the engine."""
 _ROWS, _WIDTH = 25, 100
 
 
 def profile_decoding(setup: Setup) -> list[Figure]:
-    """Kernels of eight decoding steps; a file has the 25 that take longest."""
+    """Profile eight decoding steps; the 25 kernels that take longest are written to a file."""
     from ...agents.engines.sampler import Request
 
     batch, new = next(iter(setup.sizes.batches)), 3 * STEPS
@@ -35,7 +35,7 @@ def profile_decoding(setup: Setup) -> list[Figure]:
 
 
 def profile_update(setup: Setup) -> list[Figure]:
-    """Kernels of one update; a file has the 25 that take longest."""
+    """Profile one update; the 25 kernels that take longest are written to a file."""
     sizes = setup.sizes
     model = setup.make_model()
     update = make_update(setup, model)
@@ -49,15 +49,16 @@ def profile_update(setup: Setup) -> list[Figure]:
 
 
 def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> list[Figure]:
-    """Time a piece of work, and record it once more; its lines are both times and the share of the first kernel."""
+    """Time a piece of work without the profiler, and return this time, the profiled time of all kernels, and the share
+    of the longest kernel in it."""
     from torch.profiler import ProfilerActivity, profile
 
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if setup.cuda else [])]
     wall = setup.seconds(work)
     with profile(activities=activities) as recorded:
         took = setup.seconds(work)
-    # Kernels on a GPU, (name, microseconds, launches), or operations on a CPU. On a GPU operations, of the type CPU,
-    # have the time of the kernels that they launch besides.
+    # Kernels on a GPU, or operations on a CPU. On a GPU, operations (events of the type CPU) are left out, because they
+    # repeat the time of the kernels that they launch.
     events = [event for event in recorded.key_averages() if not setup.cuda or event.device_type.name == "CUDA"]
     own = "self_device_time_total" if setup.cuda else "self_cpu_time_total"
     kernels = sorted(((e.key, getattr(e, own), e.count) for e in events), key=lambda kernel: -kernel[1])
@@ -75,7 +76,7 @@ def _profile(setup: Setup, what: str, file: str, work: Callable[[], Any]) -> lis
 
 
 def format_kernels(what: str, seconds: float, kernels: list[tuple[str, float, int]]) -> str:
-    """The table of the kernels that take longest, in their order."""
+    """Format a table of the kernels that take longest, in the order given."""
     total = sum(kernel[1] for kernel in kernels)
     lines = [f"{what}: {1e3 * seconds:.3g} ms under the profiler, {total / 1e3:.3g} ms of kernels", ""]
     lines += [f"{'share':>6} {'ms':>10} {'launches':>9}  kernel"]

@@ -1,7 +1,8 @@
-"""Processes of rows: each row of a benchmark is measured in one, which ends, with all that it started, at its limit.
+"""Processes of rows: each row of a benchmark runs in a process that is killed, with its children, at a time limit.
 
-Loading torch and transformers takes as long as many a row. So the process of the next row is started while one is
-measured: it loads them and then waits for its request, a line of JSON on its standard input. It touches no GPU before.
+Loading torch and transformers takes as long as many a row. The process of the next row is therefore started during the
+present row. The new process loads the libraries, without touching the GPU, and waits for its request, a line of JSON on
+its standard input.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from pathlib import Path
 from typing import IO, Any
 
 _KEPT = 20_000
-"""Largest number of characters kept of a row's standard error."""
+"""Largest number of characters of a row's standard error that is kept."""
 _GONE_WITHIN = 3.0
-"""Seconds that are waited for processes that were killed."""
+"""Longest wait for killed processes, in seconds."""
 
 
 class RowProcesses:
-    """Carries out requests one after another.
+    """Runs requests one after another, each in a process.
 
     Args:
-        program: Python program of a process, which is given this process's number as its argument.
-        log: file to which each row's standard error is added.
+        program: Python program of a process, which gets the id of this process as its argument.
+        log: file to which each row's standard error is appended.
     """
 
     def __init__(self, program: str, log: Path):
@@ -42,12 +43,12 @@ class RowProcesses:
         """Let a process carry out a request.
 
         Args:
-            request: has "name", for the log.
-            limit: seconds until the process is ended.
-            more: another request will follow.
+            request: must have "name", for the log.
+            limit: seconds until the process is killed.
+            more: True if another request will follow.
 
         Returns:
-            (exit code, None where it was ended at its limit; the last line that it wrote to its standard error).
+            The exit code, None if the process was killed at its limit; and the last line of its standard error.
         """
         process, errors = self._waiting or self._start()
         self._waiting = None
@@ -71,7 +72,7 @@ class RowProcesses:
         return code, next((line for line in reversed(written.splitlines()) if line.strip()), "")
 
     def close(self) -> None:
-        """End the process that waits for a request."""
+        """Kill the process that waits for a request, if any."""
         if self._waiting is not None:
             process, errors = self._waiting
             self._waiting = None
@@ -94,7 +95,7 @@ def end_group(process: subprocess.Popen[Any]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        end = time.monotonic() + _GONE_WITHIN  # one that nobody waits for stays in the group for ever
+        end = time.monotonic() + _GONE_WITHIN  # a zombie that nobody waits for stays in the group for ever
         while time.monotonic() < end:
             os.killpg(process.pid, signal.SIGKILL)
             time.sleep(0.01)
@@ -102,7 +103,7 @@ def end_group(process: subprocess.Popen[Any]) -> None:
 
 
 def end_with(parent: int) -> None:
-    """End this process and its children soon after its parent, which may be killed at any time."""
+    """Start a thread that kills this process and its children soon after its parent has ended."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""The rows of the GPU benchmark in their order, with the time that each may take."""
+"""Rows of the GPU benchmark in their order, with the time that each may take."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class GpuRow:
     """A row's measurement.
 
     Attributes:
-        measure: returns its figures.
-        seconds: that it may take in any case; it has more where rows before it left some.
-        smaller: it is of the smaller shape.
+        measure: returns the row's figures.
+        seconds: time that the row may always take; the row may take more if earlier rows left some.
+        smaller: True if the row uses the smaller shape.
     """
 
     measure: Callable[[Setup], list[Figure]]
@@ -33,8 +33,8 @@ class GpuRow:
 
 
 def rows_of(kind: str) -> dict[str, GpuRow]:
-    """Return the rows by name, for a kind of device ("cuda" or "cpu"). Cheap checks that all later work depends on come
-    first, then one figure each of training, decoding and steps, then runs, profiles and comparisons."""
+    """Return the rows by name, for a kind of device ("cuda" or "cpu"). Cheap checks on which all later work depends
+    come first, then one figure each of training, decoding and steps, then runs, profiles and comparisons."""
     larger, smaller = (next(iter(SHAPES[shape].batches)) for shape in PAIRS[kind])
     others = [batch for batch in SHAPES[PAIRS[kind][0]].batches if batch != larger]
     return {
@@ -89,7 +89,7 @@ def measure_device(setup: Setup) -> list[Figure]:
 
 
 def measure_learner(setup: Setup) -> list[Figure]:
-    """``palaestra bench learner`` on its plain steps, with TRL of this Python."""
+    """Run ``palaestra bench learner`` on its part "step", with the TRL of this Python, and return its figures."""
     name = "bench learner: TRL's step against ours"
     for package in ("trl", "datasets"):
         if importlib.util.find_spec(package) is None:

@@ -1,7 +1,7 @@
 """Rows of the GPU benchmark that are runs of ``palaestra train``, with evaluation, checkpoints and a resume.
 
 The model has random weights and ends its answers with a constant probability, so that their lengths are geometric. The
-reward is the share of lower-case letters, which hardly ever ties within a group.
+reward is the share of lower-case letters, which is almost never equal within a group.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .setup import GAP_HALF, GAP_SINGLE, Figure, Setup
 TURNS_ENV = "benchmark/LetterTurns-v0"
 _TURNS = 3
 _STEPS, _EVERY = 4, 2
-"""Steps of a run, and steps between its evaluations and checkpoints."""
+"""Number of steps of a run, and of steps between its evaluations and checkpoints."""
 
 
 class LetterTurns(Game):
@@ -57,11 +57,11 @@ class LetterTurns(Game):
 
 
 def measure_run(setup: Setup, name: str, resume: bool = False, turns: bool = False) -> list[Figure]:
-    """Make a short run and read its figures from its log.
+    """Make a short run and return figures from its log.
 
     Args:
-        name: name of the run in the table; one that begins with "--" is the run's own options.
-        resume: resume from the checkpoint, for the number of steps between two checkpoints.
+        name: name of the run in the table; if it begins with "--", it is also the run's command-line options.
+        resume: also resume from the last checkpoint, for the number of steps between two checkpoints.
         turns: play tasks of several turns.
     """
     options = name.split() if name.startswith("--") else []
@@ -88,7 +88,7 @@ def measure_run(setup: Setup, name: str, resume: bool = False, turns: bool = Fal
 
 
 def _write_model(setup: Setup, folder: Path) -> None:
-    """A model folder with random weights of the shape."""
+    """Write a model folder with random weights of the shape."""
     from ...agents.language.model import LanguageModel
     from ...agents.language.tokenizer import character_tokenizer
 
@@ -136,10 +136,10 @@ def _options(setup: Setup, folder: Path) -> list[str]:
 
 
 def _train(words: list[str]) -> None:
-    """Run ``palaestra train`` in this process; its report may be missing, whose packages are not needed here.
+    """Run ``palaestra train`` in this process. Packages of its report may be missing, as the report is not needed here.
 
     Raises:
-        RuntimeError: it ended with another exit code than 0.
+        RuntimeError: the exit code is not 0.
     """
     from ...scripts.train import main
 
@@ -149,7 +149,7 @@ def _train(words: list[str]) -> None:
 
 
 def _read_run(setup: Setup, name: str, out: Path, took: float) -> list[Figure]:
-    """The figures of a run's log."""
+    """Return the figures of a run's log."""
     metrics, timings = read_lines(out / "metrics.jsonl"), read_lines(out / "timings.jsonl")
     first, *later = [line for line in timings if "rollout_s" in line]  # the first one allocates, captures and compiles
     evaluated = sum(line.get("evaluation_s", 0.0) for line in timings)
@@ -170,6 +170,6 @@ def _read_run(setup: Setup, name: str, out: Path, took: float) -> list[Figure]:
     if gaps:
         most: float | None = GAP_HALF if config["dtype"] == "bfloat16" else GAP_SINGLE
         if config["staleness"]:
-            most = None  # the sampler's weights are older
+            most = None  # no bound: the sampler's weights are older
         lines.append(Figure(f"sampler and trainer, {name}", max(gaps), "nats a token", most, most=True))
     return lines

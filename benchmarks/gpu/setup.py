@@ -1,8 +1,9 @@
 """Models, sizes and device of the GPU benchmark, and the floors for its figures.
 
-Floors of decoding are 60 % of the estimated speed of an H200 on a model of Qwen2.5-0.5B's shape, scaled to other GPUs.
-The estimate uses memory bandwidth and arithmetic (products at the larger of 80 % of the bandwidth and 50 % of 990
-TFLOP/s, attention at 70 % of the bandwidth, sampling, gaps between graphs). No floor has been compared with a GPU yet.
+A floor is the least accepted value of a figure. Floors of decoding are 60 % of the estimated speed of an H200 on a
+model of Qwen2.5-0.5B's shape, scaled to other GPUs. The estimate uses memory bandwidth and arithmetic (matrix products
+limited by 80 % of the bandwidth or by 50 % of 990 TFLOP/s, attention by 70 % of the bandwidth, plus sampling and gaps
+between graphs). No floor has been compared with a GPU yet.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ TIMES_GENERATE = 5.0
 UTILISATION = 0.25
 TIMES_TRL = 2.0
 GAP_HALF, GAP_SINGLE = 0.05, 1e-3
-"""Largest mean difference of log-probabilities between sampler and trainer, nats a token, by precision."""
+"""Largest accepted mean difference of log-probabilities of sampler and trainer, nats per token, by precision."""
 KERNEL_HALF, KERNEL_SINGLE = 3e-2, 1e-4
-"""Largest difference from the reference, as a share of the largest value, by precision."""
+"""Largest accepted difference from the reference, as a share of the largest value, by precision."""
 
 _PEAK = {"H200": 989.0, "H100": 989.0, "A100": 312.0}
 """Dense bfloat16 TFLOP/s by a part of the device's name (NVIDIA's data sheets, SXM)."""
 _SCALE = {"H200": 1.0, "H100": 0.70}
-"""Memory bandwidth against an H200's 4.8 TB/s."""
+"""Memory bandwidth as a share of an H200's 4.8 TB/s."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,12 @@ class Shape:
 
     Attributes:
         family: family of the model: "qwen2" or "llama".
-        model: fields of its configuration.
+        model: fields of the model's configuration.
         batches: conversations decoded at once -> estimated tokens per second of an H200, 0 without an estimate.
-        prompt, new: tokens of a prompt and of an answer in decoding.
-        packed: tokens of the training pass, in rows of ``row``.
-        prompts, samples: prompts, and samples per prompt, of a GRPO step, with the lengths of decoding.
-        repeats: timed passes; the median is reported.
+        prompt, new: number of tokens of a prompt and of an answer in decoding.
+        packed: number of tokens of the training pass, in rows of ``row`` tokens.
+        prompts, samples: number of prompts and of samples per prompt in a GRPO step, with the lengths of decoding.
+        repeats: number of timed passes; the median is reported.
     """
 
     family: str
@@ -59,7 +60,7 @@ class Shape:
 def _model(
     vocabulary: int, hidden: int, intermediate: int, layers: int, heads: tuple[int, int], longest: int
 ) -> dict[str, Any]:
-    """Fields of a model's configuration; ``heads``: of attention, and of keys and values."""
+    """Return the fields of a model's configuration; ``heads``: number of attention heads, and of key-value heads."""
     return {
         "vocab_size": vocabulary,
         "hidden_size": hidden,
@@ -85,7 +86,7 @@ SHAPES = {
     "tiny-llama": Shape("llama", _TINY, {4: 0.0}, **_TINY_WORK),
 }
 PAIRS = {"cuda": ("qwen2.5-0.5b", "smollm2-135m"), "cpu": ("tiny-qwen2", "tiny-llama")}
-"""The larger and the smaller shape by the kind of device: on a CPU the command is only tried out."""
+"""Larger and smaller shape for each kind of device; on a CPU the command is only tried out."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +124,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Setup:
-    """Setup that every row is given.
+    """Setup that every row receives.
 
     Attributes:
         device: a GPU with its number, "cuda:1", or "cpu".
         shape: name in `SHAPES`.
-        folder: where a row may leave files beside its figures.
+        folder: folder in which a row may leave files.
     """
 
     device: str
@@ -145,16 +146,16 @@ class Setup:
 
     @property
     def half(self) -> bool:
-        """True if weights are bfloat16: on a GPU."""
+        """True if weights are bfloat16, which they are on a GPU."""
         return self.cuda
 
     @property
     def floors_count(self) -> bool:
-        """True if floors of speed hold: for the larger shape on a GPU."""
+        """True if floors of speed apply: for the larger shape on a GPU."""
         return self.cuda and self.shape == PAIRS["cuda"][0]
 
     def make_model(self) -> Any:
-        """The model with random weights, in evaluation mode."""
+        """Make the model with random weights, in evaluation mode."""
         import torch
         from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
@@ -179,28 +180,28 @@ class Setup:
         return TorchEngine(model, stops, sizes.model["vocab_size"], slots, longest, **options)
 
     def make_prompts(self, count: int, seed: int = 0, times: int = 1) -> list[list[int]]:
-        """Prompts of random tokens, so many times as long as the shape's."""
+        """Make prompts of random tokens, ``times`` times as long as the shape's."""
         import numpy as np
 
         rng = np.random.default_rng(seed)
         return rng.integers(5, self.sizes.model["vocab_size"], (count, times * self.sizes.prompt)).tolist()
 
     def enter(self) -> None:
-        """Make the GPU the current one of this process, where graphs are captured."""
+        """Make the GPU the current one of this process, on which graphs are captured."""
         import torch
 
         if self.cuda:
             torch.cuda.set_device(self.device)
 
     def wait(self) -> None:
-        """Wait for the device."""
+        """Wait until the device has finished all work."""
         import torch
 
         if self.cuda:
             torch.cuda.synchronize(self.device)
 
     def seconds(self, work: Any) -> float:
-        """Time of a piece of work, s."""
+        """Return the seconds of ``work()``, including its work on the device."""
         self.wait()
         begun = time.perf_counter()
         work()
@@ -208,20 +209,20 @@ class Setup:
         return time.perf_counter() - begun
 
     def begin_peak(self) -> None:
-        """Forget the largest memory so far."""
+        """Reset the largest memory so far."""
         import torch
 
         if self.cuda:
             torch.cuda.reset_peak_memory_stats(self.device)
 
     def peak_gb(self) -> float | None:
-        """Largest memory that torch gave out on the GPU since `begin_peak`, GB; None on a CPU."""
+        """Return the largest memory that torch allocated on the GPU since `begin_peak`, in GB; None on a CPU."""
         import torch
 
         return torch.cuda.max_memory_allocated(self.device) / 1e9 if self.cuda else None
 
     def scale(self) -> tuple[float, str]:
-        """Speed against an H200 for the floors of decoding, and where the number comes from."""
+        """Return the speed relative to an H200 for the floors of decoding, and a note on its source."""
         import torch
 
         name = torch.cuda.get_device_name(self.device)
@@ -235,7 +236,7 @@ class Setup:
         return rate / (0.85 * 4.8e12), f"{name}: copies at {rate / 1e12:.2f} TB/s, an H200 at about 4.1"
 
     def peak_flops(self) -> tuple[float, str]:
-        """Arithmetic that the device is held against, FLOP/s, and where the number comes from."""
+        """Return the peak arithmetic of the device for utilisation, in FLOP/s, and a note on its source."""
         import torch
 
         name = torch.cuda.get_device_name(self.device) if self.cuda else "this CPU"

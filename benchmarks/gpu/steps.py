@@ -1,7 +1,7 @@
 """Rows of the GPU benchmark on whole GRPO steps: sampling and update, ours and TRL's, on the same shape.
 
-Both sides begin with the same random weights, sample answers of full length to prompts of random tokens, and take one
-optimiser step on rewards that differ within every group, without a KL penalty. Prompts are the same, answers are not.
+Both sides start with the same random weights, sample answers of full length to the same prompts of random tokens, and
+take one optimiser step on rewards that differ within every group, without a KL penalty. Answers are not the same.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LR = 1e-6
 OURS, THEIRS = "GRPO step, ours", ("GRPO step, TRL", "GRPO step, TRL with vLLM")
 _WARM = 1
 _TRL_ROWS = 16
-"""Rows of TRL's micro-batches: about as many tokens as ours have in the row on training."""
+"""Rows of TRL's micro-batches: about as many tokens as our side's in the row on training."""
 
 
 def make_update(setup: Setup, model: Any) -> Any:
-    """The update of the recipe without a KL penalty."""
+    """Make the update of the recipe "dr_grpo", which has no KL penalty."""
     from ...agents.grpo.config import TrainConfig
     from ...agents.grpo.objective.objective import Objective
     from ...agents.grpo.recipes import RECIPES
@@ -53,7 +53,7 @@ def make_update(setup: Setup, model: Any) -> Any:
 
 
 def reward(setup: Setup, prompts: list[list[int]], found: list[Any], number: int) -> Any:
-    """Groups of sampled answers, with rewards that differ within each."""
+    """Make groups of sampled answers, with rewards that differ within each group."""
     samples = setup.sizes.samples
     rewards = itertools.cycle((np.random.default_rng(number).permutation(samples) / samples).tolist())
     answers = [(prompt, c.ids, c.logps, ret) for prompt, c, ret in zip(prompts, found, rewards)]
@@ -61,7 +61,7 @@ def reward(setup: Setup, prompts: list[list[int]], found: list[Any], number: int
 
 
 def measure_ours(setup: Setup) -> list[Figure]:
-    """Our step: a wave of the engine, then the update."""
+    """Measure our step: sampling all answers, then the update."""
     sizes = setup.sizes
     model, rows = setup.make_model(), sizes.prompts * sizes.samples
     update = make_update(setup, model)
@@ -72,7 +72,7 @@ def measure_ours(setup: Setup) -> list[Figure]:
         prompts = [p for p in setup.make_prompts(sizes.prompts, seed=number) for _ in range(sizes.samples)]
         begun = time.perf_counter()
         found = sample(setup, engine, prompts, sizes.new)
-        engine.sleep()  # as a run does, so that the update has the memory
+        engine.sleep()  # as in a run, so that the update can use the memory
         setup.wait()
         middle = time.perf_counter()
         update.run(reward(setup, prompts, found, number), [], rate=LR)
@@ -91,7 +91,7 @@ def measure_ours(setup: Setup) -> list[Figure]:
 
 
 def measure_trl(setup: Setup, vllm: bool = False) -> list[Figure]:
-    """TRL's step, with its own generation or with vLLM in its process."""
+    """Measure TRL's step, with its own generation or with vLLM in its process."""
     name = THEIRS[vllm]
     for package in ("trl", "datasets", *(("vllm",) if vllm else ())):
         if importlib.util.find_spec(package) is None:
@@ -111,10 +111,10 @@ def measure_trl(setup: Setup, vllm: bool = False) -> list[Figure]:
 
 
 def compare_steps(lines: Sequence[Figure], counts: bool) -> list[Figure]:
-    """TRL's time for a step against ours, of the lines so far: the median of the ratios of the rounds.
+    """Return the ratios of TRL's time for a step to ours, as medians over rounds, from the figures so far.
 
     Args:
-        counts: whether the floor holds.
+        counts: True if the floor applies.
     """
     rounds = {line.name: line.rounds for line in lines if line.rounds}
     floor = TIMES_TRL if counts else None
@@ -126,7 +126,7 @@ def compare_steps(lines: Sequence[Figure], counts: bool) -> list[Figure]:
 
 
 def _train(setup: Setup, folder: Path, vllm: bool) -> list[float]:
-    """Seconds of each of TRL's steps."""
+    """Return the seconds of each of TRL's steps."""
     import torch
     from datasets import Dataset
     from transformers import TrainerCallback
@@ -190,7 +190,7 @@ def _train(setup: Setup, folder: Path, vllm: bool) -> list[float]:
 
 
 def _make_tokenizer(vocabulary: int) -> Any:
-    """A tokenizer whose words are the ids: "w17 w5" is [17, 5]."""
+    """Make a tokenizer whose words are the ids: "w17 w5" is [17, 5]."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace

@@ -12,7 +12,7 @@ from .setup import GAP_HALF, GAP_SINGLE, KERNEL_HALF, KERNEL_SINGLE, UTILISATION
 
 
 def measure_training(setup: Setup) -> list[Figure]:
-    """Model FLOP utilisation of forward, backward and optimiser step on packed rows, and the memory that it takes."""
+    """Measure the model FLOP utilisation of forward and backward on packed rows, and speed and memory of training."""
     import torch
 
     from ...agents.grpo.batch.budget import training_memory
@@ -42,7 +42,7 @@ def measure_training(setup: Setup) -> list[Figure]:
     timed = []
     for _ in range(sizes.repeats):
         timed.append(setup.seconds(lambda: forward.backward(model, batch, slope)))
-        optimizer.zero_grad()  # a pass on top of gradients keeps a copy of them
+        optimizer.zero_grad()  # a pass that adds to gradients would keep a copy of them
     passes, peak = statistics.median(timed), setup.peak_gb()
     whole = statistics.median(setup.seconds(step) for _ in range(sizes.repeats))
     flops = count_flops(model, batch)
@@ -66,8 +66,8 @@ def measure_training(setup: Setup) -> list[Figure]:
 
 
 def count_flops(model: Any, batch: Any) -> float:
-    """FLOP of forward and backward: 6 for each weight of the layers and token, 6 for each entry of the output matrix
-    and scored token, and 12 x layers x heads x dim for each pair of a token and one that it sees."""
+    """Count the FLOP of forward and backward: 6 per weight of the layers and token, 6 per entry of the output matrix
+    and scored token, and 12 x layers x heads x dim per pair of a token and one that it attends to."""
     config = model.config
     layers = sum(w.numel() for w in model.model.layers.parameters())
     tokens, scored = len(batch.ids), int(batch.action.sum())
@@ -78,7 +78,7 @@ def count_flops(model: Any, batch: Any) -> float:
 
 
 def measure_gap(setup: Setup) -> list[Figure]:
-    """Differences between log-probabilities of the sampler and of the trainer before any update."""
+    """Measure the difference of log-probabilities between the sampler and the trainer before any update."""
     from ...agents.grpo.batch.forward import Forward
 
     model, count = setup.make_model(), min(64, *setup.sizes.batches)
@@ -98,7 +98,7 @@ def measure_gap(setup: Setup) -> list[Figure]:
 
 
 def compare_attention(setup: Setup) -> list[Figure]:
-    """The variable-length kernel against the reference, forward and backward, with shared prompts and a window."""
+    """Compare the variable-length kernel with the reference, forward and backward, with shared prompts and a window."""
     import torch
 
     from ...agents.grpo.batch.packing import PACKERS

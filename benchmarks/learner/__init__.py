@@ -1,1 +1,1 @@
-"""Time and memory of one GRPO step, against TRL."""
+"""Time and memory of one GRPO step, compared with TRL."""

@@ -1,16 +1,16 @@
-"""``palaestra bench learner``: time and memory of the learner's steps, against TRL's in the same run.
+"""``palaestra bench learner``: time and memory of the learner's steps, compared with TRL in the same run.
 
 Both sides start from the same weights of a tiny Qwen3 (float32), draw prompts from the same distribution, and have the
-same reward and settings. Each runs in a process of its own, and they take turns step by step, in reversed order every
-other round, so that a busy machine slows them alike. Ours is the loop of ``palaestra train``, logs included. Only
-ratios carry over to another machine.
+same reward and settings. Both sides run in separate processes and take turns step by step, in reversed order every
+other round, so that a busy machine slows both alike. Our side is the loop of ``palaestra train``, including its logs.
+Only ratios carry over to another machine.
 
-Parts, all by default but the last: "step" (completions of one length, every group informative), "ragged" (geometric
-lengths, half of the groups without variance, sixteen samples a prompt), and three in which both sides get the same
+Parts; all but the last run by default: "step" (completions of one length, every group informative), "ragged" (geometric
+lengths, half of the groups without variance, sixteen samples per prompt), and three in which both sides get the same
 ready-made completions, so that only training is measured: "vocabulary" (151,936 tokens), "flat" (a growing share of
-groups without variance), "prefix" (long prompts, short answers). "real" trains a chat model of your own on a real
+groups without variance), "prefix" (long prompts, short answers). "real" trains the chat model of --model on a real
 environment, whose verifier judges on both sides, and draws success in training and on held-out tasks against steps,
-wall and processor time.
+wall time and processor time.
 
 examples:
   palaestra bench learner --setup          once: a virtual environment with TRL
@@ -52,42 +52,43 @@ TRL = "trl==1.16.*"
 @dataclass(frozen=True)
 class LearnerBenchOptions:
     parts: tuple[Part, ...] = ("step", "ragged", "vocabulary", "flat", "prefix")
-    """What to measure."""
+    """Parts to measure."""
     steps: int = 20
-    """Timed steps of each side."""
+    """Number of timed steps of each side."""
     warmup: int = 3
-    """Steps before them that are dropped."""
+    """Number of untimed steps before them."""
     prompt_tokens: int = 32
-    """Tokens of a prompt in the part "step", exactly."""
+    """Exact number of tokens of a prompt in the part "step"."""
     threads: int = 2
     """CPU threads of each side."""
     packer: Literal["shared_prefix", "plain"] = "shared_prefix"
-    """Our packer."""
+    """Packer of our side."""
     device: str = "cpu"
-    """Device of both sides; memory is the host's, also on a GPU."""
+    """Device of both sides; memory figures are of host memory, even on a GPU."""
     quick: bool = False
-    """Miniature sizes, one warm-up step and three timed ones: whether it runs, not how fast."""
+    """Miniature sizes, one untimed and three timed steps, to try the benchmark out."""
     trl_python: Path = ROOT / ".venv-trl" / "bin" / "python"
-    """Interpreter of the virtual environment that holds TRL."""
+    """Python interpreter of the virtual environment with TRL."""
     floor: str | None = None
-    """Instead of the parts: time decoding and training of a model's folder, or of "smollm2-shape" with random weights,
-    beside the matrix products and memory reads that they cannot do without."""
+    """Instead of the parts: compare the time of decoding and training with that of the matrix products and memory reads
+    that they need; a model's folder, or "smollm2-shape" with random weights."""
     setup: bool = False
-    """Create that virtual environment, install TRL in it, and do nothing else."""
+    """Create the virtual environment of --trl-python, install TRL in it, and do nothing else."""
     json: Path | None = None
-    """Write all figures here; of the part "real" after each step."""
+    """Write all figures here as JSON; in the part "real" after each step."""
     markdown: Path | None = None
     """Write the tables of docs/benchmarks/learner.md here."""
     model: str | None = None
     """Model of the part "real": a registered one (`palaestra list models`), a folder or a .gguf file."""
     seeds: tuple[int, ...] = (0,)
-    """Runs of the part "real"."""
+    """Seeds of the part "real", one run each."""
     eval_every: int = 10
-    """Steps between evaluations of the part "real", beside those before and after; their time is not counted."""
+    """Steps between evaluations of the part "real", besides those at the start and the end; their time is not
+    counted."""
     held_out: int = 128
-    """Held-out tasks of such an evaluation."""
+    """Number of held-out tasks of an evaluation of the part "real"."""
     trl_passes: int = 4
-    """Passes in which TRL trains on a batch of the part "real": fewer of them need more memory."""
+    """Number of passes in which TRL trains on a batch of the part "real"; fewer passes need more memory."""
     alone: bool = False
     """Run one side after the other instead of in turns."""
     figure: Path | None = None
@@ -114,7 +115,7 @@ class LearnerBenchOptions:
 
 
 class Worker(LineProcess):
-    """A side of the comparison, running in a separate process, and the recorder of its curves, if any.
+    """A side of the comparison, running in a separate process; its steps are added to a recorder of curves, if any.
 
     A step reports ``seconds``, ``rollout_s``, ``train_s``, ``cpu_s``, ``tokens``, ``reward``, ``flat`` (share of groups
     without variance), ``peak_mb`` and, for ready-made completions, ``extra_mb`` and ``processed`` (tokens encoded).
@@ -136,14 +137,14 @@ class Worker(LineProcess):
         self.start_mb: float = ready["peak_mb"]
 
     def step(self, number: int = 0) -> dict[str, float]:
-        """Take one step."""
+        """Take one step and return its report."""
         report = self.send("step")
         if self._recorder is not None:
             self._recorder.add(self, report)
         return report
 
     def evaluate(self) -> dict[str, float]:
-        """Measure the policy on held-out tasks, see `curves.Evaluated`."""
+        """Evaluate the policy on held-out tasks, see `curves.Evaluated`."""
         return self.send("evaluate")
 
     def receive(self, limit: float | None = None, request: bytes = b"") -> dict[str, Any]:
@@ -159,7 +160,7 @@ class Worker(LineProcess):
             ) from None
 
     def close(self) -> None:
-        """Close the process's input, which it takes as a request to stop after the current work."""
+        """Close the process's input, which ends the process after the current work, and wait for the end."""
         self._process.communicate()
 
 
@@ -170,7 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = read_options(LearnerBenchOptions, "learner", argv, __doc__)
     console = Console()
     if config.setup:
-        # With the torch that is used here, and this package, whose verifiers judge the part "real".
+        # Install the torch of constraints.txt, and this package, whose verifiers judge the part "real".
         place = config.trl_python.parent.parent
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
         packages = ("-c", ROOT / "constraints.txt", "torch", "transformers", TRL, "-e", ROOT)
@@ -203,7 +204,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settings_of(part: Part, config: LearnerBenchOptions) -> Iterator[Settings]:
-    """The settings of a part, as the options change them; of "real", for each seed."""
+    """Yield the settings of a part, as changed by the options; of "real", one for each seed."""
     for settings in PARTS[part]:
         if part == "step":
             settings = replace(settings, prompt_tokens=config.prompt_tokens)
@@ -219,7 +220,7 @@ def _settings_of(part: Part, config: LearnerBenchOptions) -> Iterator[Settings]:
 
 
 def _count_steps(config: LearnerBenchOptions) -> tuple[int, int]:
-    """The numbers of steps that are dropped and timed."""
+    """Return the numbers of untimed and of timed steps."""
     return (1, 3) if config.quick else (config.warmup, config.steps)
 
 
@@ -230,7 +231,7 @@ def _save_curves(
     recorder: CurveRecorder,
     evaluated: bool,
 ) -> None:
-    """Write the JSON file with the rows so far, and after an evaluation the figure, too."""
+    """Write the JSON file with the rows so far, and after an evaluation also the figure."""
     cases = [*results["real"], {"settings": dataclasses.asdict(settings), "curves": recorder.curves}]
     write_json(config.json, {**results, "real": cases})
     if config.figure is not None and evaluated:
@@ -240,7 +241,7 @@ def _save_curves(
 def compare_sides(
     settings: Settings, config: LearnerBenchOptions, with_trl: bool, recorder: CurveRecorder | None = None
 ) -> dict[str, Any]:
-    """Start both sides, let them take turns, and summarise; an entry of what ``--json`` writes."""
+    """Start both sides, let them take turns, and return a summary: an entry of the JSON file."""
     our_side.prepare(dataclasses.asdict(settings))
     program = f"import sys; from {our_side.MODULE} import work; work(sys.argv[1])"
     commands: dict[str, list[str | Path]] = {"ours": [sys.executable, "-c", program]}
@@ -275,8 +276,8 @@ def compare_sides(
 
 
 def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Divide TRL's figures by ours within each round, for each figure that is not 0 on our side; give median and
-    quartiles."""
+    """Return median and quartiles of TRL's figures divided by ours within each round, for figures above 0 on our
+    side."""
     result = {}
     for name in ("seconds", "rollout_s", "train_s", "cpu_s", "peak_mb", "extra_mb", "processed"):
         pairs = [(a.get(name, 0.0), b.get(name, 0.0)) for a, b in zip(ours, theirs, strict=True)]
@@ -286,10 +287,10 @@ def ratios(ours: Sequence[Mapping[str, float]], theirs: Sequence[Mapping[str, fl
 
 
 def _explain_absence(python: Path, real: bool) -> str | None:
-    """Return one sentence on why TRL cannot be measured, or None when it can.
+    """Return one sentence on why TRL cannot be measured, or None if it can.
 
     Args:
-        real: whether this package has to be there, too.
+        real: True if this package must be installed there, too.
     """
     remedy = "create its environment with: palaestra bench learner --setup"
     if not python.exists():

@@ -1,7 +1,7 @@
 """Curves of the part "real" of the learner benchmark: success in training and on held-out tasks of both sides.
 
-Reports of steps go in as they arrive; rows for the JSON file, a table in Markdown and a figure come out. Time is the
-sum of the steps alone, so that neither evaluations nor the other side's turns count.
+`CurveRecorder` collects reports of steps; the other functions make a table in Markdown and a figure from its rows. Time
+is the sum of the steps alone, so that neither evaluations nor the turns of the other side count.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..harness import format_markdown
 
 Row = dict[str, float]
 SMOOTHED = 5
-"""Steps over which the figure averages success in training."""
+"""Number of steps over which the figure averages success in training."""
 
 
 class Evaluated(Protocol):
-    """A side whose policy can be measured."""
+    """A side whose policy can be evaluated."""
 
     name: str
 
     def evaluate(self) -> Mapping[str, float]:
-        """Mean success on held-out tasks: ``sampled`` at temperature 1, and ``greedy``."""
+        """Return mean success on held-out tasks: ``sampled`` at temperature 1, and ``greedy``."""
         ...
 
 
@@ -37,10 +37,10 @@ class CurveRecorder:
     """Collects the rows of one seed, and evaluates each side before its first step, regularly, and after its last.
 
     Attributes:
-        steps: steps of each side.
-        every: steps between evaluations.
-        save: called after each step, and with True after each evaluation.
-        curves: by side, the rows of "steps" and "held_out"; each has ``step``, ``seconds`` and ``cpu_s`` so far.
+        steps: number of steps of each side.
+        every: number of steps between evaluations.
+        save: called with False after each step, and with True after each evaluation.
+        curves: side -> rows of "steps" and of "held_out"; each row has ``step``, and ``seconds`` and ``cpu_s`` so far.
     """
 
     steps: int
@@ -49,12 +49,12 @@ class CurveRecorder:
     curves: dict[str, dict[str, list[Row]]] = field(default_factory=dict)
 
     def begin(self, side: Evaluated) -> None:
-        """Evaluate a side that has taken no step."""
+        """Evaluate a side before its first step."""
         self.curves[side.name] = {"steps": [], "held_out": []}
         self._evaluate(side, {"step": 0, "seconds": 0.0, "cpu_s": 0.0})
 
     def add(self, side: Evaluated, report: Mapping[str, float]) -> None:
-        """Enter the report of a side's next step."""
+        """Add the report of a side's next step, and evaluate the side if it is due."""
         rows = self.curves[side.name]["steps"]
         before = rows[-1] if rows else {"seconds": 0.0, "cpu_s": 0.0}
         so_far = {name: before[name] + report[name] for name in ("seconds", "cpu_s")}
@@ -93,7 +93,7 @@ def format_curves(cases: Sequence[Mapping[str, Any]]) -> str:
 def draw_curves(cases: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw success in training (mean of the last steps) and held out (dashed: greedy), against steps and both times.
 
-    Each seed has a thin line, and their mean a thick one, as far as all have come.
+    Each seed has a thin line, and the mean a thick one, up to the last step that all seeds have reached.
     """
     from matplotlib.figure import Figure
 
@@ -127,7 +127,7 @@ def _sides(cases: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[st
 
 
 def _cells(cases: Sequence[Mapping[str, Any]], name: str, before: float, step: float) -> list[str]:
-    """The cells of one side in one row of the table: success since the row ``before``, and figures at ``step``."""
+    """Return the cells of one side in a row: training success since the row ``before``, and figures at ``step``."""
     curves = [case["curves"].get(name, {"steps": [], "held_out": []}) for case in cases]
     rows = [row for curve in curves for row in curve["held_out"] if row["step"] == step]
     if not rows:

@@ -1,8 +1,9 @@
-"""Decoding and training of a model of real size against their floor, in turns in one process and in processor time.
+"""Decoding and training of a model of real size compared with a floor, in turns in one process and in processor time.
 
-The floor is what any implementation has to do: the matrix products of the model's layers and of its output head, at the
-shapes of a decoding step or of a training pass (one product forward and two backward each), and in decoding the reading
-of all keys and values once. Activations, norms, attention's softmax, the draw of tokens and the loss come on top.
+The floor is the work that no implementation can avoid: the matrix products of the model's layers and of its output
+head, at the shapes of a decoding step or of a training pass (one product forward and two backward each), and in
+decoding reading all keys and values once. Activations, norms, attention's softmax, drawing of tokens and the loss come
+on top.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _SHAPE = dict(SHAPES["smollm2-135m"].model)
 
 @dataclass(frozen=True)
 class FloorSizes:
-    """Rows that are sampled and trained together.
+    """Numbers of rows that are sampled and trained together.
 
     Attributes:
-        prompts, samples: prompts, and answers to each.
-        prompt_tokens, new_tokens: tokens of a prompt and of an answer.
+        prompts, samples: number of prompts, and of answers to each.
+        prompt_tokens, new_tokens: number of tokens of a prompt and of an answer.
     """
 
     prompts: int = 4
@@ -43,7 +44,7 @@ class FloorSizes:
 
 
 def load_model(name: str) -> Any:
-    """The model of a folder, or one of the shape `SMOLLM2` with random weights, in single precision."""
+    """Return the model of a folder, or one of the shape `SMOLLM2` with random weights, in single precision."""
     import torch
 
     if name != SMOLLM2:
@@ -58,12 +59,12 @@ def load_model(name: str) -> Any:
 
 
 def report_floor(name: str, threads: int, quick: bool, json_file: Path | None) -> str:
-    """Compare a model with its floor, and format the table.
+    """Compare a model with its floor, and return the table in Markdown.
 
     Args:
         name: a model's folder, or `SMOLLM2`.
-        quick: one round of a few tokens: whether it runs, not how fast.
-        json_file: written with all figures, if given.
+        quick: one round of a few tokens, to try the benchmark out.
+        json_file: file for all figures, if given.
     """
     import torch
 
@@ -82,8 +83,8 @@ def compare_with_floor(model: Any, sizes: FloorSizes, rounds: int) -> list[dict[
     """Time decoding and training in turns with their floors.
 
     Returns:
-        One entry for each: name, median seconds of either side, and the floor's share of our time in a round as median
-        and quartiles.
+        One entry each for decoding and training: name, median processor seconds of either side, and the ratio floor /
+        ours within each round as median and quartiles.
     """
     found = []
     for name, (ours, floor) in {
@@ -99,7 +100,7 @@ def compare_with_floor(model: Any, sizes: FloorSizes, rounds: int) -> list[dict[
 
 
 def format_floor(model: str, sizes: FloorSizes, rows: Sequence[dict[str, Any]]) -> str:
-    """Format the entries as a table in Markdown."""
+    """Format the entries of `compare_with_floor` as a table in Markdown."""
     shape = f"{sizes.rows} rows, prompt {sizes.prompt_tokens}, answer {sizes.new_tokens}"
     cells = []
     for row in rows:
@@ -120,7 +121,7 @@ def _prompts(model: Any, sizes: FloorSizes) -> list[list[int]]:
 
 
 def _decoding(model: Any, sizes: FloorSizes) -> Callable[[], float]:
-    """Seconds of a step of the engine, without the prompts."""
+    """Return a function that measures the processor seconds of a decoding step of the engine, without the prompts."""
     from ...agents.engines.sampler import Request
     from ...agents.engines.torch_engine import TorchEngine
 
@@ -146,7 +147,8 @@ def _decoding(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
 
 def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
-    """Seconds of a step's products and reads, half way through the answers."""
+    """Return a function that measures the processor seconds of a step's products and reads, half way through
+    answers."""
     import torch
 
     config, like = model.config, model.lm_head.weight
@@ -169,7 +171,7 @@ def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
 
 def _training(model: Any, sizes: FloorSizes) -> Callable[[], float]:
-    """Seconds of forward and backward of all answers."""
+    """Return a function that measures the processor seconds of forward and backward of all answers."""
     from ...agents.grpo.batch.forward import Forward
 
     batch = _batch(model, sizes)
@@ -185,7 +187,7 @@ def _training(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
 
 def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
-    """Seconds of the products of a forward and a backward pass."""
+    """Return a function that measures the processor seconds of the products of a forward and a backward pass."""
     import torch
 
     from ...agents.grpo.batch.forward import Forward
@@ -215,7 +217,7 @@ def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
 
 def _inputs(model: Any, tokens: int, scored: int) -> tuple[list[Any], list[Any]]:
-    """Inputs and weights of the products of a forward pass."""
+    """Return inputs and weights of the products of a forward pass."""
     import torch
 
     linear = [each.weight for each in model.model.layers.modules() if isinstance(each, torch.nn.Linear)]
@@ -230,7 +232,7 @@ def _product(x: Any, weight: Any) -> Any:
 
 
 def _batch(model: Any, sizes: FloorSizes) -> Any:
-    """Random answers to the prompts."""
+    """Make a batch of random answers to the prompts."""
     import torch
 
     generator = torch.Generator().manual_seed(1)

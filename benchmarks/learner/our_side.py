@@ -1,7 +1,7 @@
-"""Our side of the learner benchmark: the task, the initial weights, and one optimiser step at a time on command.
+"""Our side of the learner benchmark: the task, the initial weights, and one optimiser step per command.
 
-`work` is the body of our process: `Learner.run` as ``palaestra train`` calls it, paused between two steps. In settings
-without sampling, a rollout strategy of the recipe returns ready-made completions, as ``rollout_func`` does for TRL.
+`work` runs in our process: `Learner.run` as ``palaestra train`` calls it, paused between two steps. In settings without
+sampling, a rollout strategy of the recipe returns ready-made completions, as ``rollout_func`` does for TRL.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ MODULE = f"{__package__}.our_side"
 ENV = "benchmark/Letters-v0"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NEVER = 10**8
-"""Mean length at which no completion ends by itself."""
+"""Mean length for completions that must not end by themselves."""
 SPARE_PROMPTS = 1024
-"""Prompts written out for TRL, which takes them in random order; ours draws from the same distribution."""
+"""Number of prompts written for TRL, which takes them in random order; ours draws from the same distribution."""
 BATCHES = 4
-"""Optimiser batches that are made beforehand where completions are not sampled."""
+"""Number of batches made beforehand if completions are not sampled."""
 
 
 class Letters(Question):
-    """A prompt of random letters; the reward is the answer's share of lower-case letters, or constant."""
+    """A prompt of random letters; the reward is the answer's share of lower-case letters, or for some a constant."""
 
     param_space = ParamSpace([IntAxis("letters", 3, 4000), IntAxis("tokens", 1, 4096), FloatAxis("flat", 0.0, 1.0)])
     default_answer_format: ClassVar[str] = "whole"
@@ -50,21 +50,20 @@ class Letters(Question):
 
 
 def task_axes(settings: dict[str, Any]) -> dict[str, Any]:
-    """The task's parameters; two tokens of a prompt are the marks around its text."""
+    """Return the task's parameters; two tokens of a prompt are the markers around its text."""
     letters = settings["prompt_tokens"] - 2
     return {"letters": letters, "tokens": settings["new_tokens"], "flat": float(settings["flat"])}
 
 
 def register_task() -> None:
-    """Make the task known to Gymnasium, in this process only."""
+    """Register the task with Gymnasium, in this process only."""
     if ENV not in gym.registry:
         gym.register(ENV, entry_point=f"{MODULE}:{Letters.__name__}")
 
 
 def prepare(settings: dict[str, Any]) -> None:
-    """Write the initial weights, a tokenizer, prompts as text and ids, and (if not ``played``) ready-made rollouts; for
-    a model that is given, the prompts of its environment and the held-out ones.
-    """
+    """Write the initial weights, a tokenizer, prompts as text and ids, and (if not ``played``) ready-made rollouts to
+    the folder. For a given ``model``, write the prompts of its environment and the held-out prompts instead."""
     if settings["model"]:
         _prepare_real(settings)
         return
@@ -93,9 +92,8 @@ def prepare(settings: dict[str, Any]) -> None:
 
 
 def _prepare_real(settings: dict[str, Any]) -> None:
-    """Write prompts of an environment with the names of their tasks: the training split to prompts.json, and the tasks
-    of our evaluations to held_out.json.
-    """
+    """Write prompts of an environment with the data that identify their tasks: the training split to prompts.json, and
+    the tasks of our evaluations to held_out.json."""
     from ...agents.evaluation.episodes import EpisodePlan
     from ...agents.language.language_agent import load_model
     from ...agents.language.renderer import ChatRenderer
@@ -125,7 +123,7 @@ def _prepare_real(settings: dict[str, Any]) -> None:
 
 
 def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """Make a batch of groups with random tokens of the set lengths; exactly the share ``flat`` has equal rewards."""
+    """Make a batch of groups of random tokens of the set lengths; exactly the share ``flat`` has equal rewards."""
     rng = np.random.default_rng([settings["prompts"], number])
     # Ids below 5 are special tokens. Ids below 100 exist in the tokenizer, even if the model's vocabulary is larger.
     low, high = 5, 100
@@ -141,7 +139,7 @@ def ready_made(settings: dict[str, Any], prompts: Sequence[dict[str, Any]], numb
 
 
 def _with_vocabulary(model: Any, tokenizer: Any, size: int) -> tuple[Any, Any]:
-    """A model of the same shape and a tokenizer of the same rules over a vocabulary of ``size``."""
+    """Return a model of the same shape and a tokenizer with the same rules over a vocabulary of ``size``."""
     import copy
 
     import torch
@@ -154,9 +152,9 @@ def _with_vocabulary(model: Any, tokenizer: Any, size: int) -> tuple[Any, Any]:
 
 
 def widen_tokenizer(tokenizer: Any, size: int) -> Any:
-    """A tokenizer of the same rules over a vocabulary of ``size``.
+    """Return a tokenizer with the same rules over a vocabulary of ``size``.
 
-    It has all the words: ids that a tokenizer lacks would be left out of our log-probabilities as padding.
+    Every id has a word: ids that a tokenizer lacks would be left out of our log-probabilities as padding.
     """
     from tokenizers import Tokenizer
 
@@ -169,10 +167,10 @@ def widen_tokenizer(tokenizer: Any, size: int) -> Any:
 
 
 def stop_after(model: Any, stop: int, mean: int) -> None:
-    """Change the weights so that ``stop`` has probability 1 / mean at any place: lengths are then geometric.
+    """Change the weights so that ``stop`` has probability about 1 / mean at any place, which makes lengths geometric.
 
-    All embeddings get the same large first entry, and so the states that predict have one, too; a little more of it in
-    the stop token's embedding raises its logit by the same amount everywhere.
+    All embeddings get the same large first entry, so that the hidden states get a large first entry, too; a larger
+    first entry in the stop token's embedding then raises its logit by the same amount everywhere.
     """
     import torch
 
@@ -199,7 +197,7 @@ class ReadyMade:
         self._batches = load_rollouts(self._settings)
 
     def play(self, tasks: Sequence[Any], player: Any) -> list[Any]:
-        """One group a task, whatever the task is."""
+        """Return one group per task, regardless of the task."""
         from ...agents.grpo.batch.batch import collate
         from ...agents.grpo.batch.packing import PACKERS
 
@@ -212,7 +210,7 @@ class ReadyMade:
             self._settings["samples"],
             self._settings["new_tokens"],
         )
-        # Tokens that the training pass encodes: distinct ones of rows whose advantage is not zero.
+        # Tokens that the training pass encodes: after packing, of rows whose advantage is not zero.
         batch = collate([group for group in groups if group.has_variance])
         micros = PACKERS[self._settings["packer"]](batch, list(range(batch.rows)), 10**9)
         pause.begin(sum(len(micro.ids) for micro in micros))
@@ -221,7 +219,8 @@ class ReadyMade:
 
 @dataclass
 class Pause:
-    """Time that the measurement takes between rollout and update, and its result."""
+    """Measurement between rollout and update: seconds that it takes, tokens encoded so far, and the meter started by
+    it."""
 
     seconds: float = 0.0
     processed: int = 0
@@ -238,11 +237,11 @@ pause = Pause()
 
 
 def work(text: str) -> None:
-    """Body of our process; ``text`` is the settings as JSON."""
+    """Run our process; ``text`` is the settings as JSON."""
     channel = Channel()
     settings = json.loads(text)
     register_task()
-    from ... import __version__  # it may run from a checkout that is not installed
+    from ... import __version__  # the checkout may not be installed
     from ...agents.grpo.learner import Learner, TrainingProgress
 
     out = Path(settings["folder"]) / settings["packer"]
@@ -275,7 +274,7 @@ def work(text: str) -> None:
                 extra_mb=pause.extra.megabytes() if pause.extra else 0.0,
             )
         elif not begun:
-            # The evaluation before the first step.
+            # This is the evaluation before the first step.
             begun = True
             versions = {name: version(name) for name in ("torch", "transformers")}
             go_on = channel.report(event="ready", versions={"palaestra": __version__, **versions})
@@ -313,7 +312,7 @@ def _configuration(settings: dict[str, Any]) -> Any:
 
 
 def _recipe(settings: dict[str, Any]) -> str:
-    """The recipe's name: GRPO, with ready-made rollouts where nothing is played."""
+    """Return the name of the recipe: GRPO, with ready-made rollouts if nothing is played."""
     if settings["played"]:
         return "grpo"
     from ...agents.grpo.recipes import RECIPES, c, register_recipe

@@ -11,22 +11,22 @@ class Settings:
     """Settings of one comparison; every side receives them as JSON.
 
     Attributes:
-        label: distinguishes this setting from the others of its part.
-        prompts, samples: prompts per step, completions per prompt.
+        label: name that distinguishes the setting from others of the same part.
+        prompts, samples: number of prompts per step and of completions per prompt.
         prompt_tokens: exact number of tokens of a prompt; the largest number if ``env`` is given.
         new_tokens: largest number of tokens of a completion; the exact number if ``mean_tokens`` is 0.
-        mean_tokens: mean of the geometric lengths that the initial weights give.
+        mean_tokens: mean length of completions under the initial weights, which is geometric; 0 for a fixed length.
         flat: share of the prompts whose answers all have the same reward.
         vocabulary: size of the model's vocabulary; 0 takes the tokenizer's.
-        played: True if completions are sampled; otherwise both sides receive the same ready-made ones.
-        folder: holds model/, prompts.json and rollouts.json.
+        played: True if completions are sampled; False if both sides receive the same ready-made completions.
+        folder: folder with model/, prompts.json and rollouts.json.
         packer: packer of our side.
-        device: device of both sides: "cpu", or "cuda" if both have a GPU; memory is always the host's.
-        lr_warmup: steps over which the learning rate rises.
+        device: device of both sides, "cpu" or "cuda"; memory figures are always of host memory.
+        lr_warmup: number of steps over which the learning rate rises.
         model, env, axes, system: folder of a model that is trained on an environment, with a system prompt; empty for
             the tiny model and the task of letters.
-        held_out: number of tasks of an evaluation.
-        trl_passes: passes in which TRL trains on a batch.
+        held_out: number of held-out tasks of an evaluation.
+        trl_passes: number of passes in which TRL trains on a batch.
     """
 
     label: str
@@ -54,7 +54,7 @@ class Settings:
     trl_passes: int = 1
 
     def small(self) -> Settings:
-        """The same shape in miniature, to try the benchmark itself."""
+        """Return the same settings in miniature, to try out the benchmark itself."""
         return replace(
             self,
             prompts=max(2, self.prompts // 4),
@@ -65,7 +65,7 @@ class Settings:
         )
 
 
-# Lengths and variance of "ragged" come from the policy, which must hardly change: hence the small learning rate.
+# Lengths and variance of "ragged" come from the policy, which must barely change: hence the small learning rate.
 PARTS: dict[str, tuple[Settings, ...]] = {
     "step": (Settings("16 x 8 x 64", 16, 8, 32, 64),),
     "ragged": (Settings("16 x 16, geometric", 16, 16, 128, 192, mean_tokens=24, flat=0.5, lr=1e-6),),

@@ -11,9 +11,9 @@ from .curves import format_curves
 
 
 def summarise_steps(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Spread of each time (s), medians of the counts, peak memory (MB), and mean reward at either end.
+    """Return spreads of times (s), medians of counts, peak memory (MB), and mean rewards of the first and last quarter.
 
-    ``tokens_per_s`` counts sampled tokens at the median step.
+    ``tokens_per_s`` is the median number of sampled tokens over the median time of a step.
     """
     rewards = [report["reward"] for report in reports]
     part = max(1, len(reports) // 4)
@@ -33,7 +33,7 @@ def summarise_steps(reports: Sequence[Mapping[str, float]]) -> dict[str, Any]:
 
 
 def format_tables(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Format one table a part, with its ratios below it."""
+    """Format one table per part, with its ratios below."""
     return "\n".join(_part(part, list(cases)) for part, cases in results.items())
 
 

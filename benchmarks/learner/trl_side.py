@@ -1,8 +1,8 @@
-"""TRL's side of the learner benchmark: one GRPO optimiser step for each command.
+"""TRL's side of the learner benchmark: one GRPO optimiser step per command.
 
-It runs in TRL's own virtual environment, so `command` starts it as a plain script, which imports nothing of this
-package but the verifier of a real environment. The functions that both sides use stand at the top: the channel (JSON
-lines out, the words "step", "evaluate" and "stop" in), the reward, and the measurement of memory.
+The module runs in TRL's virtual environment, so `command` starts it as a plain script that imports nothing of this
+package except the verifier of a real environment. The functions that both sides use come first: the channel (it writes
+JSON lines and reads the commands "step", "evaluate" and "stop"), the reward, and the measurement of memory.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from typing import Any
 
 
 class Channel:
-    """Talks to the parent process over the standard streams; whatever else is printed goes to standard error."""
+    """Connection to the parent process over the standard streams; all other prints go to standard error."""
 
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
         os.dup2(2, 1)
         self.evaluate: Callable[[], dict[str, float]] | None = None
-        """Measures the policy between two steps, when the command "evaluate" comes; that time is not counted."""
+        """Function that evaluates the policy between two steps, at the command "evaluate"; its time is not counted."""
         self._released = time.perf_counter()
         self._used = time.process_time()
 
     def report(self, **fields: Any) -> bool:
-        """Send one object and wait for the next command; False when it is not "step"."""
+        """Send one object and wait for the next command. Return True if it is "step"."""
         self._send(fields)
         while (command := sys.stdin.readline().strip()) == "evaluate" and self.evaluate is not None:
             self._send(self.evaluate())
@@ -46,16 +46,16 @@ class Channel:
         self._out.write(json.dumps({**fields, "peak_mb": peak_memory()}) + "\n")
 
     def seconds(self) -> float:
-        """Seconds since the last command arrived."""
+        """Return the seconds since the last command arrived."""
         return time.perf_counter() - self._released
 
     def cpu_seconds(self) -> float:
-        """Processor time (s) of all threads of this process since the last command arrived."""
+        """Return the processor time (s) of all threads of this process since the last command arrived."""
         return time.process_time() - self._used
 
 
 def _resident(entry: str) -> float:
-    """An entry of Linux's ``/proc/self/status``, MB (10^6 bytes); elsewhere the largest resident size so far."""
+    """Return an entry of Linux's ``/proc/self/status`` in MB (10^6 bytes); elsewhere the largest resident size."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith(entry))
@@ -67,19 +67,18 @@ def _resident(entry: str) -> float:
 
 
 def peak_memory() -> float:
-    """Largest resident size of this process so far, MB; since `Extra` was made, where one was."""
+    """Return the largest resident size of this process in MB, since the start or since the last `Extra` was made."""
     return _resident("VmHWM")
 
 
 class Extra:
-    """Resources of a piece of work: peak memory above its level at the start (Linux only; 0 elsewhere), and processor
-    time of all threads.
-    """
+    """Meter of a piece of work: peak memory above the level at the start (Linux only; 0 elsewhere), and processor time
+    of all threads."""
 
     def __init__(self) -> None:
         gc.collect()
         try:
-            # Memory that the allocator keeps for later would hide the memory that the work takes.
+            # Free memory that the allocator keeps would hide memory that the work takes.
             ctypes.CDLL("libc.so.6").malloc_trim(0)
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
@@ -95,27 +94,27 @@ class Extra:
 
 
 def lower_case_share(text: str, tokens: int) -> float:
-    """Lower-case letters per token, in [0, 1]. Eight samples hardly ever agree on it."""
+    """Return the number of lower-case letters per token, at most 1. Eight samples almost never have the same value."""
     return min(1.0, sum(character.islower() for character in text) / tokens)
 
 
 def has_constant_reward(letters: str, share: float) -> bool:
-    """Return whether all answers to a prompt have the same reward; true for ``share`` of random lower-case prompts."""
+    """Return True if all answers to a prompt have the same reward, as for about ``share`` of random prompts."""
     return ord(letters[0]) - ord("a") < round(26 * share)
 
 
 def score_answer(letters: str, text: str, tokens: int, flat: float) -> float:
-    """Reward of an answer to a prompt, the same on both sides."""
+    """Return the reward of an answer to a prompt, the same on both sides."""
     return 0.5 if has_constant_reward(letters, flat) else lower_case_share(text, tokens)
 
 
 def load_rollouts(settings: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the ready-made rollouts, batch after batch, over and over."""
+    """Yield the ready-made rollouts, batch after batch, repeated without end."""
     return itertools.cycle(json.loads((Path(settings["folder"]) / "rollouts.json").read_text(encoding="utf-8")))
 
 
 def encode_prompt(tokenizer: Any, prompt: dict[str, Any]) -> list[int]:
-    """Ids of a prompt, its messages or else its text, as TRL makes them."""
+    """Return the ids of a prompt, from its messages or else its text, as TRL computes them."""
     if "messages" not in prompt:
         return tokenizer(prompt["text"]).input_ids
     return tokenizer.apply_chat_template(
@@ -136,15 +135,15 @@ TRL_ARGUMENTS: dict[str, Any] = {
     "report_to": "none",
     "disable_tqdm": True,
 }
-"""Arguments of every comparison with TRL: one pass over fresh samples, no KL penalty, nothing written."""
+"""Arguments of TRL in every comparison: one pass over fresh samples, no KL penalty, nothing written."""
 
 Verifier = Callable[[list[Any], dict[str, list[Any]]], list[float]]
-"""Rewards of completions; the columns name their tasks."""
+"""Function (completions, columns that identify their tasks) -> rewards."""
 
 
 def load_verifier(env_id: str) -> Verifier:
     """Make the verifier of an environment."""
-    # As text, since type checkers know this package by its relative name only.
+    # Imported by name, as type checkers know this package only by its relative name.
     score = importlib.import_module("palaestra.integrations.trl").reward(env_id)
     names = ("env", "seed", "kwargs", "options")
     return lambda completions, columns: score(completions, **{name: columns[name] for name in names})
@@ -153,11 +152,11 @@ def load_verifier(env_id: str) -> Verifier:
 def measure_success(
     model: Any, tokenizer: Any, generation: Any, held_out: list[dict[str, Any]], rows: int, verify: Verifier
 ) -> dict[str, float]:
-    """Mean reward on held-out prompts, ``sampled`` and ``greedy``.
+    """Return the mean reward on held-out prompts, ``sampled`` and ``greedy``.
 
     Args:
         generation: TRL's generation settings.
-        rows: prompts that are answered at a time.
+        rows: number of prompts answered at a time.
     """
     import torch
 
@@ -181,7 +180,7 @@ def measure_success(
 
 
 def main(settings: dict[str, Any]) -> None:
-    """Train until the command to stop; see `settings.Settings` for the entries."""
+    """Train until the command "stop"; see `settings.Settings` for the entries."""
     channel = Channel()
     import torch
 
@@ -242,7 +241,7 @@ def main(settings: dict[str, Any]) -> None:
     def evaluate() -> dict[str, float]:
         held_out = json.loads((folder / "held_out.json").read_text(encoding="utf-8"))
         assert verify is not None
-        # Do not disturb the random numbers of training.
+        # Keep the random state of training unchanged.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings["seed"])
             return measure_success(model, tokenizer, trainer.generation_config, held_out, rows, verify)
@@ -273,7 +272,7 @@ def main(settings: dict[str, Any]) -> None:
         train_dataset=Dataset.from_list(
             [{"prompt": one.get("messages", one["text"]), **one.get("row", {})} for one in prompts]
         ),
-        # Transformers' own linear rise begins with a step at a rate of 0.
+        # The linear warm-up of transformers begins with a step at a rate of 0.
         optimizers=(optimizer, LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / max(1, warmup)))),
         callbacks=[OnCommand()],
         rollout_func=None if batches is None else serve_rollouts,
@@ -281,7 +280,7 @@ def main(settings: dict[str, Any]) -> None:
             output_dir=str(folder / "trl"),
             max_steps=10**6,
             seed=settings["seed"],
-            # Sampled anew, all at once, for each optimiser step; trained in one forward pass, or in several.
+            # Completions are sampled together for each optimiser step, and trained in one or several forward passes.
             per_device_train_batch_size=rows // settings["trl_passes"],
             gradient_accumulation_steps=settings["trl_passes"],
             generation_batch_size=rows,

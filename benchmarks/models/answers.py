@@ -1,4 +1,4 @@
-"""Answers of a run's policy and of its initial model to the same held-out tasks, side by side."""
+"""Answers of a run's policy and of its initial model to the same held-out tasks."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from ...agents.prompt_form import add_prompt_form
 from ..harness import read_lines
 
 SEED = 7
-"""Of the tasks; the run's own evaluations take another."""
+"""Seed of the tasks, different from the seed of the run's own evaluations."""
 
 
 def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
-    """Play held-out tasks greedily by the start model of a run and by its newest checkpoint.
+    """Play held-out tasks greedily with the initial model of a run and with its newest checkpoint.
 
     Returns:
-        For each task "question" (the first observation, without worked examples), "reference" (None where the
-        environment tells none), "before" and "after"; these two have "actions", the texts of the turns, and "success".
+        One row per task with "question" (the first observation, without worked examples), "reference" (None if the
+        environment tells none), "before" and "after"; the last two have "actions", the texts of the turns, and
+        "success".
     """
     _, config = RunFolder.reopen(run)
     assert isinstance(config, TrainConfig)
@@ -69,7 +70,7 @@ def compare_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
 
 
 def keep_answers(run: Path, tasks: int) -> list[dict[str, Any]]:
-    """Compare answers once; later calls read them from the run's folder."""
+    """Compare answers by `compare_answers` once; later calls read them from answers.json in the run's folder."""
     place = run / "answers.json"
     if place.is_file() and len(kept := json.loads(place.read_text(encoding="utf-8"))) >= tasks:
         return kept[:tasks]

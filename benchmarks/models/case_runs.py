@@ -1,4 +1,4 @@
-"""Runs of the cases of ``palaestra bench models``: training in a process each, resuming, and reading of figures."""
+"""Runs of the cases of ``palaestra bench models``: training in separate processes, resuming, reading of figures."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class CaseRun:
     """A finished run of a case.
 
     Attributes:
-        model, case, teacher, seed: of the run.
-        folder: of the run.
+        model, case, teacher, seed: model, case, teacher and seed of the run.
+        folder: folder of the run.
         evaluations: rows of its evaluations.jsonl.
         metrics: rows of its metrics.jsonl.
-        processor_s: processor seconds of its processes.
-        answers: rows of "question", "reference", "before" and "after", each answer with whether it was right.
+        processor_s: processor seconds of the run's processes.
+        answers: rows of `compare_answers`.
     """
 
     model: str
@@ -47,12 +47,12 @@ class CaseRun:
 
     @property
     def ended_early(self) -> bool:
-        """True if the run ended for want of a signal: it was not evaluated after its last step."""
+        """True if the run ended for lack of a training signal and was therefore not evaluated after its last step."""
         return self.evaluations[-1]["step"] < len(self.metrics)
 
 
 def train_case(words: Sequence[str], folder: Path, threads: int) -> None:
-    """Train in a separate process. An interrupted run is resumed; a finished run is not changed.
+    """Train in a separate process. An interrupted run is resumed; a finished run is left unchanged.
 
     Raises:
         InputError: the run was interrupted or failed.
@@ -78,13 +78,13 @@ def train_case(words: Sequence[str], folder: Path, threads: int) -> None:
 
 
 def _children_s() -> float:
-    """Processor seconds of the processes that this one has waited for."""
+    """Return the processor seconds of all child processes that this process has waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def read_case(case: ModelCase, model: str, teacher: str, seed: int, folder: Path, answers: int) -> CaseRun | None:
-    """Read a run's figures, and its answers with the first seed; None where it has not ended."""
+    """Read a finished run's figures, and answers if its seed is 0 and its teacher uniform; None if it has not ended."""
     cost = folder / "cost.json"
     if not cost.is_file() or not (spent := json.loads(cost.read_text(encoding="utf-8")))["finished"]:
         return None

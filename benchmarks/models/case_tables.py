@@ -24,7 +24,7 @@ SHOWN = 240  # characters of a question or an answer
 
 
 def format_cases(runs: Sequence[CaseRun]) -> str:
-    """One row a run: success on held-out tasks before and after, in percent with 95 % intervals."""
+    """Format one row per run: success on held-out tasks before and after, in percent with 95 % intervals."""
     shares = ("sampled, before", "after", "greedy, before", "after")
     head = ("model", "case", "environment", "seed", *shares, "steps", "CPU min")
     rows = []
@@ -41,7 +41,7 @@ def format_cases(runs: Sequence[CaseRun]) -> str:
 
 
 def rises(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
-    """True if sampled success rose by ten points or more, with intervals apart."""
+    """Return True if sampled success rose by ten points or more, with disjoint intervals."""
     return last["success"] - first["success"] >= 0.1 and last["ci"][0] > first["ci"][1]
 
 
@@ -50,7 +50,7 @@ def _percent(mean: float, interval: Sequence[float]) -> str:
 
 
 def format_answers(run: CaseRun) -> str:
-    """Held-out questions with the likeliest answers of the model before and after."""
+    """Format held-out questions with the greedy answers of the model before and after training."""
     rows = [(_cell(row["question"]), _played(row["before"]), _played(row["after"])) for row in run.answers]
     return f"{run.model}, {run.case.about}:\n\n{format_markdown(('question', 'before', 'after'), rows, align='lll')}"
 
@@ -65,10 +65,10 @@ def _cell(text: str) -> str:
 
 
 def format_teachers(runs: Sequence[CaseRun]) -> str:
-    """Mean held-out success of each teacher at equal numbers of sampled tokens, and over the run up to there, with the
-    differences to uniform choice, paired by seed, in points with 95 % intervals.
+    """Format the mean held-out success of each teacher at equal numbers of sampled tokens, and its mean over the run up
+    to there, with differences to uniform choice, paired by seed, in points with 95 % intervals.
 
-    All runs of a model and case are compared at the least total that one of them sampled.
+    All runs of a model and case are compared at the smallest total number of tokens among them.
     """
     rows = []
     cases: dict[tuple[str, str], list[CaseRun]] = defaultdict(list)
@@ -98,13 +98,13 @@ def format_teachers(runs: Sequence[CaseRun]) -> str:
 
 
 def _tokens(run: CaseRun) -> list[float]:
-    """Tokens sampled up to each evaluation."""
+    """Return the number of tokens sampled up to each evaluation."""
     steps = {row["step"]: row["tokens"] for row in run.metrics}
     return [float(sum(count for step, count in steps.items() if step <= row["step"])) for row in run.evaluations]
 
 
 def _success_up_to(run: CaseRun, budget: float) -> tuple[float, float]:
-    """Held-out success at ``budget`` sampled tokens, between evaluations linearly, and its mean up to there."""
+    """Return the held-out success at ``budget`` sampled tokens, interpolated linearly, and its mean up to there."""
     tokens, success = np.array(_tokens(run)), np.array([row["success"] for row in run.evaluations])
     at_end = float(np.interp(budget, tokens, success))
     inside = tokens < budget
@@ -113,10 +113,10 @@ def _success_up_to(run: CaseRun, budget: float) -> tuple[float, float]:
 
 
 def format_suite(name: str, scores: Mapping[str, Mapping[str, Any]]) -> str:
-    """Success of each player on each environment of a suite, in percent.
+    """Format the success of each player on each environment of a suite, in percent.
 
     Args:
-        scores: player -> environment -> its row of a suite report, with "success".
+        scores: player -> environment -> mean success.
     """
     envs = list(dict.fromkeys(env for rows in scores.values() for env in rows))
     rows = []
@@ -128,7 +128,7 @@ def format_suite(name: str, scores: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def draw_curves(runs: Sequence[CaseRun]) -> str:
-    """Draw a panel for each case: held-out success of each model and seed, with intervals, over the steps; as SVG."""
+    """Draw a panel for each case as SVG: held-out success over the steps, with intervals, of each model and seed."""
     from ...scripts.report_plots import as_svg
 
     panels: dict[str, list[CaseRun]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Cases of ``palaestra bench models``: training tasks for small pretrained models, as words of `palaestra train`."""
+"""Cases of ``palaestra bench models``: tasks for small pretrained models, as arguments of `palaestra train`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ USUAL = (
     "--eval-episodes 30 --final-episodes 100 --checkpoint-every 30 --keep-trajectories 4 --patience.no-signal 12 "
     "--track"
 )
-"""Words that all cases share; a case's words come after them and override them."""
+"""Arguments that all cases share; a case's own arguments override them."""
 BASE_MODELS = frozenset({"gemma3-270m"})
-"""Models without a chat template, which continue text and hardly ever answer a question before they saw answers."""
+"""Models without a chat template, which continue text and rarely answer a question unless they are shown answers."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class ModelCase:
     Attributes:
         name: name of the case and of its folder.
         about: short description of the task, for the table.
-        words: further words of `palaestra train`, the environment first.
-        seeds: seeds of the table.
-        base: further words for a base model.
+        words: further arguments of `palaestra train`, the environment first.
+        seeds: number of seeds of the table.
+        base: further arguments for a base model.
     """
 
     name: str
@@ -40,11 +40,11 @@ class ModelCase:
         return shlex.split(self.words)[0]
 
     def arguments(self, model: str, seed: int, teacher: str | None = None, steps: int | None = None) -> list[str]:
-        """All words of `palaestra train` but --out.
+        """Return all arguments of `palaestra train` except --out.
 
         Args:
-            teacher: in place of uniform choice.
-            steps: in place of the case's own.
+            teacher: replaces uniform choice.
+            steps: replaces the case's number of steps.
         """
         env, *own = shlex.split(f"{self.words} {self.base}" if model in BASE_MODELS else self.words)
         options = _read_options(shlex.split(USUAL)) | _read_options(own) | {"--seed": [str(seed)]}
@@ -56,7 +56,7 @@ class ModelCase:
 
 
 def _read_options(words: list[str]) -> dict[str, list[str]]:
-    """Split words into options and their values."""
+    """Split arguments into options and their values."""
     options: dict[str, list[str]] = {}
     for word in words:
         if word.startswith("--"):

@@ -1,12 +1,12 @@
-"""``palaestra bench models``: small pretrained models before and after GRPO, id by id.
+"""``palaestra bench models``: small pretrained models before and after GRPO on a dozen environments.
 
-Each case is a run of `palaestra train` in a folder under --out; its command is printed first. When the benchmark is
-started again, interrupted runs are resumed and finished ones only read, so that a table can be made over several
-evenings. The table has success on held-out tasks before and after, sampled and greedy, with 95 % intervals, and the
-processor time that the run took; the figure has the curves. A run in which, for twelve steps, no group of samples had
-different outcomes ends there, and its row says so. With --suite the core suite is played
-before and after the cases: what they did to tasks that were not trained on. With --teachers every case is trained under
-each of them, and the table compares held-out success at equal numbers of sampled tokens, paired by seed.
+Each case is a run of `palaestra train` in a folder under --out; the command is printed first. When the benchmark is
+started again, interrupted runs are resumed and finished ones only read, so that a table can be made in several
+sittings. The table has success on held-out tasks before and after training, sampled and greedy, with 95 % intervals,
+and the processor time of each run; the figure has the curves. A run in which no group of samples had different outcomes
+for twelve steps ends there, and its row says so. With --suite a suite is played before and after the cases, to show
+their effect on tasks that were not trained on. With --teachers every case is trained under each of the teachers, and
+the table compares held-out success at equal numbers of sampled tokens, paired by seed.
 
 examples:
   palaestra bench models
@@ -35,7 +35,7 @@ from .cases import CASES
 
 MODELS = ("smollm2-135m", "gemma3-270m")
 SUITE_LIMITS = {"temperature": 0.0, "max_new_tokens": 64, "max_episode_tokens": 256, "context": 1024}
-"""Limits of a suite's episodes: a model that answers at once needs no more, and a CPU has no time for it."""
+"""Limits of a suite's episodes, enough for models that answer at once and affordable on a CPU."""
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,23 @@ class ModelBenchOptions:
     models: tuple[str, ...] = MODELS
     """Models: registered names, folders, hub ids or .gguf files."""
     cases: tuple[str, ...] = ()
-    """Which cases; all by default."""
+    """Names of cases; all by default."""
     seeds: int | None = None
-    """Seeds 0 to N-1 of every case, in place of the case's own number."""
+    """Number of seeds, 0 to N-1, of every case, instead of the case's own number."""
     steps: int | None = None
-    """Steps of every run, in place of the case's own."""
+    """Number of steps of every run, instead of the case's own."""
     threads: int = 0
-    """Threads of a run; 0 takes torch's choice."""
+    """Number of threads of a run; 0 takes torch's default."""
     out: Path = Path("runs/models")
-    """Where the folders of the runs are."""
+    """Folder of the folders of the runs."""
     teachers: tuple[str, ...] = ()
-    """Teachers that every case is trained under; by default uniform choice alone."""
+    """Teachers under which every case is trained; by default only uniform choice."""
     read: bool = False
-    """Train nothing; make the tables of the runs that are there."""
+    """Train nothing; make the tables of existing runs."""
     answers: int = 5
-    """Held-out tasks of each case whose answers before and after are shown; 0 shows none."""
+    """Number of held-out tasks of each case whose answers before and after are shown; 0 shows none."""
     suite: str | None = None
-    """A suite that is played by each model before and after the cases, such as core; by default none."""
+    """Suite that each model plays before and after the cases, such as core; by default none."""
     markdown: Path | None = None
     """Write the tables here as Markdown."""
     figure: Path | None = None
@@ -103,7 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def play_suite(suite: str, runs: Sequence[CaseRun]) -> dict[str, dict[str, float]]:
-    """Play the suite by each model and by what its cases made of it; kept beside the runs, player by player.
+    """Play the suite with each model and each trained policy (seed 0, uniform teacher), and keep results in their
+    folders.
 
     Returns:
         Player -> environment -> mean success.

@@ -1,1 +1,1 @@
-"""Speed of the sandboxes, against a cold interpreter and GEM's sandboxes."""
+"""Speed of the sandboxes, compared with a cold interpreter and GEM's sandboxes."""

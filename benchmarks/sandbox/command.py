@@ -1,4 +1,4 @@
-"""``palaestra bench sandbox``: runs per second and latency of the sandboxes, against a cold interpreter and peers.
+"""``palaestra bench sandbox``: runs per second and latency of the sandboxes, a cold interpreter and peers.
 
 Three measurements of a program of one line, ``print(6 * 7)``, or of one that defines a function:
 
@@ -6,9 +6,9 @@ Three measurements of a program of one line, ``print(6 * 7)``, or of one that de
   calls    the same, and each run calls six functions, as where tasks are judged
   clients  many programs waiting at a time, all cores, through the pool
 
-All sides take turns, in reversed order every other round, by the clock on the wall. A container engine and its
-containers are not children of this process, and are not kept to its core. Warming up is not counted; every answer is
-checked, and a side that gives a wrong one has no rate.
+All sides take turns, in reversed order every other round; times are wall time. A container engine and its containers
+are not children of this process, and are not pinned to its core. Warm-up runs are not counted. Every result is checked,
+and a side with a wrong result has no rate.
 
 examples:
   palaestra bench sandbox
@@ -42,22 +42,22 @@ from .sides import CALLS, COLD, CONTAINMENT, LINE, ColdPython, PeerSandbox, Work
 
 LIMITS = Limits(seconds=10)
 WARM = 3
-"""Runs before any that counts."""
+"""Number of warm-up runs, which are not counted."""
 T = TypeVar("T", Sandbox, Pool)
 
 
 @dataclass(frozen=True)
 class SandboxBenchOptions:
     backends: tuple[str, ...] = ("local", "docker")
-    """Backends of ours; one that this machine lacks is said to be missing."""
+    """Our backends to measure; a backend that this machine lacks is reported as missing."""
     peer_python: tuple[Path, ...] = ()
-    """Python interpreters of other environments that have a peer installed."""
+    """Python interpreters of virtual environments that have a peer installed."""
     rounds: int = 5
     """Number of measurements of each side."""
     seconds: float = 1.0
-    """Time of one measurement."""
+    """Seconds of one measurement."""
     clients: int = 64
-    """Programs that wait at a time in the last measurement."""
+    """Number of programs that wait at a time in the measurement "clients"."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
@@ -71,7 +71,7 @@ class SandboxRound:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code, which is 1 where a backend answered wrongly."""
+    """Run the command and return the exit code, 1 if one of our sides gave a wrong result."""
     config = read_options(SandboxBenchOptions, "sandbox", argv, __doc__)
     check_names("sandbox backend", config.backends, BACKENDS)
     if not config.backends:
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         asked = f"{config.rounds}, {config.seconds:g} and {config.clients}"
         raise InputError(f"--rounds, --seconds and --clients must be positive, not {asked}.")
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
-    # Two cold interpreters, one of them twice; the peers that there are turn up later.
+    # Two cold interpreters, one of them measured twice; installed peers are not known yet and add more turns.
     turns = config.rounds * (3 * len(config.backends) + 3)
     with contextlib.ExitStack() as stack:
         with one_core() as core:
@@ -109,8 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def summarise(sides: Sequence[Side[SandboxRound]]) -> list[dict[str, Any]]:
-    """Return rates and their ratios to a cold interpreter (lower quartile, median, upper one) and percentiles of the
-    times of runs, or the error."""
+    """Return a row per side: rates and their ratios to a cold interpreter (lower quartile, median, upper quartile) and
+    percentiles of the times of runs, or the error."""
     cold = next((side.rounds for side in sides if side.name == COLD and side.failure is None), None)
     rows = []
     for side in sides:
@@ -137,7 +137,7 @@ def _quartiles(values: Sequence[float]) -> list[float]:
 
 @contextlib.contextmanager
 def one_core() -> Iterator[int]:
-    """Pin this thread and its later children to one core; yield the number of the core."""
+    """Pin this thread and its later child processes to one core; yield the number of the core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
     try:
@@ -149,7 +149,7 @@ def one_core() -> Iterator[int]:
 def one_after_another(
     work: Work, sandbox: Sandbox, seconds: float, clock: Callable[[], float] = time.perf_counter
 ) -> list[float]:
-    """Run for about ``seconds``, at least once, and return the seconds of each run.
+    """Run jobs for about ``seconds``, at least one, and return the seconds of each run.
 
     Raises:
         WrongAnswer: a run gave a wrong result.
@@ -167,7 +167,8 @@ def one_after_another(
 
 
 def many_at_a_time(work: Work, clients: int, pool: Pool, seconds: float) -> list[float]:
-    """Let ``clients`` clients ask, each again as soon as it has its answer, and return the seconds to each answer.
+    """Keep ``clients`` jobs waiting in the pool for about ``seconds``. Return the seconds from request to result of
+    each.
 
     Raises:
         WrongAnswer: a run gave a wrong result.
@@ -208,11 +209,11 @@ def take_rounds(
     config: SandboxBenchOptions,
     advance: Callable[[object], object] = lambda side: None,
 ) -> list[Side[SandboxRound]]:
-    """Measure all sides; one that is missing here or answers wrongly has no rounds.
+    """Measure all sides; a side that is missing on this machine or gives a wrong result has no rounds.
 
     Args:
-        sides: name of each side -> opens what it runs in.
-        run: lets that run for so many seconds; the seconds of each run.
+        sides: name of each side -> function that opens its sandbox or pool.
+        run: called with the sandbox or pool and a number of seconds; returns the seconds of each run.
     """
     with contextlib.ExitStack() as stack:
 

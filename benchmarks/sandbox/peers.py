@@ -1,4 +1,4 @@
-"""Programs run by the sandboxes of other projects: a file for `peer_server`, which imports nothing of this package.
+"""Programs run by the sandboxes of other projects: a file for `peer_server` that imports nothing of this package.
 
 {"side": "gem bwrap", "program": "print(6 * 7)"}
 {"stdout": "42\\n", "said": ""}
@@ -18,10 +18,10 @@ Runner = Callable[[str], tuple[str, str]]
 
 
 def gem(kind: str) -> Runner:
-    """GEM's tool for Python. Its sandboxes start the ``python`` that comes first on the path."""
+    """Return a runner by GEM's Python tool, whose sandboxes start the first ``python`` on the path."""
     run = importlib.import_module("gem.utils.sandbox").run_python
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
-    # GEM shows its sandbox this folder only. A virtual environment's holds links to an interpreter that lies elsewhere.
+    # GEM makes only this folder visible in its sandbox; a virtual environment only links to an interpreter elsewhere.
     sys.prefix = sys.base_prefix
 
     def runner(program: str) -> tuple[str, str]:
@@ -39,7 +39,7 @@ SIDES: dict[str, tuple[str, Callable[[str], Runner], str, str]] = {
 
 
 def find_installed() -> dict[str, str]:
-    """Sides whose package is installed here, with its version."""
+    """Return the sides whose package is installed here, with its version."""
     found = {}
     for name, (distribution, *_) in SIDES.items():
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

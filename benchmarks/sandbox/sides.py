@@ -1,5 +1,5 @@
-"""The sides of ``palaestra bench sandbox`` (a cold interpreter and the sandboxes of peers, with the interface of ours)
-and the programs that all of them run."""
+"""Sides of ``palaestra bench sandbox`` (a cold interpreter and the sandboxes of peers, with the interface of our
+sandboxes) and the programs that all sides run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..peer_process import PeerProcess
 from . import peers
 
 COLD = "python -c"
-# Side -> method by which it contains programs.
+# Side -> means by which it contains programs.
 CONTAINMENT = {
     "local": "namespaces, a filter of system calls, limits of everything",
     "docker": "a container, a filter of system calls, limits of everything",
@@ -49,7 +49,7 @@ CALLS = Work(
 
 
 class ColdPython:
-    """A fresh interpreter for each run, which is no sandbox: the cost of running a program without one."""
+    """A fresh interpreter for each run, without any containment: the cost of running a program without a sandbox."""
 
     def __init__(self, *options: str):
         self.command = [sys.executable, *options, "-c"]
@@ -63,7 +63,7 @@ class ColdPython:
         return Result(done.stdout.decode(), done.stderr.decode(errors="replace"), done.returncode)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class PeerSandbox:
@@ -77,4 +77,4 @@ class PeerSandbox:
         return Result(answer["stdout"], answer["said"])
 
     def close(self) -> None:
-        """The process is shared by several sides and closed by the command."""
+        """Do nothing: the process is shared by several sides and closed by the command."""

@@ -1,16 +1,17 @@
-"""``palaestra bench teachers``: teachers compared on simulated and real students, uniform practice always among them.
+"""``palaestra bench teachers``: teachers and uniform choice compared on simulated and real students.
 
-T1 a student whose tasks open up one after the other; T2 what a teacher costs; T3 bandits over categories; T4 choosing
-prompts and sharing out attempts; T5 scores of levels against exact regret; T6 as T1 on irregular spaces; T7 a tiny
-language model on ladders of tasks; T8 PPO on gridworlds (T6 to T8 are slow, not among the defaults).
+Tables: T1 a student whose tasks become learnable one after the other; T2 time and memory of a teacher; T3 bandits over
+categories; T4 choosing prompts and allocating attempts; T5 scores of levels compared with exact regret; T6 as T1 on
+irregular spaces; T7 a tiny language model on ladders of tasks; T8 PPO on gridworlds. T6 to T8 are slow and not among
+the defaults.
 
-With --peer-python, the code of other projects takes part with its own defaults, and a further table holds each beside
+With --peer-python, teachers of other projects take part with their own defaults, and a further table compares each with
 ours: in T1, T2 and T6 teachDeepRL (a checkout of flowersteam/teachDeepRL on the path of that Python, through PYTHONPATH
 or a .pth file, with scikit-learn, treelib and gym), in T3 syllabus-rl and reasoning-gym.
 
-Every run is a record in OUT/results.jsonl as soon as it is done: a benchmark that was stopped goes on where it was when
-the same command is given again. OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A
-teacher is a registered name (palaestra list teachers) or module:name of your own, with options after it.
+Every finished run is a record in OUT/results.jsonl: a stopped benchmark continues when the same command is given again.
+OUT/summary.json and OUT/report.html are written at the end, and after Ctrl-C. A teacher is a registered name (palaestra
+list teachers) or module:name of your own, with options after it.
 
 examples:
   palaestra bench teachers
@@ -73,26 +74,27 @@ BEST_SHOWN = 12  # teachers in the comparison over settings
 @dataclass(frozen=True)
 class TeacherBenchOptions:
     tables: tuple[str, ...] = tuple(name for name in TABLES if name not in SLOW)
-    """Which tables."""
+    """Tables to make."""
     settings: tuple[str, ...] = ()
-    """Which settings; all by default. Tables without any of these are left out."""
+    """Settings to run; all by default. Tables without any of these settings are left out."""
     teachers: tuple[str, ...] = ()
-    """Which teachers, in the tables that they fit; by default each table's own list; "all" for all that are registered,
+    """Teachers, each in the tables that it fits; by default each table's own list. "all" adds all registered teachers,
     in table T7 with one seed and in two settings unless --seeds is given."""
     teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """One more teacher; may be given several times."""
+    """A further teacher; may be given several times."""
     seeds: int | None = None
-    """Seeds 0 to N-1; by default as many as the table says."""
+    """Number of seeds, 0 to N-1; by default the table's own number."""
     episodes: int | None = None
-    """Length of a run, in the table's own unit (episodes, tasks, batches, attempts, mazes, steps), to scale it down."""
+    """Length of a run in the table's unit (episodes, tasks, batches, attempts, mazes, steps); by default the
+    setting's."""
     peer_python: tuple[Path, ...] = ()
-    """Python interpreters of other environments that have a peer installed."""
+    """Python interpreters of virtual environments that have a peer installed."""
     out: Path = Path("runs/bench-teachers")
     """Folder for the results."""
     format: Format = "table"
-    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    """Format of the output: a table for the terminal, csv, markdown, latex (with booktabs) or json."""
     jobs: int = 2
-    """Processes."""
+    """Number of processes."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -141,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _rows(table: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The lines of a table as rows."""
+    """Return the lines of a table as rows for `format_rows`."""
     found: list[dict[str, Any]] = []
     for line in lines:
         row = {"table": table, "setting": line.setting, "teacher": line.teacher, "seeds": line.score.n}
@@ -173,7 +175,7 @@ def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) ->
         chosen = [t for t in config.teachers if t != ALL] or (*table.teachers(), *peers)
         if ALL in config.teachers:
             chosen = [*dict.fromkeys((*chosen, *table.teachers(), *(t for t in TEACHERS if table.fits(t))))]
-        # An oracle of one table is no name in another.
+        # An oracle of one table is unknown in the others.
         fitting = [
             t for t in (*chosen, *config.teacher) if named.parse_teacher(t)[0] not in own - table.own and table.fits(t)
         ]
@@ -185,7 +187,7 @@ def choose_teachers(config: TeacherBenchOptions, tables: Mapping[str, Table]) ->
 
 
 def _play(runs: Sequence[BenchmarkRun], records: Records, jobs: int) -> tuple[list[Failure], bool]:
-    """Make the runs that are missing; what failed, and whether Ctrl-C came."""
+    """Play the missing runs. Return the failures, and True if Ctrl-C stopped them."""
     left = records.find_missing(runs)
     failures: list[Failure] = []
     with progress(len(runs), "runs", len(runs) - len(left)) as advance:
@@ -203,7 +205,7 @@ def _play(runs: Sequence[BenchmarkRun], records: Records, jobs: int) -> tuple[li
 
 
 def summarise_failures(failures: Sequence[Failure]) -> list[str]:
-    """One sentence for each teacher and error, however many runs it spoilt."""
+    """Return one sentence for each teacher and error, whatever the number of runs that failed by it."""
     found: dict[tuple[str, str, str], list[BenchmarkRun]] = {}
     for failure in failures:
         run = failure.run
@@ -241,11 +243,11 @@ def _print(
                 setting = line.setting
                 grid.add_row(f"[bold]{escape(setting)}[/bold]")
             gain = "" if line.gain is None else f"{format_estimate(line.gain, table)} {compare_to_uniform(line, table)}"
-            # Their intervals are in the report.
+            # The intervals of these are in the report.
             further = (f"{line.columns[name].mean:.2f}" for name in table.columns)
             grid.add_row(escape(f"  {line.teacher}"), format_estimate(line.score, table), gain, *further)
         console.print(grid)
-        # The oracle looks into the student: nobody ranks behind it.
+        # The oracle reads the student's state, so teachers are ranked without it.
         ranked = [line for line in lines[name] if line.teacher != ORACLE]
         standings = compare_over_settings(ranked, table.lower)
         if len({line.setting for line in ranked}) > 1 and len(standings) > 1:
@@ -297,7 +299,7 @@ def _report(
 
 
 def _plain(value: Any) -> Any:
-    """Replace numbers that are not finite by None, as JSON has no NaN."""
+    """Replace numbers that are not finite by None, because JSON has no NaN."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Text of the figures in the tables of ``palaestra bench teachers``, on the terminal and in the report."""
+"""Formatting of the figures in the tables of ``palaestra bench teachers``, on the terminal and in the report."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Literal
 from ...teachers.benchmarks.statistics import Line, MeanEstimate
 from ...teachers.benchmarks.table import Table
 
-# The spread of two or three seeds is itself mostly chance, and so is the width of an interval made from it.
+# The spread of two or three seeds is mostly chance, and so is the width of an interval computed from it.
 SEEDS_TO_JUDGE = 5
 
 
 def format_score(value: float, table: Table, precision_of: float | None = None) -> str:
-    """Format a score in the table's unit, with as many decimals as ``precision_of`` has (default: the score itself)."""
+    """Format a score in the table's unit, with decimals that suit ``precision_of`` (default: the score itself)."""
     if not math.isfinite(value):
         return "–"
     if table.percent:
@@ -23,8 +23,8 @@ def format_score(value: float, table: Table, precision_of: float | None = None) 
 
 
 def format_estimate(value: MeanEstimate, table: Table) -> str:
-    """Format a mean and half of its 95 % interval, ``34.3 ± 1.8``; or an interquartile mean and both ends of its
-    interval, as it need not lie in the middle: ``5.3 [4.0, 6.1]``."""
+    """Format a mean and half of its 95 % interval, ``34.3 ± 1.8``; or an interquartile mean, whose interval may be
+    asymmetric, and both ends of the interval, ``5.3 [4.0, 6.1]``."""
     mean, whole = format_score(value.mean, table), math.isfinite(value.low)
     if table.statistic == "mean":
         half = (value.high - value.low) / 2
@@ -34,9 +34,9 @@ def format_estimate(value: MeanEstimate, table: Table) -> str:
 
 
 def compare_to_uniform(line: Line, table: Table) -> Literal["better", "worse", ""]:
-    """Judge the paired difference to uniform practice by its 95 % interval.
+    """Return "better" or "worse" if the 95 % interval of the paired difference to uniform practice excludes zero.
 
-    "" where the interval contains zero, or is one of fewer than `SEEDS_TO_JUDGE` seeds.
+    Return "" if the interval contains zero, or if there are fewer than `SEEDS_TO_JUDGE` seeds.
     """
     gain = line.gain
     if gain is None or gain.n < SEEDS_TO_JUDGE or not math.isfinite(gain.low) or gain.low <= 0 <= gain.high:

@@ -1,7 +1,7 @@
 """T8 of ``palaestra bench teachers``: a real student, PPO, on levels of a gridworld that the teacher chooses.
 
-Levels differ in size or in the number of rooms. Rewards are sparse, so that the student finds the first ones on small
-levels alone; held-out levels of all sizes are the test.
+Levels differ in size or in the number of rooms. Rewards are sparse, so that the student finds its first rewards only on
+small levels; the test is on held-out levels of all sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..harness import require
 from ..students import train_student
 
 CHECKPOINTS = 5
-ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels
+ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels of an evaluation during and after training
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "DoorKey": {"length": 400_000, "env": "palaestra/DoorKey-v0", "axes": {"size": [5, 8], "obstacles": 0}},
@@ -23,10 +23,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
-    """Train one student in a folder that is removed again.
+    """Train one student in a temporary folder.
 
     Args:
-        length: environment steps.
+        length: number of environment steps.
     """
     require("table T8", "train", "torch")
     from ...agents.students.student_config import PPOConfig

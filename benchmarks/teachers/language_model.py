@@ -1,8 +1,8 @@
 """T7 of ``palaestra bench teachers``: a tiny language model climbs ladders of tasks by GRPO under each teacher.
 
 A model is warmed up once for each setting and seed, on solutions of the lowest rungs, and kept in the folder of the
-benchmark; every teacher goes on from there, with the same number of attempts. In one setting all tasks are shown in the
-warm-up, so that no teacher can gain anything.
+benchmark; training under every teacher starts from it, with the same number of attempts. In the setting "level", the
+warm-up shows all tasks, so that no teacher can gain anything.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from ..ladders import LADDERS, make_environments, measure_held_out, warm_up_tiny
 
 CHECKPOINTS = 5
 TASKS_ON_THE_WAY, TASKS_AT_THE_END, SAMPLES = 8, 32, 4  # held-out tasks of a rung, and answers to each
-CLIMBED, GONE = 0.5, 0.05  # success on a rung that counts as climbed, and on one that does not count as begun
-GAP = 6  # such rungs in a row end the search: rungs may be learned out of order, and forgotten
-POOL = 2000  # fixed tasks for teachers that choose among given ones
-PATIENCE = 5  # warm-up steps, at most, for a step of the run, so that a short trial is short
+CLIMBED, GONE = 0.5, 0.05  # least success on a climbed rung; success below which a rung counts as unsolved
+GAP = 6  # unsolved rungs in a row that end the search: rungs may be learned out of order, and forgotten
+POOL = 2000  # number of fixed tasks for teachers of kind "prompts"
+PATIENCE = 5  # most warm-up steps per step of the run, so that a short trial has a short warm-up
 
 
 def _setting(config: TrainConfig, length: int, axis: str = "", shown: int = 0) -> dict[str, Any]:
-    """A setting as data: what its configuration has beside the defaults, and the axis to climb, if any, from the
-    highest rung shown."""
+    """Return a setting as data: the entries of its configuration that differ from the defaults, and the axis to climb,
+    if any, with the highest rung shown."""
     usual = TrainConfig().to_json()
     own = {name: value for name, value in config.to_json().items() if value != usual[name]}
     return {"length": length, "axis": axis, "shown": shown, "config": own}
@@ -61,7 +61,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def scan_rungs(success: Callable[[int], float], first: int, highest: int) -> list[float]:
-    """Measure the share solved of each rung, from the first one up until `GAP` in a row are below `GONE`."""
+    """Return the share solved of each rung from the first one up, until `GAP` in a row are below `GONE`."""
     found: list[float] = []
     for rung in range(first, highest + 1):
         found.append(success(rung))
@@ -78,7 +78,7 @@ def _name(config: TrainConfig) -> str:
 def find_warm_model(
     config: TrainConfig, folder: Path, watch: Callable[[TrainingProgress], None] = lambda progress: None
 ) -> Path:
-    """Return the folder of the model that a run begins with; the first process to ask makes it, others wait."""
+    """Return the folder of a run's warmed-up model; the first process to ask makes the model, others wait."""
     from filelock import FileLock
 
     place = folder / _name(config)
@@ -116,10 +116,10 @@ def climb(
     shown: int,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> LadderRun:
-    """Train in a new folder, and count the climbed rungs at intervals.
+    """Train in a new folder, and measure the number of climbed rungs at intervals.
 
     Args:
-        axis: the axis to climb; "" takes success on all tasks as the score.
+        axis: name of the axis to climb; with "" the score is the success on all tasks.
         shown: the highest rung that the warm-up showed.
         watch: called after each step.
     """
@@ -176,7 +176,7 @@ def _run(options: Mapping[str, Any], teacher: str, seed: int, length: int, folde
         steps=length,
     )
     place = folder / "running" / _name(config)
-    shutil.rmtree(place, ignore_errors=True)  # of a benchmark that was killed
+    shutil.rmtree(place, ignore_errors=True)  # left by a benchmark that was killed
     try:
         found = climb(config, place, options["axis"], options["shown"])
     finally:

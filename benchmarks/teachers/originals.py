@@ -1,7 +1,7 @@
-"""Teachers of other projects, asked on demand: a file for `peer_server`, which imports nothing of this package.
+"""Teachers of other projects: a file for `peer_server` that imports nothing of this package.
 
-"size" is the number of axes of the unit cube, or of arms; returns are in [0, 1]; "seconds" is the processor time that
-the project's own code took:
+Requests and answers are as follows. "size" is the number of axes of the unit cube, or of arms; returns are in [0, 1];
+"seconds" is the processor time that the project's code took:
 
     {"make": "teachDeepRL/alp-gmm", "size": 2, "seed": 0, "options": {}}
     {"seconds": 0.001}
@@ -32,7 +32,7 @@ class TeachDeepRL:
 
     def __init__(self, module: str, name: str, size: int, seed: int, options: dict[str, Any]):
         teacher = getattr(importlib.import_module(f"teachDRL.teachers.algos.{module}"), name)
-        # Its uniform tasks come from gym's boxes, which nobody seeds; a seed of 0 it takes for none.
+        # Its uniform tasks come from gym's boxes, which it does not seed; it treats a seed of 0 as no seed.
         boxes, seeding = np.random.default_rng(seed), importlib.import_module("gym.utils.seeding")
         vars(seeding)["np_random"] = lambda own=None: (np.random.default_rng(boxes.integers(2**63)), own)
         self.teacher = teacher([0.0] * size, [1.0] * size, seed=seed + 1, params=options)
@@ -41,7 +41,7 @@ class TeachDeepRL:
         drawn = []
         for _ in range(k):
             if not hasattr(self.teacher, "r_t_pairs"):
-                # RIAC changes an earlier task at times, and fails where that one has no result yet; else it is uniform.
+                # RIAC sometimes mutates an earlier task, and fails if it has no result yet; without any it is uniform.
                 self.teacher.sampled_tasks = []
             drawn.append(self.teacher.sample_task().tolist())
         return drawn
@@ -54,8 +54,9 @@ class TeachDeepRL:
 class SyllabusProgress:
     """OnlineLearningProgress of Syllabus: progress of the success rate, without separate evaluations.
 
-    The project has no default for the episodes between updates; its CartPole example takes 1000. The project's `sample`
-    draws from this distribution too, but in 0.7 it first compares it with an empty list, which NumPy refuses.
+    Syllabus has no default for the number of episodes between updates; the CartPole example of Syllabus takes 1000. Its
+    `sample` draws from the same distribution as `propose` here, but in version 0.7 fails, because it compares the
+    distribution with an empty list.
     """
 
     def __init__(self, size: int, seed: int, options: dict[str, Any]):
@@ -76,10 +77,11 @@ class SyllabusProgress:
 
 
 class SyllabusReplay:
-    """The sampler of prioritized level replay of Syllabus; a task's score is the mean absolute difference between the
-    returns of a group and their mean, its L1 value loss with that mean as the critic.
+    """The sampler of prioritized level replay of Syllabus. A task's score is the mean absolute difference between the
+    returns of a group and their mean, which is the L1 value loss with that mean as the critic.
 
-    Replay is "fixed", as in its Procgen example: the default asks for an evaluator as soon as all tasks were seen.
+    Replay is "fixed", as in the project's Procgen example: its default asks for an evaluator as soon as all tasks were
+    seen.
     """
 
     def __init__(self, size: int, seed: int, options: dict[str, Any]):
@@ -99,8 +101,8 @@ class SyllabusReplay:
 class ReasoningGymCoach:
     """A curriculum of reasoning-gym with one attribute, whose levels are the arms.
 
-    The package moves the level on request. Its training code decides when, after each batch: up if the last 2,560
-    scores average above 0.7, down if below 0.3.
+    The package changes the level on request. The rule is that of its training code, after each batch: up if the last
+    2,560 scores average above 0.7, down if below 0.3.
     """
 
     def __init__(self, size: int, seed: int, options: dict[str, Any]):
@@ -130,7 +132,7 @@ def _teach_deep_rl(module: str, name: str) -> Callable[..., TeachDeepRL]:
     return lambda size, seed, options: TeachDeepRL(module, name, size, seed, options)
 
 
-# Name -> (module to look for, distribution or "" for a checkout, what makes it).
+# Name -> (module to look for, distribution or "" for a checkout, function that makes the teacher).
 ORIGINALS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "teachDeepRL/alp-gmm": ("teachDRL", "", _teach_deep_rl("alp_gmm", "ALPGMM")),
     "teachDeepRL/riac": ("teachDRL", "", _teach_deep_rl("riac", "RIAC")),
@@ -142,7 +144,7 @@ ORIGINALS: dict[str, tuple[str, str, Callable[..., Any]]] = {
 
 
 def find_installed() -> dict[str, str]:
-    """The originals whose project can be imported here, with its version."""
+    """Return the teachers whose project can be imported here, with the project's version."""
     found = {}
     for name, (module, distribution, _) in ORIGINALS.items():
         if importlib.util.find_spec(module) is not None:

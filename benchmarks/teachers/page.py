@@ -1,4 +1,4 @@
-"""The report of ``palaestra bench teachers``: one self-contained page with the results and the plots of every table."""
+"""Report of ``palaestra bench teachers``: one self-contained page with the results and the plots of every table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...teachers.benchmarks.table import ORACLE, UNIFORM, Table, find_factory, p
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
 
 TEMPLATE = Path(__file__).with_name("page.html")
-COLOURS = ("#1f6f8b", "#c8702a", "#7a5aa6", "#2f8f5b", "#b8405e", "#8a6d1f")  # the rest is drawn faint
+COLOURS = ("#1f6f8b", "#c8702a", "#7a5aa6", "#2f8f5b", "#b8405e", "#8a6d1f")  # further teachers are drawn faint
 Record = Mapping[str, Any]
 
 
@@ -31,7 +31,7 @@ def render_page(
     lines: Mapping[str, Sequence[Line]],
     failures: Sequence[str],
 ) -> str:
-    """The page as text. Tables without a run so far are named, and left empty."""
+    """Return the page as HTML. Tables without runs are listed, but empty."""
     sections = [_section(tables[name], rows[name], lines[name]) for name in tables]
     return render(TEMPLATE, "the report", sections=sections, failures=failures)
 
@@ -80,7 +80,7 @@ def _section(table: Table, rows: Sequence[Record], lines: Sequence[Line]) -> dic
 
 def rank_teachers(table: Table, lines: Sequence[Line]) -> list[str]:
     """Sort the teachers by mean rank over the settings, best first. Ties share a rank; the oracle comes first, for
-    orientation, and the random teacher before all teachers with the same rank."""
+    orientation, and the uniform teacher before all teachers with the same rank."""
     means = {name: sum(places) / len(places) for name, places in rank_lines(lines, table.lower).items()}
     return sorted(means, key=lambda name: (name != ORACLE, means[name], name != UNIFORM, name))
 
@@ -112,7 +112,7 @@ def _estimate(table: Table, estimate: MeanEstimate | None) -> str:
 def _measured(
     order: Sequence[str], settings: Sequence[str], found: Mapping[tuple[str, str], Line], measures: Sequence[str]
 ) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """Return for each further number its name, the settings with a value, and each teacher's values there."""
+    """Return a table for each further measure: its name, the settings with a value, and each teacher's values there."""
     tables = []
     for name in measures:
         of = {place: line.measures[name] for place, line in found.items() if name in line.measures}
@@ -124,7 +124,7 @@ def _measured(
 
 
 def _costs(order: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, str, str]]:
-    """(teacher, microseconds per proposal, per outcome), means over the settings."""
+    """Return rows of (teacher, microseconds per proposal, microseconds per outcome), means over the settings."""
     rows = []
     for teacher in order:
         calls = [line.calls for line in lines if line.teacher == teacher and line.calls]
@@ -141,7 +141,7 @@ def _number(value: float | None) -> str:
 
 
 def _line_styles(order: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Styles of the lines of teachers that are not grey: of the best, of random and of the oracle."""
+    """Return the line styles of the teachers that are not drawn grey: the best ones, uniform and the oracle."""
     bold = [name for name in order if name not in (ORACLE, UNIFORM)][: len(COLOURS)]
     styles: dict[str, dict[str, Any]] = {
         name: {"color": colour, "linewidth": 1.6, "linestyle": "solid"} for name, colour in zip(bold, COLOURS)
@@ -154,7 +154,7 @@ def _line_styles(order: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _curves(table: Table, rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
-    """The score on the way in one setting: mean and 95 % band of each teacher."""
+    """Draw the score during the run in one setting: mean and 95 % band of each teacher."""
     of = {name: [r for r in rows if r["setting"] == setting and r["teacher"] == name] for name in order}
     found = {name: mean_curve(group, table.statistic) for name, group in of.items() if group}
     curves = {name: curve for name, curve in found.items() if curve is not None}
@@ -197,7 +197,7 @@ def _maps(rows: Sequence[Record], setting: str, order: Sequence[str]) -> str:
 
 
 def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
-    """A row of maps for each teacher, one map for each slice of time, strong in colour where much was sampled."""
+    """Draw a row of maps for each teacher, one map per slice of time; stronger colour where more tasks were sampled."""
 
     def draw(figure: Figure) -> None:
         axes: Axes = figure.add_subplot()
@@ -227,7 +227,7 @@ def _filmstrips(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> st
 
 
 def _bands(found: Mapping[str, tuple[Mapping[str, Any], np.ndarray]]) -> str:
-    """A panel for each teacher: categories up, time to the right, strong where a large share was sampled."""
+    """Draw a panel for each teacher: categories upwards, time to the right; stronger colour for more tasks."""
     drawn = []
     for name, (heat, slices) in found.items():
 

@@ -1,4 +1,4 @@
-"""Teachers of other projects beside ours: each runs in a process under the Python where its project is installed."""
+"""Teachers of other projects, compared with ours; each runs under the Python where its project is installed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from . import originals
 
 
 class PeerFactory:
-    """A teacher of another project by its name; calling it makes the teacher.
+    """A teacher of another project; calling it makes the teacher.
 
     Args:
-        name: of one of `originals.ORIGINALS`.
+        name: name in `originals.ORIGINALS`.
         kind: see `Teacher`.
-        tables: where it takes part.
-        ours: text of the teacher here that follows the same publication.
+        tables: names of the tables in which it takes part.
+        ours: text of our teacher that follows the same publication.
         about: one sentence.
+        paper: an arXiv number.
     """
 
     def __init__(self, name: str, kind: str, tables: Sequence[str], ours: str, about: str, paper: str):
@@ -74,7 +75,7 @@ PEERS = (
 
 
 def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
-    """Find the peers installed under some interpreters, with their versions; the first interpreter with a peer counts.
+    """Return the peers installed under some interpreters by name. If several have a peer, the first one counts.
 
     Raises:
         InputError: a path is no interpreter, or no peer is installed.
@@ -92,7 +93,8 @@ def find_peers(pythons: Sequence[Path]) -> dict[str, PeerFactory]:
 
 @functools.cache
 def _start_process(python: Path, project: str) -> peer_process.PeerProcess:
-    """A process for each project, as what one sets on loading, such as NumPy's errors, would disturb another."""
+    """Start a process per project: settings that a project makes on import (NumPy's errors) could disturb another
+    one."""
     del project
     return peer_process.PeerProcess(python, originals.__file__, quiet=True)
 
@@ -114,13 +116,13 @@ class PeerTeacher(Teacher):
         self.kind, self._name, self._seconds = peer.kind, peer.name, 0.0
         self.domain = as_cube(space) if peer.kind == "box" else as_arms(space)
         super().__init__(self.domain.signature, settings={"peer": peer.name, **options}, **common)
-        # Loading a project takes seconds, so its process is reused for one teacher after the other.
+        # Loading a project takes seconds, so its process is reused for further teachers.
         self._project = _start_process(peer.python, peer.name.partition("/")[0])
         size = self.domain.n if isinstance(self.domain, Arms) else self.domain.dimension
         self._ask(make=peer.name, size=size, seed=common.get("seed", 0), options=dict(options))
 
     def peer_clock(self) -> float:
-        """Seconds of processor time that the project's own code took so far."""
+        """Return the seconds of processor time that the project's code has taken so far."""
         return self._seconds
 
     def _ask(self, **request: Any) -> Any:
@@ -145,12 +147,12 @@ class PeerTeacher(Teacher):
 
 @dataclass(frozen=True)
 class PeerComparison:
-    """Our teacher beside a peer in one setting.
+    """Comparison of our teacher with a peer in one setting.
 
     Attributes:
-        theirs, ours: the two scores, over all their seeds.
+        theirs, ours: the two scores, each over all its seeds.
         difference: ours minus theirs, paired by seed.
-        times: the peer's time per task, in multiples of ours; NaN where it was not measured.
+        times: ratio of the peer's time per task to ours; NaN if it was not measured.
     """
 
     setting: str
@@ -162,7 +164,7 @@ class PeerComparison:
 
 
 def compare_with_peers(peers: Sequence[PeerFactory], records: Sequence[Mapping[str, Any]]) -> list[PeerComparison]:
-    """Return a comparison for each setting and peer of one table's records where both sides share a seed."""
+    """Return a comparison for each setting and peer in one table's records for which both sides have a common seed."""
     scores: dict[tuple[str, str], dict[int, float]] = {}
     for record in records:
         scores.setdefault((record["setting"], record["teacher"]), {})[record["seed"]] = record["score"]

@@ -1,1 +1,1 @@
-"""Errors and speed of the verifiers, against other projects' graders."""
+"""Errors and speed of the verifiers, compared with other projects' graders."""

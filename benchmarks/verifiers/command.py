@@ -1,12 +1,12 @@
 """``palaestra bench verifiers``: errors and times of the verifiers over the labelled sheet.
 
-Ours over all kinds; over the rows of the kind "math" that need no option, also math-verify alone, GEM's grader and
-reasoning-gym's scorer, where they are installed here or in another environment. The other kinds fix a grammar that
-peers do not have. The kind "math" is also measured over its rows restated (other names of variables, another
-order, other delimiters) and over random pairs, right and wrong, whose variables are called like units.
+Our verifiers are measured over all kinds of rows. Over rows of the kind "math" without options, math-verify, GEM's
+grader and reasoning-gym's scorer are measured, too, if they are installed here or in another environment; other kinds
+have a fixed grammar that peers do not share. The kind "math" is also measured over its rows restated (other names of
+variables, another order, other delimiters) and over random right and wrong pairs whose variables are named like units.
 
-A peer runs in a process of its own, in a throw-away folder, with a time limit a row, since some of the rows make it
-hang or run code: a row over the limit is undecided, and a file that appears in the folder is counted.
+A peer runs in a separate process, in a temporary folder, with a time limit per row, because some rows make peers hang
+or run code: a row over the limit is undecided, and rows that leave a file in the folder are counted.
 
 examples:
   palaestra bench verifiers
@@ -17,9 +17,9 @@ examples:
   palaestra bench verifiers --references FOLDER
   palaestra bench verifiers --labelled answers.jsonl --failures
 
-With --references or --labelled the sheet is left aside: reported are the share of references of public data sets, in
-files of JSON or CSV below a folder, that the verifier "math" can use under each policy, and its verdicts on answers
-that others labelled.
+With --references or --labelled, other data are measured instead of the sheet: --references reports the share of
+reference answers, in files of JSON or CSV below a folder, that the verifier "math" can use under each policy;
+--labelled reports its verdicts on answers that others labelled.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ..harness import check_names, make_table, plain_text, progress, read_option
 from ..peer_process import PeerProcess, find_peers
 from . import peers, references
 
-# The sheet that peers are asked about: other kinds fix a grammar, and a peer that is lenient there is not wrong.
+# The kind of rows for peers: other kinds have a fixed grammar, and a peer that is more lenient there is not wrong.
 SHARED = "math"
 STARTUP_SECONDS = 120.0
 
@@ -51,29 +51,30 @@ STARTUP_SECONDS = 120.0
 @dataclass(frozen=True)
 class VerifierBenchOptions:
     kinds: tuple[str, ...] = ()
-    """Which verifiers; all by default. Peers are measured if math is among them."""
+    """Kinds of verifiers; all by default. Peers are measured if math is among them."""
     peers: bool = True
     """Measure the peers that are installed."""
     peer_python: tuple[Path, ...] = ()
-    """Python interpreters of other environments that have a peer installed."""
+    """Python interpreters of virtual environments that have a peer installed."""
     peer_seconds: float = 5.0
-    """Limit on each row of a peer; beyond it, the peer is stopped and started again."""
+    """Time limit per row of a peer; beyond it, the peer is killed and started again."""
     right_pairs: int = 1_000
-    """Random pairs with a right answer, for math; 0 for none."""
+    """Number of random pairs with a right answer, for math."""
     wrong_pairs: int = 1_000
-    """Random pairs with a wrong answer, for math; 0 for none."""
+    """Number of random pairs with a wrong answer, for math."""
     seed: int = 0
     """Seed of the random pairs and of the restated rows."""
     deadline: float = 1.0
-    """Seconds that a row of ours may take; more than a tenth over is counted."""
+    """Time limit per row of our verifiers; rows that take over 1.1 times as long are counted."""
     throughput_seconds: float = 2.0
-    """How long each throughput is measured."""
+    """Seconds of each measurement of throughput."""
     failures: bool = False
     """List every row without the right verdict."""
     references: Path | None = None
-    """A folder of data sets (.jsonl, .json, .csv): count the references that can be used, print some that cannot."""
+    """Folder of data sets (.jsonl, .json, .csv), of which the usable reference answers are counted and some unusable
+    ones printed."""
     field: str | None = None
-    """Where a record of --references has its answer; by default the usual names are tried."""
+    """Field of a record of --references that holds the answer; by default the usual names are tried."""
     labelled: tuple[Path, ...] = ()
     """Files of records with "answer", "reference" and "label", judged under each policy."""
     json: Path | None = None
@@ -82,7 +83,7 @@ class VerifierBenchOptions:
 
 @dataclass(frozen=True)
 class GraderFigures:
-    """One line of the table: a grader over some rows; ``wrote`` counts rows that left a file behind."""
+    """One line of the table: a grader over some rows; ``wrote`` is the number of rows that left a file behind."""
 
     grader: str
     over: str
@@ -91,10 +92,10 @@ class GraderFigures:
 
 
 class Peer:
-    """A peer's grader in a separate process, which is started again after a row that kills it.
+    """A peer's grader in a separate process, which is started again after a row that kills it or exceeds the limit.
 
     Attributes:
-        wrote: rows that left files behind.
+        wrote: number of rows that left files behind.
     """
 
     def __init__(self, name: str, python: Path, seconds: float):
@@ -162,13 +163,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[GraderFigures]:
     sheets = {kind: sheet.load_rows(kind) for kind in kinds}
     if SHARED in sheets:
-        # Peers have no options. Every row is measured once: a second time, much of it would be remembered.
+        # Peers have no options. Every row is measured only once, because results are cached.
         sheets[f"{SHARED}, options"] = [row for row in sheets[SHARED] if row.options]
         sheets[SHARED] = [row for row in sheets[SHARED] if not row.options]
     anew = list(restate_rows(sheets["math"], config.seed)) if "math" in sheets else []
     graders: dict[str, tuple[Path, str]] = {}
     if config.peers and SHARED in sheets:
-        # An interpreter named first wins; this one's comes last.
+        # If several interpreters have a peer, the first one named counts; the running one comes last.
         for python in (*config.peer_python, Path(sys.executable)):
             try:
                 graders = find_peers([python], peers.__file__, STARTUP_SECONDS) | graders
@@ -178,7 +179,7 @@ def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[Grader
     own: list[sheet.SheetResult] = []
     with progress(total, "rows") as after:
         if SHARED in sheets:
-            # The first call that needs one starts the worker processes, which is no row's time.
+            # The first symbolic call starts the worker processes, which must not count as a row's time.
             verify("math", "\\sin^2 x", "1 - \\cos^2 x")
         for name, rows in sheets.items():
             own.append(sheet.measure_grader(sheet.grade, rows, deadline=config.deadline, after=after))
@@ -194,10 +195,10 @@ def _measured(config: VerifierBenchOptions, kinds: list[str]) -> Iterator[Grader
 
 
 def measure_throughputs(seconds: float) -> dict[str, float]:
-    """Measure checks per second of the verifier "math", one after the other, on distinct pairs.
+    """Return checks per second of the verifier "math", one after the other, on distinct pairs.
 
-    "numeric": a decimal against a fraction. "polynomial": a product against the polynomial that it expands to, decided
-    in this process. "symbolic": an identity of sines and cosines, proved in a worker.
+    "numeric": a decimal and a fraction. "polynomial": a product and the polynomial that it expands to, decided in this
+    process. "symbolic": an identity of sines and cosines, proved in a worker process.
     """
 
     def numeric(n: int) -> tuple[str, str]:

@@ -1,6 +1,6 @@
-"""The graders of other projects: a file for `peer_server`, which imports nothing of this package.
+"""Graders of other projects: a file for `peer_server` that imports nothing of this package.
 
-A request names the grader and has a pair; its answer is {"accepted", "error"}.
+A request has "grader", "answer" and "reference", and is answered by {"accepted": bool, "error": text or null}.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ MEMORY = 4 << 30
 
 
 def math_verify() -> Callable[[str, str], bool]:
-    """parse and verify on both texts as they would stand in a model's response: in a box."""
+    """Return a grader by math-verify's ``parse`` and ``verify``, with both texts boxed as in a model's response."""
     package = importlib.import_module("math_verify")
     parse, verify = package.parse, package.verify
     return lambda answer, reference: bool(verify(parse(box_text(reference)), parse(box_text(answer))))
 
 
 def gem() -> Callable[[str, str], bool]:
-    """GEM's reward function for boxed answers, in its thorough mode, which its environments of mathematics use."""
+    """Return a grader by GEM's reward function for boxed answers, in the thorough mode of its mathematics
+    environments."""
     reward = importlib.import_module("gem.utils.math_grader").boxed_reward_fn
     return lambda answer, reference: reward(box_text(answer), reference, fast=False)[1] == 1.0
 
 
 def reasoning_gym() -> Callable[[str, str], bool]:
-    """reasoning-gym's general scorer; a full score counts as accepted."""
+    """Return a grader by reasoning-gym's general scorer; a full score counts as accepted."""
     score = getattr(importlib.import_module("reasoning_gym"), "cascade_score", None)
     if score is not None:
         return lambda answer, reference: score(answer=answer, expected=reference) >= 1.0
@@ -38,7 +39,7 @@ def reasoning_gym() -> Callable[[str, str], bool]:
     return lambda answer, reference: reward(answer, reference) >= 1.0
 
 
-# Name -> (distribution, module, maker of the grader).
+# Name -> (distribution, module, function that makes the grader).
 GRADERS: dict[str, tuple[str, str, Callable[[], Callable[[str, str], bool]]]] = {
     "math-verify": ("math-verify", "math_verify", math_verify),
     "gem": ("gem-llm", "gem", gem),
@@ -51,7 +52,7 @@ def box_text(text: str) -> str:
 
 
 def find_installed() -> dict[str, str]:
-    """Graders whose package is here, with its version."""
+    """Return the graders whose package is installed here, with its version."""
     found: dict[str, str] = {}
     for name, (distribution, module, _) in GRADERS.items():
         with contextlib.suppress(importlib.metadata.PackageNotFoundError, ImportError, ValueError):
@@ -73,6 +74,6 @@ def load_grader(name: str) -> Callable[[str, str], bool]:
 def answer(grader: str, answer: str, reference: str) -> dict[str, bool | str | None]:
     try:
         return {"accepted": bool(load_grader(grader)(answer, reference)), "error": None}
-    # Also SystemExit and the peers' own errors that are no Exception.
+    # Catch SystemExit, too, and errors of peers that are no Exception.
     except BaseException as raised:
         return {"accepted": False, "error": f"{type(raised).__name__}: {raised}"[:200]}

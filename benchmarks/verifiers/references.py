@@ -1,7 +1,7 @@
-"""The part of ``palaestra bench verifiers`` that works on data from elsewhere: lists of references, labelled answers.
+"""Part of ``palaestra bench verifiers`` that works on external data: files of reference answers, and labelled answers.
 
-Nothing of these data comes with the package: public lists of answers and public outputs of models lie in other
-repositories, in files of JSON, JSON lines or CSV.
+The package contains none of these data: public lists of answers and public outputs of models are in other repositories,
+in files of JSON, JSON lines or CSV.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..harness import make_table, plain_text, wide_console
 
 # Usual fields of a record's answer, in the order in which they are tried.
 FIELDS = ("final_answer", "expected_answer", "reference", "answer", "Answer", "target", "gt", "solution")
-SHOWN = 3  # unreadable references of a file that are printed unasked
+SHOWN = 3  # number of unreadable references of a file that are printed without --failures
 OUTCOMES: tuple[str, ...] = ("accepted", "refused", "undecided", "unreadable")
 
 
@@ -30,9 +30,9 @@ class ReadableReferences:
     """The references of one file.
 
     Args:
-        file: its name in the folder.
-        references: how many records have one.
-        unreadable: by policy, each reference that the verifier "math" cannot use, with the reason.
+        file: path of the file in the folder.
+        references: number of records with a reference.
+        unreadable: policy -> (reference, reason) for each reference that the verifier "math" cannot use.
     """
 
     file: str
@@ -51,8 +51,8 @@ class JudgedAnswers:
     Args:
         file: name of the file.
         policy: policy of the verifier "math".
-        counts: rows by label ("right" and "wrong") and by verdict (one of `OUTCOMES`).
-        disagreements: answer, reference and label of each row whose verdict differs from its label.
+        counts: label ("right" or "wrong") -> verdict (one of `OUTCOMES`) -> number of rows.
+        disagreements: (answer, reference, label) of each row whose verdict differs from its label.
     """
 
     file: str
@@ -62,7 +62,7 @@ class JudgedAnswers:
 
 
 def load_references(folder: Path, field: str | None) -> Iterator[tuple[str, list[str]]]:
-    """Name and references of every file of data in a folder; files without any are left out.
+    """Yield the name and references of every data file in a folder; files without references are left out.
 
     Raises:
         InputError: no such folder, or a file that cannot be read.
@@ -91,7 +91,8 @@ def read_reference(record: dict[str, Any], field: str | None = None) -> str:
 
 
 def check_references(folder: Path, field: str | None = None) -> Iterator[ReadableReferences]:
-    """Count the references of each file that the verifier "math" can use, that is read and find right as answers."""
+    """Yield for each file the references that the verifier "math" cannot use, because it cannot read them or does not
+    accept them as answers to themselves."""
     for file, references in load_references(folder, field):
         out: dict[str, list[tuple[str, str]]] = {}
         for policy in POLICIES:
@@ -101,7 +102,7 @@ def check_references(folder: Path, field: str | None = None) -> Iterator[Readabl
 
 
 def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
-    """The verdicts on records with "answer", "reference" and "label" (true where the answer is right).
+    """Yield the verdicts under each policy on records with "answer", "reference" and "label" (true for right answers).
 
     Raises:
         InputError: no such file, or a record without one of these fields.
@@ -129,7 +130,7 @@ def judge_answers(file: Path) -> Iterator[JudgedAnswers]:
 def run_on_data(
     references: Path | None, labelled: Sequence[Path], field: str | None, failures: bool
 ) -> dict[str, list[dict[str, Any]]]:
-    """Measure and print; the same as data."""
+    """Measure the given files, print tables, and return the results as JSON-able data."""
     lists = [] if references is None else list(check_references(references, field))
     verdicts = [line for file in labelled for line in judge_answers(file)]
     _print(lists, verdicts, failures)

@@ -1,1 +1,1 @@
-"""The benchmark of web tasks: speed in both browsers beside BrowserGym, and whether the two browsers agree."""
+"""Benchmark of web tasks: speed in both browsers, compared with BrowserGym, and agreement of the two browsers."""

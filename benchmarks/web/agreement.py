@@ -1,8 +1,8 @@
-"""Whole episodes in two backends side by side, and the first difference between them.
+"""Whole episodes played in two backends in parallel, and the first difference between them.
 
-Every second episode follows the solver, the others act at random, over five difficulties. Compared after each step are
-observation, reward, termination, truncation, info, milestones and cookies; and at the end the database rows on which
-tasks are judged.
+Every second episode follows the solver and the others act at random, over five difficulties. After each step,
+observation, reward, termination, truncation, info, milestones and cookies are compared; at the end, the database rows
+by which tasks are judged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ComparedEpisode:
     """One episode in both backends.
 
     Args:
-        env_id: the environment.
+        env_id: id of the environment.
         seed: seed of its reset.
         player: "solver" or "random".
         steps: number of compared steps.
@@ -42,7 +42,7 @@ class ComparedEpisode:
 def compare_backends(
     env_ids: Sequence[str], episodes: int, seed: int = 0, backends: tuple[str, str] = ("inprocess", "chromium")
 ) -> Iterator[ComparedEpisode]:
-    """Play episodes, spread evenly over the ids, in both backends."""
+    """Play episodes, spread evenly over the ids, in both backends; yield each."""
     for place, env_id in enumerate(env_ids):
         # The remainder goes to the first ids.
         count = len(range(place, episodes, len(env_ids)))
@@ -56,7 +56,7 @@ def compare_backends(
 
 
 def play_both(pair: Sequence[Any], env_id: str, seed: int) -> ComparedEpisode:
-    """Play one episode in two environments, whose first one chooses the actions."""
+    """Play one episode in two environments; the first one chooses the actions."""
     first = pair[0]
     rng, solves = np.random.default_rng(seed), seed % 2 == 0
     player = "solver" if solves else "random"
@@ -83,7 +83,7 @@ def play_both(pair: Sequence[Any], env_id: str, seed: int) -> ComparedEpisode:
 
 
 def rows_at_end(env: Any) -> Any:
-    """The rows of an environment's site on which tasks are judged."""
+    """Return the database rows of an environment's site by which tasks are judged."""
     database = connect(env.here().database)
     try:
         return judged_rows(env.site, database)
@@ -92,7 +92,7 @@ def rows_at_end(env: Any) -> Any:
 
 
 def _difference(pair: Sequence[tuple[Any, ...]]) -> str:
-    """Describe the first part in which two results of `reset` or `step` differ."""
+    """Describe the first part in which two results of `reset` or `step` differ; "" if there is none."""
     (*first, info), (*second, other) = pair
     for name, one, two in zip(("observation", "reward", "terminated", "truncated"), first, second):
         if one != two:

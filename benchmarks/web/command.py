@@ -1,8 +1,8 @@
-"""``palaestra bench web``: resets and random steps per second in both browsers, and whether the browsers agree.
+"""``palaestra bench web``: resets and random steps per second in both browsers, and agreement of the browsers.
 
-In the process's own browser figures are per second of the processor, once on tasks that were never seen and once on the
-same again; in Chromium they are by the clock, with contexts of one browser. Beside them stands BrowserGym on MiniWoB++
-in the same Chromium, where a Python has it:
+Figures of the in-process browser are per second of processor time, first on new tasks, then on a few repeated ones;
+figures of Chromium are per second of wall time, with several contexts of one browser. BrowserGym on MiniWoB++ is
+measured in the same Chromium, too, if --peer-python has these packages:
 
   python -m venv peers && peers/bin/pip install browsergym-miniwob miniwob
 
@@ -38,41 +38,41 @@ from . import peers
 from .agreement import compare_backends
 
 _REPEATED = 10
-"""Number of tasks whose sites and pages all fit into the cache."""
+"""Number of repeated tasks; their sites and pages all fit into the cache."""
 
 
 @dataclass(frozen=True)
 class WebBenchOptions:
     ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Environments; all with sites of our own by default."""
+    """Ids of environments; by default all whose sites are part of this package."""
     seconds: float = 5.0
-    """Length of one measurement."""
+    """Seconds of one measurement."""
     chromium: bool = True
-    """Measure Chromium, too."""
+    """Also measure Chromium."""
     contexts: int = 4
-    """Environments that share one Chromium."""
+    """Number of environments that share one Chromium."""
     agreement: int = 0
-    """Instead, play so many episodes in both browsers and count those that differ."""
+    """If above 0, play this number of episodes in both browsers instead, and count the episodes that differ."""
     seed: int = 0
     """Seed of the first episode."""
     peer_python: Path | None = None
-    """Python interpreter of an environment that has browsergym-miniwob."""
+    """Python interpreter of a virtual environment that has browsergym-miniwob."""
     peer_task: str = "click-test"
-    """Task of MiniWoB++."""
+    """Task of MiniWoB++ for BrowserGym."""
     json: Path | None = None
     """Write the figures here as JSON."""
 
 
 @dataclass(frozen=True)
 class WebRates:
-    """Per second."""
+    """Resets and steps per second."""
 
     resets: float
     steps: float
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 1 where episodes differ."""
+    """Run the command and return its exit code, 1 if episodes differ."""
     config = read_options(WebBenchOptions, "web", argv, __doc__)
     known = web_ids()
     check_names("environment with a web site", config.ids, known)
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def web_ids() -> list[str]:
-    """Ids of environments whose tasks are on sites of our own."""
+    """Return the ids of environments whose tasks are on sites of this package."""
     entries = {name: str(gym.spec(name).entry_point) for name in ids()}
     return [
         name
@@ -97,14 +97,14 @@ def web_ids() -> list[str]:
 
 
 def measure_rates(env_id: str, seconds: float, first: int, backend: str = "inprocess", contexts: int = 1) -> WebRates:
-    """Resets and random steps of episodes from the seed ``first`` on.
+    """Measure resets and random steps per second, in episodes from the seed ``first`` on.
 
     Args:
-        env_id: the environment.
-        seconds: of the processor, or in Chromium by the clock.
+        env_id: id of the environment.
+        seconds: length of the measurement, in processor time, or in wall time with Chromium.
         first: the first seed.
         backend: "inprocess" or "chromium".
-        contexts: environments that play in turns.
+        contexts: number of environments, which step in turns.
     """
     clock = time.process_time if backend == "inprocess" else time.perf_counter
     envs: list[Any] = [gym.make(env_id, backend=backend, disable_env_checker=True).unwrapped for _ in range(contexts)]
@@ -165,7 +165,7 @@ def _measure(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
 
 
 def _measure_again(env_id: str, seconds: float, first: int) -> WebRates:
-    """WebRates on few tasks that have been seen."""
+    """Measure the rates on a few tasks that have been played before."""
     env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
     begun, resets, resetting, steps, stepping = time.process_time(), 0, 0.0, 0, 0.0
     while time.process_time() - begun < seconds or resets < 2 * _REPEATED:
@@ -186,7 +186,7 @@ def _measure_again(env_id: str, seconds: float, first: int) -> WebRates:
 
 
 def _measure_peer(config: WebBenchOptions) -> dict[str, Any]:
-    """The counts of BrowserGym, or an error in words; nothing where no Python with it is named."""
+    """Return the counts of BrowserGym, or an error in words; {} without Chromium or without --peer-python."""
     if config.peer_python is None or not config.chromium:
         return {}
     check_pythons([config.peer_python])

@@ -1,4 +1,4 @@
-"""Random episodes of BrowserGym on MiniWoB++, timed: a file for `peer_server`, which imports nothing of this package.
+"""Timed random episodes of BrowserGym on MiniWoB++: a file for `peer_server` that imports nothing of this package.
 
 {"chromium": "/usr/bin/chromium", "task": "click-test", "seconds": 10.0, "first": 0}
 {"resets": 9, "resetting": 5.1, "steps": 31, "stepping": 17.5}
@@ -20,7 +20,7 @@ import numpy as np
 
 
 def find_installed() -> dict[str, str]:
-    """BrowserGym with MiniWoB++, and whose pages it plays."""
+    """Return the version of BrowserGym with MiniWoB++, and the address of the pages that it plays."""
     found = {}
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         found["browsergym-miniwob"] = importlib.metadata.version("browsergym-miniwob")
@@ -38,7 +38,7 @@ def find_pages() -> str:
 
 
 def answer(chromium: str, task: str, seconds: float, first: int) -> dict[str, float]:
-    """Play episodes at random for so many seconds by the clock: the browser works in other processes."""
+    """Play random episodes for ``seconds`` of wall time, as the browser is another process; return counts and times."""
     os.environ["MINIWOB_URL"] = find_pages()
     importlib.import_module("browsergym.miniwob")
     gym = importlib.import_module("gymnasium")

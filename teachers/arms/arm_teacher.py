@@ -13,7 +13,7 @@ from ..pools import as_arms
 from ..protocol import Draw, Teacher
 from ..sampling import effective_number, pick
 
-METRIC_ARMS = 32  # with more arms, only summaries are logged
+METRIC_ARMS = 32  # with more arms than this, only summaries are logged
 
 
 @keyword_declared
@@ -33,7 +33,7 @@ class ArmTeacher(Teacher):
         says="a Discrete (one arm per value), `FiniteTasks`, or a ParamSpace or Box, cut into a grid.",
     )
     bins: int | Sequence[int] | None = option(
-        default=None, saved=False, says="cells per axis of the grid that axes are cut into; None gives about 25 arms."
+        default=None, saved=False, says="cells per axis of the grid into which axes are cut; None gives about 25 arms."
     )
     floor: float = option(
         default=0.0,

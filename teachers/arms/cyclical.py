@@ -1,7 +1,7 @@
 """Cyclical curriculum learning: the share of the data in use goes up and down (Kesgin, Amasyali, arXiv 2202.05531).
 
-Each epoch draws a subset of the arms without replacement, easy ones more likely, and goes through it once. The subset's
-size follows a cycle.
+Each epoch draws a subset of the arms without replacement, easy arms more likely, and proposes each of them once. The
+subset's size follows a cycle.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..sampling import in_turn
 from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
 
-SOFTENING = 0.1  # the easiest arm, of difficulty 0, is eleven times as likely as the hardest
+SOFTENING = 0.1  # an arm of difficulty 0 is eleven times as likely as one of difficulty 1
 
 
 def next_size(size: float, rising: bool, start: float, end: float, factor: float, strategy: str) -> tuple[float, bool]:
-    """Return the share of the data after ``size`` (0 before the first epoch), and whether sizes are rising then.
+    """Return the share of the data in the epoch after one of ``size`` (0 before the first), and if sizes then rise.
 
-    "cycle" divides by ``factor`` until ``end``, then multiplies by it until ``start``, and so on; "up" and "down" go
-    one way and stay; "sharp" goes up and starts again.
+    "cycle" divides by ``factor`` until ``end``, then multiplies by it until ``start``, and so on; "up" and "down" move
+    in one direction and stay at the limit; "sharp" rises to ``end`` and restarts from ``start``.
     """
     if size == 0:
         return (end, False) if strategy == "down" else (start, True)
@@ -57,12 +57,14 @@ class CyclicalSubsets(ArmTeacher):
     start: float = option(default=0.25, above=0, high=1, says="smallest share of the arms.")
     end: float = option(default=1.0, above=0, high=1, says="largest share, at least `start`.")
     factor: float = option(default=0.5, above=0, high=1, says="ratio of neighbouring sizes, below 1.")
-    strategy: Literal["cycle", "up", "down", "sharp"] = option(default="cycle", says="see `next_size`.")
+    strategy: Literal["cycle", "up", "down", "sharp"] = option(
+        default="cycle", says="course of the sizes, see `next_size`."
+    )
     scores: Sequence[float] | None = option(
         default=None,
         check=lambda name, value: list(check_numbers(name, value)),
-        says="float[n], positive, weight of each arm in the draw; the paper has 1 / loss of a plainly trained model. "
-        "None takes 1 / (0.1 + difficulty).",
+        says="float[n], positive, weight of each arm in the draw; the paper uses 1 / loss of a conventionally "
+        "trained model. None takes 1 / (0.1 + difficulty).",
     )
     first: Literal["easy", "hard"] = option(
         default="easy", says='"easy" uses the scores as weights, "hard" their inverses.'

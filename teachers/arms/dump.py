@@ -1,7 +1,7 @@
 """DUMP: an upper confidence bound on the size of recent advantages (arXiv 2504.09710).
 
-One arm is one distribution of the training data. Where the advantages are large there is much to learn; where little
-was seen there may be.
+One arm is one distribution of the training data. Large advantages mean that there is much to learn; the bonus for
+rarely seen arms keeps them in play.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .arm_teacher import ArmTeacher
 class DUMP(ArmTeacher):
     """Distribution-level curriculum by UCB.
 
-    L_i is the mean of arm i's last `window` values of |advantage|, and n_i its number of visits. Arms are drawn from
-    softmax(UCB / tau) with UCB_i = L_i + sqrt(2 ln(n + 1) / (n_i + 1)) and n = sum n_i.
+    L_i is the mean of arm i's last `window` values of |advantage|, and n_i the number of visits to the arm (see
+    `counts`). Arms are drawn from softmax(UCB / tau) with UCB_i = L_i + sqrt(2 ln(n + 1) / (n_i + 1)) and n = sum n_i.
 
     If outcomes carry single returns, an arm's returns are collected until `group` of them make a group.
     """
 
     paper = "2504.09710"
     kept = (Kept("visits", key="counts"), Kept("_groups", key="waiting"))
-    window: int = option(default=300, low=1, says="values of |advantage| remembered per arm.")
-    tau: float = option(default=0.1, above=0, says="temperature, the released code's.")
+    window: int = option(default=300, low=1, says="number of latest values of |advantage| stored for each arm.")
+    tau: float = option(default=0.1, above=0, says="temperature, as in the released code.")
     counts: Literal["rollouts", "groups"] = option(
         default="rollouts",
         says='unit of n_i. "rollouts" is the paper\'s choice; the bonus then vanishes within a few batches. '
         '"groups" counts a group of rollouts once.',
     )
-    group: int = option(default=8, low=2, says="single returns that make a group.")
+    group: int = option(default=8, low=2, says="number of single returns that make a group.")
 
     def setup(self) -> None:
         super().setup()
@@ -50,7 +50,7 @@ class DUMP(ArmTeacher):
         self._groups = Groups(self.group)
 
     def bonuses(self) -> np.ndarray:
-        """float64[n]: sqrt(2 ln(n + 1) / (n_i + 1))."""
+        """Return float64[n], sqrt(2 ln(n + 1) / (n_i + 1)) for each arm."""
         return np.sqrt(2 * np.log(self.visits.sum() + 1) / (self.visits + 1))
 
     def _probabilities(self) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 An adversarial bandit keeps a log-weight for each arm and adds to it the reward divided by the probability of the draw.
 Every arm also receives a small share of the other arms' weights, so that an arm that becomes useful late is found
-again. Rewards are rescaled by the 20th and 80th percentile of earlier rewards. The reward is a `Payoff`, not the
-environment's.
+again. The bandit's reward is a `Payoff`, not the environment's reward, and is rescaled by the 20th and 80th percentile
+of earlier ones.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..sampling import softmax
 from ..saved_state import Kept, SavedState
 from .payoff import ImportanceWeightedArms, PayoffKind
 
-LOW, HIGH = 0.2, 0.8  # percentiles of the reservoir that become -1 and 1 (section 3.2)
+LOW, HIGH = 0.2, 0.8  # quantiles of the reservoir that are mapped to -1 and 1 (section 3.2)
 
 
 class RewardRescaler(SavedState):
     """Maps rewards to [-1, 1] by percentiles of a uniform sample (a reservoir) of all rewards so far.
 
     Args:
-        size: rewards in the reservoir.
+        size: largest number of rewards in the reservoir.
     """
 
     kept = ("seen", Kept("_sorted", list[float]))
@@ -59,7 +59,7 @@ class RewardRescaler(SavedState):
 class Exp3S(ImportanceWeightedArms):
     """Exponential weights with sharing, rewarded by learning progress.
 
-    The t-th outcome, of arm a with reward r in [-1, 1], does
+    The t-th outcome, of arm a with reward r in [-1, 1], sets
 
         w_i <- log((1 - alpha_t) e^v_i + alpha_t / (n - 1) sum_{j != i} e^v_j),   v_i = w_i + eta r [i = a] / p_a,
 
@@ -84,12 +84,14 @@ class Exp3S(ImportanceWeightedArms):
     )
     importance: Literal["mixed", "unmixed"] = option(
         default="mixed",
-        says='the probability p in the importance weight 1 / p: "mixed" is the true probability of the draw; '
-        '"unmixed" ignores the floor, as some released code does, and makes the weight unbounded.',
+        says='probability p in the importance weight 1 / p: "mixed" is the true probability of the draw; "unmixed" '
+        "ignores the floor, as some released code does, and makes the weight unbounded.",
     )
     rescale: bool = option(default=True, says="map rewards to [-1, 1] by percentiles; False uses them unchanged.")
     reservoir: int = option(
-        default=1000, low=2, says="number of rewards that the percentiles are computed from. The paper gives no number."
+        default=1000,
+        low=2,
+        says="number of rewards from which the percentiles are computed. The paper gives no number.",
     )
 
     def setup(self) -> None:

@@ -1,8 +1,8 @@
 """Curricula over answer formats: the same question as a choice of four, of ten, a cloze, an open question.
 
-One feature of the arms, the ladder, is the answer format; the other features identify the question. On a grid the
-features are the axes: by default the last axis is the ladder, as in palaestra/Formats-v0, and every cell of the other
-axes is a question. In a list of tasks the features are its feature columns, and a question need not have all formats.
+One column of the arms' features, the ladder, is the answer format; the other columns identify the question. On a grid
+the columns are the axes: by default the last axis is the ladder, as in palaestra/Formats-v0, and every cell of the
+other axes is a question. In a list of tasks, a question need not have all formats.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from ..signals import Groups
 from ..spaces import FamilySpaceLike, as_cube
 from .arm_teacher import ArmTeacher
 
-GROUPS = 16  # latest groups of a question that are remembered
-ODDS = 1e-5  # probability of returns as high as these under guessing, from which it is no explanation
-DECIMALS = 9  # features that agree to so many are the same value
+GROUPS = 16  # number of latest groups of a question that are stored
+ODDS = 1e-5  # returns that guessing reaches with at most this probability are no guesses
+DECIMALS = 9  # features that agree to this many decimals count as equal
 
 
 def cut_ladder(space: Any, bins: int | Sequence[int] | None, axis: int) -> Arms:
-    """Cut ``space`` into arms. If ``bins`` is None, every value of the ladder becomes a separate cell, provided that it
-    has at most `MAX_RUNGS` values."""
+    """Cut ``space`` into arms. Without ``bins``, each of at most `MAX_RUNGS` values of the ladder is a cell."""
     if bins is not None or isinstance(space, Arms | FamilySpaceLike | gym.spaces.Discrete):
         return as_arms(space, bins)
     cube = as_cube(space)
@@ -47,12 +46,12 @@ def find_ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray
 
     Args:
         features: float64[n, d].
-        axis: the column that is the ladder.
+        axis: the column of the features that is the ladder.
 
     Returns:
-        question: int64[n], numbers from 0 of the different rows that are left without that column.
-        level: int64[n], place of the arm's format among all different ones, easiest 0.
-        rung: int64[n], the same among the formats that its question has.
+        question: int64[n], index of the arm's question, which is its row of features without the column ``axis``.
+        level: int64[n], rank of the arm's format among all formats, 0 for the easiest.
+        rung: int64[n], rank of the arm's format among the formats of its question, 0 for the easiest.
     """
     if not -features.shape[1] <= axis < features.shape[1]:
         raise InputError(f"axis={axis} must name one of the {features.shape[1]} axes.")
@@ -72,7 +71,7 @@ def find_ladder(features: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _find_chances(space: Any, arms: Arms, axis: int) -> np.ndarray | None:
-    """Rate at which guessing is right in each arm, float64[n]; None where the space does not state it."""
+    """Return float64[n], the success rate of guessing in each arm; None if the space does not state it."""
     if (listed := getattr(space, "chances", None)) is not None:
         return np.array(listed, dtype=np.float64)
     rates = chances_of(space) if axis == -1 else {}
@@ -83,10 +82,10 @@ def _find_chances(space: Any, arms: Arms, axis: int) -> np.ndarray | None:
 
 
 def is_no_guessing(groups: Sequence[tuple[int, float]], guess: float) -> bool:
-    """True if the returns of some number of the latest groups are too high for guesses, by Chernoff's bound.
+    """Return True if, for some number of the latest groups, returns are too high for guessing, by Chernoff's bound.
 
     Args:
-        groups: number of returns in [0, 1] and their sum, the latest group last.
+        groups: (number of returns in [0, 1], their sum) of each group, the latest group last.
         guess: mean return of guesses.
     """
     if guess <= 0:
@@ -104,13 +103,13 @@ def is_no_guessing(groups: Sequence[tuple[int, float]], guess: float) -> bool:
 
 @keyword_declared
 class FormatTeacher(ArmTeacher):
-    """Base of teachers of answer formats: arms are cut so that every format has its own."""
+    """Base of teachers of answer formats: arms are cut so that every format has separate arms."""
 
     climbs_formats = True
     axis: int = option(
         default=-1,
-        check=lambda _, axis: axis,  # `find_ladder` refuses what is no axis of the space
-        says="the axis (column of the features) that is the ladder, easiest first.",
+        check=lambda _, axis: axis,  # `find_ladder` raises InputError for an axis outside the space
+        says="axis (column of the features) that is the ladder of formats, easiest first.",
     )
 
     def setup(self) -> None:
@@ -123,8 +122,8 @@ class FormatLadder(FormatTeacher):
     """Moves each question up its ladder of answer formats once its success rate is high enough (Cog-DRIFT).
 
     A question starts at its easiest format. Once the mean of its last `window` group means exceeds `threshold`, it
-    moves to its next format and the window is emptied; it never moves down. Outcomes of any format but the current one
-    are ignored. Questions are drawn uniformly.
+    moves to its next format, never back, and the window is emptied. Outcomes in other formats than the current
+    one are ignored. Questions are drawn uniformly.
 
     If outcomes carry single returns, they are collected until `group` of them make a group.
 
@@ -154,12 +153,12 @@ class FormatLadder(FormatTeacher):
         "0.25, as for a choice of four. A threshold at or below it is refused: the ladder would climb without "
         "any learning.",
     )
-    group: int = option(default=8, low=1, says="single returns that make a group.")
+    group: int = option(default=8, low=1, says="number of single returns that make a group.")
 
     def setup(self) -> None:
         arms = cut_ladder(self.space, self.bins, self.axis)
         question, _, rung = find_ladder(arms.features, self.axis)
-        # Rate of guessing of each arm; None where the space does not state it.
+        # Success rate of guessing in each arm; None if the space does not state it.
         self._chances = None if self.guess is not None else _find_chances(self.space, arms, self.axis)
         if self._chances is not None:
             self.guess = check_share("guess", float(self._chances[rung == 0].max()))
@@ -233,13 +232,13 @@ class FormatStages(FormatTeacher):
     supervised training on the best answers, is left to the learner.
 
     Attributes:
-        position: proposals made so far.
+        position: number of proposals made so far.
     """
 
     paper = "2503.07065"
     kept = ("position",)
     tasks: int = option(
-        default=1000, low=1, says="proposals in a stage. The paper has 1,000 to 4,000 questions in each."
+        default=1000, low=1, says="number of proposals in a stage. The paper has 1,000 to 4,000 questions in each."
     )
 
     def setup(self) -> None:
@@ -249,7 +248,7 @@ class FormatStages(FormatTeacher):
 
     @property
     def stage(self) -> int:
-        """The format now trained, from 0."""
+        """Index of the format now trained, from 0."""
         return min(self.position // self.tasks, int(self._level.max()))
 
     def _probabilities(self) -> np.ndarray:

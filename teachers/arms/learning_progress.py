@@ -1,7 +1,7 @@
 """Learning progress in both directions (Kanitscheider et al. 2021, arXiv 2106.14876).
 
-Two running averages of an arm's success rate, a fast one and a slow one that follows it, differ while the rate changes,
-upwards or downwards. Arms are drawn in proportion to a sigmoid of how much their difference stands out.
+Two running averages of an arm's success rate, a fast one and a slow one that follows the fast one, differ while the
+rate rises or falls. Arms are drawn in proportion to a sigmoid of the standardised difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST_BASELINE = 0.75  # leaves enough room above the baseline to measure prog
 
 
 def reweight(p: np.ndarray, theta: float) -> np.ndarray:
-    """float64: f(p) = p (1 - theta) / (p + theta (1 - 2 p)), which maps 0 to 0, theta to 1/2 and 1 to 1.
+    """Return f(p) = p (1 - theta) / (p + theta (1 - 2 p)), float64, which maps 0 to 0, theta to 1/2 and 1 to 1.
 
     With theta < 1/2 it magnifies changes of small probabilities (section 3).
     """
@@ -30,8 +30,8 @@ def reweight(p: np.ndarray, theta: float) -> np.ndarray:
 
 
 def focus(progress: np.ndarray, quantile: float | None, steepness: float) -> np.ndarray:
-    """float64[n] in (0, 1): a sigmoid of the z-scores of ``progress`` (float64[n], n >= 1), centred at their quantile,
-    or at their mean where ``quantile`` is None."""
+    """Return float64[n] in (0, 1): a sigmoid of the z-scores of ``progress`` (float64[n], n >= 1), centred at their
+    quantile, or at their mean if ``quantile`` is None."""
     deviation = progress.std()
     z = (progress - progress.mean()) / (deviation if deviation > 0 else 1.0)
     centre = 0.0 if quantile is None else np.quantile(z, quantile)
@@ -48,8 +48,8 @@ class BidirectionalLP(ArmTeacher):
 
     and progress is |f(fast) - f(slow)| with `reweight` f. Arms with progress or success share the probability by
     `focus`; arms that were tried and never succeeded have `floor` only; untried arms count as much as the best arm.
-    Arms not in the batch keep their averages. Arms that are not drawn are not evaluated, so only the floor detects that
-    they have become possible or were forgotten.
+    Arms not in the batch keep their averages. An arm that is not drawn is not evaluated, so only draws by the floor
+    detect that it has become solvable or has been forgotten.
 
     If outcomes carry no successes, their returns in [0, 1] are used instead.
 
@@ -73,7 +73,7 @@ class BidirectionalLP(ArmTeacher):
     baselines: Sequence[float] | None = option(
         default=None,
         check=lambda name, value: [check_share(name, rate) for rate in value],
-        says="success rate of a random policy on each arm, at most 0.75 of it; None is 0.",
+        says="success rate of a random policy on each arm, clipped to 0.75; None is 0.",
     )
     floor: float = 0.1
 
@@ -89,7 +89,7 @@ class BidirectionalLP(ArmTeacher):
         self.fast, self.slow, self.tried = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
 
     def progress(self) -> np.ndarray:
-        """float64[n]: |f(fast) - f(slow)|."""
+        """Return float64[n], |f(fast) - f(slow)| of each arm."""
         return np.abs(reweight(self.fast, self.theta) - reweight(self.slow, self.theta))
 
     def _probabilities(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A neural bandit over the arms' features (INSTINCT, arXiv 2310.02905, built on NeuralUCB, arXiv 1911.04462).
 
-A small network predicts the reward (a `Payoff`) of each arm from its features, so that an outcome of one arm changes
-the predictions for similar arms. The uncertainty of a prediction is a norm of the network's gradient at that arm.
+A small network predicts the bandit's reward (a `Payoff`) of each arm from the arm's features, so that an outcome of one
+arm changes the predictions for similar arms. The uncertainty of a prediction is a norm of the network's gradient.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ BETA_1, BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8  # Adam's own (arXiv 1412.6980)
 
 
 class Network:
-    """m(x) = w . x, or with hidden units v . relu(W x) + c; x carries a constant 1, so that biases are weights.
+    """Predictor m(x) = w . x, or with hidden units v . relu(W x) + c; x must contain a constant 1 as the bias input.
 
     Args:
-        inputs: entries of x.
-        hidden: units; 0 makes it linear.
-        rng: of the initial weights.
+        inputs: number of entries of x.
+        hidden: number of hidden units; 0 makes m linear.
+        rng: generator of the initial weights.
 
     Attributes:
         theta: float64[p], all parameters.
@@ -45,15 +45,15 @@ class Network:
             self.theta = np.zeros(inputs)
 
     def values(self, x: np.ndarray) -> np.ndarray:
-        """float64[n], m at each row of ``x`` (float64[n, inputs])."""
+        """Return float64[n], m at each row of ``x`` (float64[n, inputs])."""
         if not self.hidden:
             return x @ self.theta
         first, second = self._split(self.theta)
         return np.maximum(x @ first.T, 0.0) @ second + self.theta[-1]
 
     def gradients(self, x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """float64[n, p], the gradient of m at each row with respect to the parameters; with ``weights`` (float64[n])
-        their weighted sum, float64[p]."""
+        """Return float64[n, p], the gradient of m by the parameters at each row of ``x``; with ``weights`` (float64[n])
+        the weighted sum of the gradients, float64[p]."""
         if not self.hidden:
             return x if weights is None else weights @ x
         first, second = self._split(self.theta)
@@ -78,7 +78,7 @@ class Network:
     def fit(
         self, x: np.ndarray, y: np.ndarray, steps: int, rate: float, decay: float, rng: np.random.Generator
     ) -> None:
-        """Adam on the mean squared error of minibatches, with L2 decay."""
+        """Minimise the mean squared error by Adam on minibatches, with L2 decay."""
         mean, square = np.zeros_like(self.theta), np.zeros_like(self.theta)
         for step in range(1, steps + 1):
             rows = rng.integers(len(x), size=MINIBATCH) if len(x) > MINIBATCH else slice(None)
@@ -98,15 +98,15 @@ class Network:
 class NeuralBandit(PayoffArms, Thompson):
     """Neural bandit: the arm with the highest predicted reward plus its uncertainty.
 
-    With g the gradient of the network m at an arm and U = lambda I + sum of g g^T over the observations,
-    sigma^2 = lambda nu g^T U^-1 g. "ucb" takes the highest m + sigma; within a batch an arm already taken c times
-    counts with sigma^2 / (1 + c sigma^2 / (lambda nu)), its variance after c more observations, so that a batch does
-    not consist of one arm. "ts" draws from N(m, sigma^2). The first `initial` proposals are uniform.
+    With g the gradient of the network m at an arm and U = lambda I + sum of g g^T over the observations, sigma^2 =
+    lambda nu g^T U^-1 g. "ucb" takes the highest m + sigma. Within a batch, the variance of an arm already taken c
+    times is sigma^2 / (1 + c sigma^2 / (lambda nu)), as after c more observations, so that a batch does not consist of
+    one arm. "ts" draws from N(m, sigma^2). The first `initial` proposals are uniform.
 
     The authors retrain from the initial weights after every observation, with 1000 steps at rate 1e-3 (here:
     ``refit=1, steps=1000, rate=1e-3, warm=False``). By default the network is fine-tuned from its current weights every
-    `refit` observations, with fewer and larger steps, on the last `memory` observations. This costs a hundredth and
-    follows a student who changes.
+    `refit` observations, with fewer and larger steps, on the last `memory` observations, which costs about a hundredth
+    and follows a student who changes.
     """
 
     paper = "2310.02905"
@@ -114,27 +114,28 @@ class NeuralBandit(PayoffArms, Thompson):
     rule: Literal["ucb", "ts"] = option(
         default="ucb", says='"ucb" takes the largest m + sigma, "ts" the largest draw from N(m, sigma^2).'
     )
-    hidden: int = option(default=32, says="units of the network; 0 is a linear model (LinUCB).")
+    hidden: int = option(default=32, says="number of hidden units of the network; 0 is a linear model (LinUCB).")
     covariance: Literal["diagonal", "full"] = option(
         default="diagonal",
-        says='"diagonal" keeps the diagonal of U, as the authors; "full" keeps all of it, up to 512 parameters.',
+        says='"diagonal" keeps the diagonal of U, as the authors do; "full" keeps the whole matrix, for up to 512 '
+        "parameters.",
     )
     regularisation: float = option(
         default=0.1, above=0, says="lambda; weight decay is lambda / t after t observations."
     )
-    nu: float = option(default=1.0, above=0, says="exploration.")
-    initial: int = option(default=40, says="uniform proposals at the start.")
+    nu: float = option(default=1.0, above=0, says="scale of the exploration term.")
+    initial: int = option(default=40, says="number of uniform proposals at the start.")
     gamma: float = option(
         default=1.0,
         above=0,
         high=1,
         says="factor on the evidence in U at each observation; below 1, uncertainty returns.",
     )
-    refit: int = option(default=32, low=1, says="observations between two fits.")
-    steps: int = option(default=30, low=1, says="steps of a fit.")
+    refit: int = option(default=32, low=1, says="number of observations between two fits.")
+    steps: int = option(default=30, low=1, says="number of optimiser steps of a fit.")
     rate: float = option(default=1e-2, above=0, says="step size of a fit.")
     warm: bool = option(default=True, says="fit from the current weights instead of the initial ones.")
-    memory: int = option(default=1024, low=1, says="latest observations that are fitted.")
+    memory: int = option(default=1024, low=1, says="number of latest observations used in a fit.")
 
     def setup(self) -> None:
         super().setup()
@@ -154,7 +155,7 @@ class NeuralBandit(PayoffArms, Thompson):
         self._known: tuple[np.ndarray, np.ndarray] | None = None
 
     def predictions(self) -> tuple[np.ndarray, np.ndarray]:
-        """(m, sigma^2), float64[n] each, of all arms."""
+        """Return (m, sigma^2) of all arms, float64[n] each."""
         if self._known is None:
             scale = self.regularisation * self.nu
             if self.covariance == "diagonal":

@@ -21,7 +21,7 @@ from .payoff import ImportanceWeightedArms
 class ODM(ImportanceWeightedArms):
     """Online data mixing.
 
-    Each `observe` is one step t: for every arm i in it, R_i <- alpha R_i + (1 - alpha) r_i / p_i, with r_i / p_i
+    Each `observe` is one step t: for every arm i in the batch, R_i <- alpha R_i + (1 - alpha) r_i / p_i, with r_i / p_i
     averaged over the arm's outcomes and p_i the probability of the draw. Then
 
         p_i = (1 - n e_t) exp(e_{t-1} R_i) / sum_j exp(e_{t-1} R_j) + e_t,   e_t = min(1 / n, sqrt(ln n / (n t))).
@@ -29,7 +29,9 @@ class ODM(ImportanceWeightedArms):
 
     paper = "2312.02406"
     kept = ("estimates", "t")
-    alpha: float = option(default=0.9, low=0, high=1, says="share of R that is kept, the released code's.")
+    alpha: float = option(
+        default=0.9, low=0, high=1, says="share of R that is kept in a step, as in the released code."
+    )
 
     def setup(self) -> None:
         super().setup()
@@ -37,7 +39,7 @@ class ODM(ImportanceWeightedArms):
         self.t = 0
 
     def exploration(self, t: int) -> float:
-        """e_t, the least probability of an arm after t steps."""
+        """Return e_t, the least probability of an arm after t steps."""
         n = self.arms.n
         return min(1 / n, math.sqrt(math.log(n) / (n * t))) if t else 1 / n
 

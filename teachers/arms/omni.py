@@ -25,8 +25,9 @@ class OMNI(BidirectionalLP):
     """Bidirectional learning progress, with a small factor on the probability of boring arms.
 
     An arm is mastered while its fast success average is at least `mastery`. Without a model of interestingness, an arm
-    is boring if it is mastered, or if it is no harder than a mastered arm and within `nearness` of it. A model is asked
-    again whenever the set of mastered arms has changed. The sigmoid is centred at the mean, as in the authors' code.
+    is boring if it is mastered, or if it is no harder than a mastered arm and within `nearness` of it. A model is
+    called again whenever the set of mastered arms has changed. The sigmoid is centred at the mean, as in the authors'
+    code.
 
     Attributes:
         boring: bool[n].
@@ -41,18 +42,21 @@ class OMNI(BidirectionalLP):
     interesting: Interesting | None = option(
         default=None,
         saved=False,
-        says="called with the indices of the mastered arms in ascending order; returns one bool for each arm. A "
-        "saved state remembers its last answer, not the callable.",
+        says="called with the indices of the mastered arms in ascending order; returns one bool per arm, True if it"
+        " is interesting. A saved state holds the last answer, not the callable.",
     )
     mastery: float = option(
         default=0.9,
         above=0,
         high=1,
-        says="success average that counts as mastered. The authors' code goes through all tasks, the "
-        "most successful first, and has no such threshold.",
+        says="success average from which an arm is mastered. The authors' code goes through all tasks, the most "
+        "successful first, and has no such threshold.",
     )
     nearness: float = option(
-        default=0.1, low=0, high=1, says="Euclidean distance between the arms' features (each in [0, 1])."
+        default=0.1,
+        low=0,
+        high=1,
+        says="Euclidean distance between the features of two arms (each in [0, 1]) up to which they are near.",
     )
     boredom: float = option(default=0.001, low=0, high=1, says="factor on the probability of a boring arm.")
 

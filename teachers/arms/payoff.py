@@ -1,6 +1,6 @@
-"""Rewards of a bandit for drawing an arm: measures of learning progress that need returns only.
+"""Rewards of a bandit for drawing an arm: measures of learning progress that need only returns.
 
-"Reward" here is the bandit's own signal, not the environment's. Learners that compute losses or gradients have other
+"Reward" here is the bandit's reward, not the environment's. Learners that compute losses or gradients have other
 measures of progress (Graves et al., arXiv 1704.03003, section 4). `ImportanceWeightedArms` is the base of bandits that
 divide the reward by the probability with which the arm was drawn.
 """
@@ -28,10 +28,10 @@ class Payoff(SavedState):
     """Turns each outcome of an arm into the bandit's reward.
 
     Args:
-        kind: "advantage", the mean |advantage| of the group, in [0, 1]; "change", how far the group's mean return is
-            from the arm's last one, in [0, 1]; "gain", the same with its sign, in [-1, 1]; "return", the mean return
-            itself, in [0, 1].
-        group: single returns that make a group, for "advantage" (see `Groups`).
+        kind: "advantage", the mean |advantage| of the group, in [0, 1]; "change", the absolute difference between the
+            mean returns of the group and of the arm's previous group, in [0, 1]; "gain", the same difference with its
+            sign, in [-1, 1]; "return", the group's mean return, in [0, 1].
+        group: number of single returns that make a group, for "advantage" (see `Groups`).
     """
 
     kept = (Kept("_groups", key="waiting"), Kept("_last", dict[int, float]))
@@ -45,7 +45,7 @@ class Payoff(SavedState):
     def of(self, arm: int, returns: np.ndarray) -> float | None:
         """Return the reward for float64[n] returns of ``arm``.
 
-        None where it is not known yet: the group is incomplete, or the arm has no earlier return to compare with.
+        None if the reward is not known yet: the group is incomplete, or the arm has no earlier return to compare with.
         """
         if self.kind == "advantage":
             group = self._groups.add(arm, returns)
@@ -62,12 +62,12 @@ class Payoff(SavedState):
 
 @keyword_declared
 class PayoffArms(ArmTeacher):
-    """A bandit that is rewarded by a `Payoff`."""
+    """Base of bandits whose reward is a `Payoff`."""
 
     kept = ("_payoff",)
 
     payoff: PayoffKind = option(default="advantage", says="reward of the bandit (see `Payoff`).")
-    group: int = option(default=8, low=2, says='single returns that make a group, for `payoff` "advantage".')
+    group: int = option(default=8, low=2, says='number of single returns that make a group, for `payoff` "advantage".')
 
     def setup(self) -> None:
         super().setup()
@@ -76,14 +76,14 @@ class PayoffArms(ArmTeacher):
 
 @keyword_declared
 class ImportanceWeightedArms(PayoffArms):
-    """A bandit whose updates need the probability of the draw; a subclass writes `_probabilities` and `_learn`.
+    """Base of bandits whose updates need the probability of the draw; a subclass writes `_probabilities` and `_learn`.
 
-    ``Evidence.record`` is [arm, probability], as of the moment of the draw: an outcome may come late.
+    ``Evidence.record`` is [arm, its probability at the time of the draw], as outcomes may come late.
     """
 
     per_cost: bool = option(
         default=False,
-        says="divide the reward by ``Outcome.cost``, where that is given and not 0 (Graves et al., section 3: progress "
+        says="divide the reward by ``Outcome.cost`` if that is given and not 0 (Graves et al., section 3: progress "
         "per time spent).",
     )
 
@@ -105,7 +105,7 @@ class ImportanceWeightedArms(PayoffArms):
         return [arm, float(self._importance()[arm])]
 
     def _reward(self, item: Evidence) -> tuple[int, float, float] | None:
-        """Return (arm, probability, reward) of an outcome, or None where the reward is not known."""
+        """Return (arm, probability, reward) of an outcome, or None if the reward is not known."""
         arm, probability = int(item.record[0]), float(item.record[1])
         reward = self._payoff.of(arm, item.returns)
         if reward is None:

@@ -1,4 +1,4 @@
-"""SEC, the self-evolving curriculum: a bandit over categories whose reward is the size of the advantages they gave
+"""SEC, self-evolving curriculum: a bandit over categories, rewarded by the mean absolute advantage of a category
 (arXiv 2505.14970, sections 3.1 and 3.2).
 
 For binary returns normalised within the group, the mean |advantage| is 2 sqrt(p(1-p)): largest where the student
@@ -30,11 +30,11 @@ def _check_tau(name: str, value: Any) -> Any:
 class SEC(ArmTeacher):
     """Self-evolving curriculum.
 
-    Each `observe` is one batch: for every arm c in it, Q(c) <- alpha r(c) + (1 - alpha) Q(c), where r(c) averages over
-    the arm's returns. Arms are drawn independently from softmax(Q / tau).
+    Each `observe` is one batch: for every arm c in it, Q(c) <- alpha r(c) + (1 - alpha) Q(c), where r(c) is the mean of
+    `objective` over the arm's returns. Arms are drawn independently from softmax(Q / tau).
 
     A group of one has no advantage. Where outcomes carry single returns (`TeacherWrapper`, `update`), an arm's returns
-    are collected until `group` of them make a group; the arm then gets its update.
+    are collected until `group` of them make a group, and the arm is updated then.
     """
 
     paper = "2505.14970"
@@ -48,22 +48,22 @@ class SEC(ArmTeacher):
     tau: float | Literal["arms"] = option(
         default=1.0,
         check=_check_tau,
-        says="temperature. The paper uses 1.0 (Countdown), 0.4 (mathematics), 0.2 (types x difficulties). As "
-        'mean |A| is at most 1, tau = 1 keeps every ratio of probabilities below e. "arms" follows their '
-        "number N: tau = 1 / log(9 (N - 1)), under which an arm with Q = 1 among others with Q = 0 gets 9 of "
-        "10 draws however many there are (0.28 for 5, 0.19 for 25; not of the paper).",
+        says="temperature. The paper uses 1.0 (Countdown), 0.4 (mathematics), 0.2 (types x difficulties). As mean "
+        '|A| is at most 1, tau = 1 keeps every ratio of probabilities below e. "arms" sets it by the number of'
+        " arms N (our addition): tau = 1 / log(9 (N - 1)), under which an arm with Q = 1 among others with Q ="
+        " 0 gets 9 of 10 draws for any N (0.28 for 5, 0.19 for 25).",
     )
     objective: Literal["advantage", "deviation", "progress"] = option(
         default="advantage",
-        says='"advantage" as above; "deviation", mean |r - mean| without normalisation; "progress", the mean '
-        "return minus the arm's mean return in its last batch.",
+        says='reward of an arm: "advantage", mean |advantage| of its groups; "deviation", mean |r - mean| without '
+        'normalisation; "progress", the mean return minus the arm\'s mean return in its last batch.',
     )
     absent: Literal["hold", "decay"] = option(
         default="hold",
-        says='what happens to arms that are not in a batch: "hold" keeps Q, as the paper\'s text; "decay" gives '
-        "them r = 0, as the released code.",
+        says='update of arms that are not in a batch: "hold" keeps Q, as in the paper\'s text; "decay" gives them r '
+        "= 0, as in the released code.",
     )
-    group: int = option(default=8, low=2, says="single returns that make a group.")
+    group: int = option(default=8, low=2, says="number of single returns that make a group.")
 
     def setup(self) -> None:
         super().setup()

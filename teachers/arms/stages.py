@@ -1,4 +1,4 @@
-"""Curricula from easy to hard that need little feedback or none: stages, growing sets, annealed mixtures.
+"""Curricula from easy to hard that need little or no feedback: stages, growing sets, annealed mixtures.
 
 Arms are grouped into stages by `arms.difficulty`. A schedule is a function of the number of proposals made so far (the
 position), so that a saved state holds one number and the generator's state.
@@ -21,7 +21,7 @@ from ..registration import Preset, register
 from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
 
-DECIMALS = 9  # difficulties that agree to so many are the same
+DECIMALS = 9  # difficulties that agree to this many decimals count as equal
 
 
 def stages_of(difficulty: np.ndarray, stages: int) -> np.ndarray:
@@ -42,9 +42,9 @@ class StagedTeacher(ArmTeacher):
     A subclass writes `_mass`, and `_until` where the mass changes at a certain position.
 
     Attributes:
-        stage_of: int64[n].
+        stage_of: int64[n], stage of each arm.
         stages: number of stages.
-        position: proposals made so far.
+        position: number of proposals made so far.
     """
 
     kept = ("position",)
@@ -60,10 +60,10 @@ class StagedTeacher(ArmTeacher):
 
     @abstractmethod
     def _mass(self) -> np.ndarray:
-        """float64[stages], summing to 1: the probability of each stage at the present position."""
+        """Return float64[stages], summing to 1: the probability of each stage at the present position."""
 
     def _until(self) -> int | None:
-        """Return the position at which the mass changes next; None where it does not change within a batch."""
+        """Return the position at which the mass changes next; None if it does not change within a batch."""
         return None
 
     def _probabilities(self) -> np.ndarray:
@@ -86,12 +86,12 @@ class StagedTeacher(ArmTeacher):
 class SequentialStages(StagedTeacher):
     """One stage after another, from easy to hard.
 
-    The next stage begins once the mean of the last `window` outcomes of the present one is at least `threshold`, or,
-    with `tasks`, after that many proposals. Outcomes of another stage do not count, and the window starts empty, so
-    that a stage is passed on its own scores only. The last stage does not end.
+    The next stage begins once the mean of the last `window` outcomes of the present one is at least `threshold`, or, if
+    `tasks` is given, after that many proposals. Outcomes of tasks of other stages do not count, and the window starts
+    empty at each stage. The last stage does not end.
 
     Attributes:
-        stage: the present stage.
+        stage: index of the present stage.
     """
 
     paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
@@ -99,9 +99,9 @@ class SequentialStages(StagedTeacher):
     kept = ("_stage", Kept("_recent", deque[float]))
     stages: int = 10
     threshold: float = option(default=0.8, low=0, high=1, says="mean return that ends a stage.")
-    window: int = option(default=20, low=1, says="outcomes that the mean is taken over.")
+    window: int = option(default=20, low=1, says="number of latest outcomes over which the mean is taken.")
     tasks: int | None = option(
-        default=None, low=1, says="proposals in each stage; threshold and window then have no part."
+        default=None, low=1, says="number of proposals in each stage; overrides `threshold` and `window`."
     )
     review: float = option(
         default=0.0, low=0, high=1, says="share of proposals that are uniform over the present stage and all before it."
@@ -188,7 +188,7 @@ class Cumulative(StagedTeacher):
 
     @property
     def phase(self) -> int:
-        """Number of stages added to the first."""
+        """Number of stages in use besides the first."""
         return int(np.searchsorted(self._ends, self.position, side="right"))
 
     def _mass(self) -> np.ndarray:
@@ -204,20 +204,23 @@ class Cumulative(StagedTeacher):
 
 @register("annealed")
 class Annealed(StagedTeacher):
-    """A mixture of K stages whose weight moves from the easiest to the hardest within a horizon (E2H Reasoner).
+    """A mixture of K stages whose weights move from the easiest to the hardest within a horizon (E2H Reasoner).
 
-    At the share s of the horizon, "cosine" mixes weights K - i with weights i + 1 (each divided by their sum), the
-    first by (1 + cos(pi s)) / 2; its least probability is 2 / (K (K + 1)). "gaussian" is proportional to
-    exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A whole batch uses the mixture at its beginning.
+    With s the share of the horizon that has passed, "cosine" mixes weights K - i, with factor (1 + cos(pi s)) / 2, and
+    weights i + 1, with the rest (both normalised); the least probability is 2 / (K (K + 1)). "gaussian" is proportional
+    to exp(-(i - mu)^2 / (2 sigma^2)) with mu = s^beta (K - 1). A whole batch uses the mixture at the beginning of the
+    batch.
     """
 
     paper = "2506.06632"
     horizon: int = option(
         default=10_000, low=1, says="number of proposals after which the mixture stays at its final form."
     )
-    shape: Literal["cosine", "gaussian"] = option(default="cosine", says="of the mixture's path.")
-    beta: float = option(default=0.5, above=0, says="exponent of the Gaussian's path; below 1 it is faster at first.")
-    sigma: float = option(default=0.5, above=0, says="width of the Gaussian in stages.")
+    shape: Literal["cosine", "gaussian"] = option(default="cosine", says="form of the mixture, see the class.")
+    beta: float = option(
+        default=0.5, above=0, says='exponent of the path of "gaussian"; below 1 it is faster at first.'
+    )
+    sigma: float = option(default=0.5, above=0, says='width of "gaussian" in stages.')
 
     def _mass(self) -> np.ndarray:
         done, i = min(self.position / self.horizon, 1.0), np.arange(self.stages)

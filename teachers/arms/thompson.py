@@ -1,7 +1,8 @@
 """Thompson sampling over arms: draw a value of each arm from its posterior and take the arm with the best draw.
 
-Two posteriors: of the success rate, where the best is nearest to a target (BOTS, arXiv 2510.26374), and of learning
-progress, where the best is largest (discounted Gaussian Thompson sampling, arXiv 2305.10718).
+`BetaThompson` has posteriors of success rates; the best is nearest to a target (BOTS, arXiv 2510.26374).
+`GaussianThompson` has posteriors of learning progress; the best is largest (discounted Gaussian Thompson sampling,
+arXiv 2305.10718).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..signals import PassRates, check_prior
 from .arm_teacher import ArmTeacher
 from .payoff import PayoffArms, PayoffKind
 
-NUMBERS = 8192  # posterior draws a batch may cost
+NUMBERS = 8192  # largest number of posterior draws for a batch
 
 
 class Thompson(ArmTeacher):
@@ -38,10 +39,10 @@ class Thompson(ArmTeacher):
 
     @abstractmethod
     def _scores(self, rows: int) -> np.ndarray:
-        """float64[rows, n]: independent posterior draws, the best arm having the highest."""
+        """Return float64[rows, n], independent posterior draws of each arm's score; the highest score is the best."""
 
     def _choose(self, k: int) -> np.ndarray:
-        """int64[k], the arms of a batch."""
+        """Return int64[k], the arms of a batch."""
         rows = min(k, max(1, NUMBERS // self.arms.n))
         each = min(-(-k // rows), self.arms.n)
         scores = self._scores(rows)
@@ -64,19 +65,20 @@ class Thompson(ArmTeacher):
 class BetaThompson(Thompson):
     """Thompson sampling of the arm whose success rate is nearest to a target.
 
-    Arm i has a Beta posterior; a draw p_i of it scores -|p_i - target|. With target 0.5 this is also the order of the
-    variance p_i (1 - p_i). The implicit evidence that BOTS interpolates for arms not observed is left out.
+    Arm i has a Beta posterior; a draw p_i from it has the score -|p_i - target|. With target 0.5 the scores have the
+    order of the variances p_i (1 - p_i). The implicit evidence that BOTS interpolates for arms not observed is left
+    out.
     """
 
     paper = "2510.26374"
-    target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
+    target: float = option(default=0.5, low=0, high=1, says="success rate to aim at.")
     decay: float = option(
         default=0.9,
         above=0,
         high=1,
-        says="factor on the evidence in an arm's posterior at each of its observations. Our default "
-        "remembers about ten observations. BOTS decays all arms at each training step instead, which would "
-        "forget everything in a loop of single episodes.",
+        says="factor on the evidence in an arm's posterior at each observation of the arm. Our default remembers "
+        "about ten observations. BOTS decays all arms at each training step instead, which would forget "
+        "everything in a loop of single episodes.",
     )
     prior: tuple[float, float] = option(default=(1.0, 1.0), check=check_prior, says="(alpha, beta) of the Beta prior.")
 
@@ -117,12 +119,12 @@ class GaussianThompson(PayoffArms, Thompson):
         default=0.99,
         above=0,
         high=1,
-        says="discount. Chosen here; the paper's depends on how often the best arm changes.",
+        says="discount. The default is ours; the paper's depends on how often the best arm changes.",
     )
     scale: float = option(
         default=0.2,
         above=0,
-        says="posterior standard deviation of an untried arm. The paper has 1, for rewards that fill [0, 1]; "
+        says="posterior standard deviation of an untried arm. The paper uses 1, for rewards that fill [0, 1]; "
         "learning progress is smaller.",
     )
 

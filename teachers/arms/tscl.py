@@ -1,7 +1,8 @@
 """Teacher-student curriculum learning (Matiisen, Oliver, Cohen, Schulman 2017, arXiv 1707.00183).
 
 A student's score on an arm is its mean return. The value of an arm is the slope of its learning curve: practise where
-scores rise, and, with `absolute`, where they fall because the student forgets. The fourth rule is in `tscl_sampling`.
+scores rise, and, with `absolute`, where they fall because the student forgets. The paper's fourth rule is in
+`tscl_sampling`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ OPTIMISM = 1.0  # value of an untried arm: the largest possible slope or change,
 
 
 def slope(times: Sequence[float], scores: Sequence[float]) -> float:
-    """Slope of the least-squares line through (times, scores), both float[m].
+    """Return the slope of the least-squares line through (times, scores), both float[m].
 
     Raises:
         ValueError: fewer than two different times, which have no slope.
@@ -47,14 +48,18 @@ class TSCL(ArmTeacher):
     paper = "1707.00183"
     kept = ("q",)
     policy: Literal["epsilon-greedy", "boltzmann"] = option(
-        default="epsilon-greedy", says='"epsilon-greedy" (ties shared evenly) or "boltzmann".'
+        default="epsilon-greedy",
+        says='choice of arms by value: "epsilon-greedy" (ties shared evenly) or "boltzmann" (softmax).',
     )
     epsilon: float = option(default=0.1, low=0, high=1, says='share of random arms under "epsilon-greedy".')
     temperature: float = option(
-        default=4e-4, above=0, says='of "boltzmann". The paper\'s 4e-4 suits slopes; changes of score need more.'
+        default=4e-4,
+        above=0,
+        says='temperature of "boltzmann". The paper\'s 4e-4 suits slopes; changes of score need more.',
     )
     absolute: bool = option(
-        default=True, says="choose by |q|, as the paper does, so that forgotten arms are practised again; False: by q."
+        default=True,
+        says="choose by |q|, as the paper does, so that forgotten arms are practised again; False chooses by q.",
     )
 
     def setup(self) -> None:
@@ -78,8 +83,8 @@ class TSCL(ArmTeacher):
 class Online(TSCL):
     """Teacher-student curriculum, online rule: an average of the changes between an arm's successive scores.
 
-    An outcome of arm a with score r does q(a) <- q(a) + alpha (r - last(a) - q(a)), where last(a) is the arm's score
-    before, at first 0, the lowest return (algorithm 1).
+    An outcome of arm a with score r sets q(a) <- q(a) + alpha (r - last(a) - q(a)), where last(a) is the previous score
+    of the arm, initially 0, the lowest return (algorithm 1).
     """
 
     kept = ("last",)
@@ -101,19 +106,19 @@ class Online(TSCL):
 class Naive(TSCL):
     """Teacher-student curriculum, naive rule: the slope within a run of tasks of one arm.
 
-    An arm once chosen is proposed `window` times. As soon as `window` scores of an arm have come in, in whatever order,
-    q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). ``distribution()`` is certain of the arm
-    while a run lasts.
+    A chosen arm is proposed `window` times in a row. As soon as there are `window` scores of an arm, in whatever order
+    outcomes arrive, q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). During a run,
+    ``distribution()`` is 1 for its arm.
     """
 
     kept = (Kept(("_arm", "_left"), key="run"), Kept("_scores", dict[int, list[float]]))
 
-    window: int = option(default=10, low=2, says="tasks in a run.")
+    window: int = option(default=10, low=2, says="number of tasks in a run.")
     alpha: float = option(default=0.1, above=0, high=1, says="step size.")
 
     def setup(self) -> None:
         super().setup()
-        self._arm, self._left = 0, 0  # the arm of the present run, and how many of its proposals are still to come
+        self._arm, self._left = 0, 0  # arm of the present run, and number of its remaining proposals
         self._scores: dict[int, list[float]] = {}
 
     def distribution(self) -> np.ndarray:
@@ -152,13 +157,13 @@ class Naive(TSCL):
 class Window(TSCL):
     """Teacher-student curriculum, window rule: the slope through an arm's latest scores over time.
 
-    Time counts the outcomes of all arms. An arm with fewer than two scores has no slope yet and counts as 1, the
-    steepest there can be, so that each is tried twice before any is preferred (algorithm 3).
+    Time counts the outcomes of all arms. The value of an arm with fewer than two scores is 1, the largest possible
+    slope, so that each arm is tried twice before any is preferred (algorithm 3).
     """
 
     kept = ("t",)
 
-    window: int = option(default=10, low=2, says="scores remembered of each arm.")
+    window: int = option(default=10, low=2, says="number of latest scores stored for each arm.")
 
     def setup(self) -> None:
         super().setup()

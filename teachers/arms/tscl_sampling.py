@@ -1,4 +1,4 @@
-"""The sampling rule of teacher-student curriculum learning (arXiv 1707.00183); its other rules are in `tscl`."""
+"""Sampling rule of teacher-student curriculum learning (arXiv 1707.00183); the paper's other rules are in `tscl`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from .tscl import OPTIMISM
 class Sampling(ArmTeacher):
     """Teacher-student curriculum, sampling rule: the arm with the largest draw from its recent changes of score.
 
-    Each arm remembers the last `window` changes between its successive scores (the first from 0, the lowest return). A
-    proposal draws one change of each arm and takes the largest; untried arms count as 1, the largest there can be
-    (algorithm 4). The chance of an arm has no closed form and is NaN.
+    Each arm stores the last `window` changes between its successive scores (the first change is from 0, the lowest
+    return). A proposal draws one change of each arm and takes the arm with the largest. For untried arms the change is
+    1, the largest possible (algorithm 4). The probability of an arm has no closed form and is NaN.
     """
 
     paper = "1707.00183"
     kept = ("last", "counts")
-    window: int = option(default=10, low=1, says="changes remembered of each arm.")
-    absolute: bool = option(default=True, says="take the largest |change|, as the paper does; False: the largest.")
+    window: int = option(default=10, low=1, says="number of latest changes stored for each arm.")
+    absolute: bool = option(
+        default=True, says="take the largest |change|, as the paper does; False takes the largest change."
+    )
 
     def setup(self) -> None:
         super().setup()

@@ -1,5 +1,5 @@
 """Teachers compared on students: the tables of ``palaestra bench teachers``.
 
-A table (`table.Table`) is data, the settings, and a function that makes one run; `runs` plays runs in processes of
-their own and keeps a record of each; `statistics` turns records into means with intervals.
+A table (`table.Table`) is data: settings, and a function that makes one run. `runs` plays each run in a separate
+process and records it; `statistics` turns records into means with intervals.
 """

@@ -1,4 +1,4 @@
-"""T3: bandits over categories of tasks, in five worlds between which the best teacher changes."""
+"""T3: bandits over categories of tasks, in five settings in which different teachers are best."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTES = {
     "R3 no transfer": "10 categories, each to be learned on its own",
     "R4 no transfer, coins": "as R3 with 12 categories, 3 of them coin flips",
 }
-# SEC's temperature decides between nearly uniform and greedy; both are of the paper.
+# SEC's temperature decides between nearly uniform and greedy; the paper uses both.
 TUNED = ("sec tau=0.2",)
 
 

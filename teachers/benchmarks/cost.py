@@ -1,4 +1,4 @@
-"""T2: what a box teacher costs, in time and memory, as the number of tasks that it has seen grows."""
+"""T2: time and memory that a box teacher needs, as the number of tasks that it has seen grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..registration import TEACHERS
 from ..students import HypercubeStudent
 from .table import OURS, Table, TableResult, choose_clock, keep_registered, make_teacher, settings_of
 
-# Measured over this many tasks before each checkpoint: two of ALP-GMM's periods, so that refits are in it.
+# Measured over this many tasks before each checkpoint: two of ALP-GMM's periods, so that refits are included.
 WINDOW = 500
 CHECKPOINTS = (1_000, 10_000, 100_000)
 AXES = (2, 6, 12)
@@ -69,7 +69,7 @@ def _practise(teacher: Teacher, student: HypercubeStudent, count: int) -> None:
 def _measure(
     teacher: Teacher, student: HypercubeStudent, count: int, clock: Callable[[], float]
 ) -> tuple[float, float]:
-    """Microseconds of processor time per proposal and per outcome, one task at a time."""
+    """Return microseconds of processor time per proposal and per outcome, for batches of one task."""
     proposing = observing = 0.0
     for _ in range(count):
         start = clock()

@@ -17,10 +17,10 @@ from ..students.hypercube import LEARNABLE, LOCKED, MASTERED, UNLEARNABLE
 from .table import OURS, Table, TableResult, choose_clock, keep_registered, make_teacher, settings_of
 
 CHECKPOINTS = 20
-TOGETHER = 25  # divides 75 and 250, palaestra's and the GMMs' outcomes between fits: they learn as from single tasks
-ROUNDS = 200  # at least, in short runs
+TOGETHER = 25  # tasks a batch; divides 75 and 250, outcomes between fits, so teachers learn as from single tasks
+ROUNDS = 200  # least number of batches, in short runs
 SLICES = 5  # time slices in the maps of sampled tasks
-CELLS = 20  # of those maps, along each axis
+CELLS = 20  # cells of these maps along each axis
 TEACHERS = ("random", "riac", "alp-gmm", "alp-gmm-windowed", "covar-gmm")
 # Half of the square always returns coin flips: its returns vary, but nothing can be learned there.
 UPPER_HALF = [[[0.0, 0.5], [1.0, 1.0]]]
@@ -53,8 +53,8 @@ NOTES = {
 
 @keyword_declared
 class FrontierOracle(BoxTeacher):
-    """Uniform over the cubes that can be learned and are not mastered yet: it looks into the student. No teacher that
-    sees returns only can be expected to come near."""
+    """Oracle that draws uniformly from the cubes that can be learned and are not mastered yet, which it reads from the
+    student. No teacher that sees only returns can be expected to come near it."""
 
     student: HypercubeStudent = option(saved=False)
 
@@ -71,9 +71,13 @@ class FrontierOracle(BoxTeacher):
 
 @dataclass(frozen=True)
 class Lesson:
-    """Result of teaching one student. ``mastered[i]`` is the share of mastered cubes after (i + 1) / len(mastered) of
-    the episodes, ``tasks`` float32[episodes, 2] the first two coordinates of the practised tasks, and the seconds are
-    the teacher's."""
+    """Result of teaching one student.
+
+    Attributes:
+        mastered: share of mastered cubes after each 1 / len(mastered) of the episodes.
+        tasks: float32[episodes, 2], the first two coordinates of the practised tasks.
+        proposing, observing: seconds that the teacher took.
+    """
 
     student: HypercubeStudent
     mastered: tuple[float, ...]
@@ -84,8 +88,8 @@ class Lesson:
 
 
 def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS) -> Lesson:
-    """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. The seed is the student's and the
-    teacher's."""
+    """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. Student and teacher share the
+    seed."""
     arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
     if "forget_after" in options:
         arguments["forget_at"] = round(options["forget_after"] * episodes)
@@ -131,7 +135,7 @@ def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) 
 
 
 def _maps(tasks: np.ndarray) -> dict[str, Any]:
-    """Counts by cell [y][x] in each slice of time."""
+    """Count the tasks by cell [y][x] in each slice of time."""
     slices = []
     for part in np.array_split(tasks, SLICES):
         x, y = np.minimum((part * CELLS).astype(int), CELLS - 1).T

@@ -1,8 +1,8 @@
-"""T6: box teachers on spaces that nobody chose: hypercube students of random dimension, grain, speed and defects.
+"""T6: box teachers on random spaces: hypercube students of random dimension, grain, speed and defects.
 
-`draw_space` draws one from a number. The table has the first `SPACES`; teachers are to be tuned on others, so that none
-has been fitted to a row of the table. This package's own was tuned on spaces 1000 to 1030 and student seed 100, and on
-the same seed of settings of T1.
+`draw_space` draws one from a seed. The table has seeds 0 to `SPACES` - 1; teachers must be tuned on other seeds, so
+that none is fitted to a row of the table. The teacher "palaestra" was tuned on spaces 1000 to 1030 with student seed
+100, and on the same student seed with the settings of T1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import hypercube
 from .table import OURS, Table, keep_registered
 
 SPACES = 18
-MOST_CUBES = 1000  # of spaces that can have fewer: 5 and 6 axes of 4 cells each make 1024 and 4096
+MOST_CUBES = 1000  # except with 5 or 6 axes, whose 4 cells each already make 1024 or 4096
 MOST_EPISODES = 40_000  # larger spaces get a faster student
 ROOM = 2.5  # episodes of a run, in multiples of what an omniscient teacher needs
 GAINS = (1, 2, 5, 10, 25)
@@ -27,12 +27,13 @@ NOISES = ("none", "none", "gaussian", "bernoulli")
 
 
 def draw_space(seed: int) -> dict[str, Any]:
-    """Options of a `HypercubeStudent` by chance, with the "length" of its run in episodes, and "forget_after" (a share
-    of the run) for one in six.
+    """Return random options of a `HypercubeStudent`, with the "length" of its run in episodes, and in one of six cases
+    "forget_after", a share of the run.
 
-    1 to 6 axes in turn, each cut into 4 to 20 cells; 0 to 6 idle axes; 0 to 30 % of the cubes unlearnable (not of a
-    single axis, which they would cut in two), scattered or in one box, returning 0 or coin flips; normal noise of 0.05
-    to 0.15 in one of four, returns of 0 or 1 in another; students that master a cube in 76, 38, 16, 8 or 4 tasks.
+    1 to 6 axes in turn, each cut into 4 to 20 cells; 0 to 6 idle axes; 0 to 30 % of the cubes unlearnable (none on a
+    single axis, which they would cut in two), scattered or in one box, returning 0 or coin flips; normal noise of
+    standard deviation 0.05 to 0.15 in one of four, returns of 0 or 1 in another; students that master a cube in 76, 38,
+    16, 8 or 4 tasks.
     """
     rng = np.random.default_rng([6, seed])
     dimensions = 1 + seed % 6
@@ -64,7 +65,7 @@ def draw_space(seed: int) -> dict[str, Any]:
 
 
 def describe_space(options: Mapping[str, Any]) -> str:
-    """One line on a space."""
+    """Return one line of text on a space."""
     cubes, share = " x ".join(map(str, options["cubes"])), options["unlearnable"]
     parts = [f"{cubes} cells" if options["dimensions"] > 1 else f"a line of {cubes} cells"]
     if options["irrelevant"]:

@@ -1,9 +1,9 @@
 """Rank correlation of level scores with the exact regret of a student on small mazes.
 
-Prioritized level replay ranks levels by a score that stands for regret, V*(start) - V^pi(start), which cannot be
+Prioritized level replay ranks levels by a score that approximates regret, V*(start) - V^pi(start), which cannot be
 computed in a real task. Here both values are exact: mazes of 7 x 7 cells are solved by value iteration, students are
-policies whose values follow from a linear equation, and scores are computed from episodes as a learner would. An
-experiment is data (`SWEEP`); out come Spearman correlations per score and student, with standard errors over seeds.
+policies whose values follow from a linear equation, and scores are computed from episodes as a learner would. The
+result is a table of Spearman correlations by score and student (`SWEEP`), with standard errors over seeds.
 
     python -m palaestra.teachers.benchmarks.level_scores --mazes 200 --seeds 5
 """
@@ -29,12 +29,12 @@ TIME_LIMIT = 60
 
 @dataclass(frozen=True)
 class GridMaze:
-    """A grid with walls, a start and a goal; reaching the goal gives reward 1 and ends the episode; discount 0.95 a
+    """A grid with walls, a start and a goal; reaching the goal gives reward 1 and ends the episode; discount 0.95 per
     step.
 
     Attributes:
-        successors: int[cells, 4], where each move leads; into a wall it leads nowhere.
-        start, goal: cells; walls are cells too, but nothing leads there.
+        successors: int[cells, 4], the cell to which each move leads; a move into a wall leads to the same cell.
+        start, goal: cells; walls are cells too, but no move leads there.
     """
 
     successors: np.ndarray
@@ -43,7 +43,7 @@ class GridMaze:
 
 
 def generate_maze(rng: np.random.Generator, walls: int = 20) -> GridMaze:
-    """A random maze with 0 to ``walls`` wall cells whose goal can be reached."""
+    """Draw a random maze with 0 to ``walls`` wall cells whose goal can be reached."""
     while True:
         cells = rng.permutation(SIDE * SIDE)
         start, goal, count = int(cells[0]), int(cells[1]), int(rng.integers(walls + 1))
@@ -59,7 +59,7 @@ def generate_maze(rng: np.random.Generator, walls: int = 20) -> GridMaze:
 
 
 def goal_distances(maze: GridMaze) -> np.ndarray:
-    """Compute float64[cells], the steps to the goal along the shortest path; infinite without a path."""
+    """Return float64[cells], the number of steps to the goal along the shortest path; infinite without a path."""
     steps = np.full(len(maze.successors), np.inf)
     steps[maze.goal], queue = 0, deque([maze.goal])
     while queue:
@@ -71,7 +71,7 @@ def goal_distances(maze: GridMaze) -> np.ndarray:
 
 
 def optimal_values(maze: GridMaze) -> np.ndarray:
-    """float64[cells]: V*, by value iteration to 1e-12."""
+    """Return float64[cells], V*, by value iteration to 1e-12."""
     values = np.zeros(len(maze.successors))
     while True:
         at_goal = maze.successors == maze.goal
@@ -83,7 +83,7 @@ def optimal_values(maze: GridMaze) -> np.ndarray:
 
 
 def exact_values(maze: GridMaze, policy: np.ndarray) -> np.ndarray:
-    """float64[cells]: V^pi of ``policy`` (float64[cells, 4]), solved exactly."""
+    """Return float64[cells], V^pi of ``policy`` (float64[cells, 4]), as the solution of the Bellman equation."""
     n = len(policy)
     at_goal = maze.successors == maze.goal
     transition = np.zeros((n, n))
@@ -96,7 +96,7 @@ def exact_values(maze: GridMaze, policy: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Student:
-    """A policy for all mazes: softmax of a preference for each move, with some uniform choice.
+    """A policy for all mazes: softmax of a preference for each move, mixed with uniform moves.
 
     Attributes:
         skill: weight of a move's progress along the shortest path, which respects walls.
@@ -109,7 +109,7 @@ class Student:
     noise: float = 0.1
 
     def policy(self, maze: GridMaze) -> np.ndarray:
-        """float64[cells, 4]."""
+        """Return float64[cells, 4], the probability of each move in each cell."""
         cells = np.stack(np.divmod(np.arange(len(maze.successors)), SIDE), 1)
         crow = np.abs(cells - cells[maze.goal]).sum(1).astype(float)
         way = np.minimum(goal_distances(maze), 4.0 * SIDE)
@@ -129,8 +129,8 @@ SWEEP: Mapping[str, Student] = {
 
 
 def fit_critic(mazes: Sequence[GridMaze], students: Sequence[np.ndarray]) -> np.ndarray:
-    """Fit a critic float64[2 SIDE - 1] that knows only the Manhattan distance to the goal: the mean of the exact values
-    over all mazes at each distance. It is right on average and wrong about walls."""
+    """Fit a critic, float64[2 SIDE - 1], to the exact values: their mean over all mazes at each Manhattan distance to
+    the goal. The critic is right on average but ignores walls."""
     total, count = np.zeros(2 * SIDE - 1), np.zeros(2 * SIDE - 1)
     for maze, values in zip(mazes, students, strict=True):
         reached = np.flatnonzero(np.isfinite(goal_distances(maze)))
@@ -140,7 +140,7 @@ def fit_critic(mazes: Sequence[GridMaze], students: Sequence[np.ndarray]) -> np.
 
 
 def manhattan_distances(maze: GridMaze) -> np.ndarray:
-    """int[cells]: Manhattan distances to the goal."""
+    """Return int[cells], Manhattan distances to the goal."""
     cells = np.stack(np.divmod(np.arange(len(maze.successors)), SIDE), 1)
     return np.abs(cells - cells[maze.goal]).sum(1)
 
@@ -148,7 +148,7 @@ def manhattan_distances(maze: GridMaze) -> np.ndarray:
 def play_episode(
     maze: GridMaze, policy: np.ndarray, values: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, bool, dict[str, float]]:
-    """One episode: its discounted return, whether it reached the goal, and the measurements of a learner."""
+    """Play one episode. Return its discounted return, True if it reached the goal, and a learner's measurements."""
     cell, cells = maze.start, []
     cumulative = policy.cumsum(1)
     for draw in rng.random(TIME_LIMIT):
@@ -158,7 +158,7 @@ def play_episode(
             break
     won = cell == maze.goal
     rewards, dones = np.zeros(len(cells)), np.zeros(len(cells), dtype=bool)
-    rewards[-1], dones[-1] = won, won  # an episode cut off by the time limit leans on the critic
+    rewards[-1], dones[-1] = won, won  # an episode cut off by the time limit is bootstrapped from the critic
     expected = np.append(values[cells], values[cell])
     extras = measurements(rewards, expected, dones, GAMMA, LAMBDA, policy[cells])
     return (GAMMA ** (len(cells) - 1) if won else 0.0), won, extras
@@ -167,8 +167,11 @@ def play_episode(
 def score_maze(
     maze: GridMaze, policy: np.ndarray, values: np.ndarray, episodes: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Every score that needs no further model, from ``episodes`` episodes on one maze: by its name from the critic's
-    measurements, and with "/returns" behind it from returns alone, two groups of half of the episodes each."""
+    """Return every score that needs no further model, computed from ``episodes`` episodes on one maze.
+
+    The key of a score is its name if computed with the critic's measurements; "/returns" is appended if it is computed
+    from returns alone, in two groups of half of the episodes each.
+    """
     played = [play_episode(maze, policy, values, rng) for _ in range(episodes)]
     returns = np.array([ret for ret, _, _ in played])
     rate = float(np.mean([won for _, won, _ in played]))
@@ -189,7 +192,7 @@ CRITICS = ("value_l1", "positive_value_loss", "signed_value_loss", "max_mc", "mn
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Rank correlation with ties at their mean rank; 0 where either does not vary."""
+    """Return the rank correlation, with ties at their mean rank; 0 if either array is constant."""
     if is_flat(np.asarray(x)) or is_flat(np.asarray(y)):
         return 0.0
     return float(np.corrcoef(_ranks(x), _ranks(y))[0, 1])
@@ -201,7 +204,7 @@ def _ranks(x: np.ndarray) -> np.ndarray:
 
 
 def correlate_scores(student: Student, mazes: int = 200, episodes: int = 16, seed: int = 0) -> dict[str, float]:
-    """Spearman correlation of each score with the exact regret over random mazes."""
+    """Return the Spearman correlation of each score with the exact regret over random mazes."""
     rng = np.random.default_rng(seed)
     levels = [generate_maze(rng) for _ in range(mazes)]
     policies = [student.policy(maze) for maze in levels]
@@ -219,7 +222,7 @@ def correlate_scores(student: Student, mazes: int = 200, episodes: int = 16, see
 def tabulate_correlations(
     mazes: int = 200, episodes: int = 16, seeds: int = 5
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """Mean and standard error over seeds (NaN for one), by score and student."""
+    """Return score -> student -> (mean, standard error) of the correlation over seeds; the error of one seed is NaN."""
     runs = {
         name: [correlate_scores(student, mazes, episodes, seed) for seed in range(seeds)]
         for name, student in SWEEP.items()
@@ -234,7 +237,7 @@ def tabulate_correlations(
 
 
 def format_table(result: Mapping[str, Mapping[str, tuple[float, float]]]) -> str:
-    """The table in Markdown, best score first."""
+    """Return the table in Markdown, best score first."""
     order = sorted(result, key=lambda score: -np.mean([mean for mean, _ in result[score].values()]))
     students = list(result[order[0]])
     lines = ["| score | " + " | ".join(students) + " |", "|---|" + "---|" * len(students)]

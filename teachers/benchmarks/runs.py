@@ -1,7 +1,7 @@
 """Runs of the benchmark: each appends one record to a file when it ends, so that a stopped benchmark can be resumed.
 
 A run is a table, a setting, a teacher and a seed. Student and teacher share the seed, so that runs are paired across
-teachers. Every run has a process with one thread to itself, so its result does not depend on the other runs.
+teachers. Runs are played in worker processes with one thread each, so that a result does not depend on other runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BenchmarkRun:
 
     Attributes:
         table: location of the table, as "module:attribute".
-        folder: folder for data that runs share, for tables with shared data.
+        folder: folder for data that runs share; "" for tables without shared data.
     """
 
     table: str
@@ -47,14 +47,15 @@ class BenchmarkRun:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that raised: ``error`` is its type and message, and where in the user's own code it arose, if it did."""
+    """A run that raised. ``error`` is the type and message of the exception, and its place in the user's code, if
+    any."""
 
     run: BenchmarkRun
     error: str
 
 
 def load_table(table: str) -> Table:
-    """The table at "module:attribute"."""
+    """Return the table at "module:attribute"."""
     module, _, attribute = table.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -68,15 +69,15 @@ def plan_runs(
     few: Collection[str] = (),
 ) -> list[BenchmarkRun]:
     """List all runs of some tables and their teachers, ordered by table, setting and seed, so that teachers alternate
-    and a busy machine slows them alike. If runs share data, the first run of each setting and seed moves to the front:
-    it creates the data, and no process waits for another.
+    and a busy machine slows them alike. If runs share data, the first run of each setting and seed, which creates the
+    data, moves to the front, so that no process waits for another.
 
     Args:
         tables: name -> location.
         teachers: name of the table -> its teachers.
         seeds, length: number of seeds and length of each run; by default the table's and the setting's.
         folder: folder for data that the runs of a table share.
-        few: teachers that by default get only the seeds and settings of the table's ``few``.
+        few: teachers that by default run only with the seeds and settings of `Table.few`.
     """
     runs = []
     for name, place in tables.items():
@@ -120,7 +121,7 @@ def play_run(run: BenchmarkRun) -> dict[str, Any]:
 class Records:
     """A JSON-lines file of records.
 
-    A last line without a line break was cut off while it was written; it is removed from the file.
+    A last line without a line break, which an interrupted write leaves, is removed from the file.
 
     Raises:
         InputError: any other line is not a record.
@@ -177,9 +178,9 @@ def play_all(
 ) -> Iterator[dict[str, Any] | Failure]:
     """Yield the record of each run as it ends, or a `Failure` if it raised; at most ``jobs`` run at a time.
 
-    The processes also know ``peers`` (see `table.PEERS`).
+    The worker processes also register ``peers`` (see `table.PEERS`).
 
-    When a process dies (for lack of memory, for example), the runs in progress are lost. Each of them is played again
+    When a process dies (for lack of memory, for example), the runs in progress are lost. Each lost run is played again
     alone, so that the failure can be attributed to one run.
     """
     left = list(runs)
@@ -211,7 +212,8 @@ def _play(
 
 
 def _attempt_run(run: BenchmarkRun) -> dict[str, Any] | Failure:
-    """The record of a run, or its failure. Here, as a traceback does not leave the process."""
+    """Return the record of a run or its failure: exceptions are caught here, as a traceback does not leave the
+    process."""
     try:
         return play_run(run)
     except Exception as error:
@@ -231,7 +233,7 @@ def _begin(peers: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _pool(size: int, peers: Mapping[str, Any]) -> Iterator[ProcessPoolExecutor]:
-    """Processes with one thread each: a new interpreter reads the variables when it loads NumPy."""
+    """Start processes with one thread each: a new interpreter reads the variables when it loads NumPy."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     pool = ProcessPoolExecutor(

@@ -1,4 +1,4 @@
-"""T4: selectors of prompts, and shares of a budget, on an item-response student under simulated GRPO."""
+"""T4: selectors of prompts and allocators of rollouts, on an item-response student under simulated GRPO."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .table import OURS, Table, TableResult, keep_registered, make_teacher, pars
 BATCH, GROUP = 64, 8
 TARGET = 0.8
 CHECKPOINTS = 25
-REMEMBERED = 20_000  # screening groups that may still be joined to a group to train on
+REMEMBERED = 20_000  # most screening groups stored, which may still join a training group
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {"length": 128_000, "mean": 2.0, "spread": 2.0, "rate": 0.25},
@@ -35,16 +35,16 @@ NOTES = {
     "wide": "difficulties spread twice as far; about a third of all attempts succeed at first",
     "dead and coins": "as plain, but 20 % of the prompts are impossible and 10 % coin flips",
 }
-# Uniform prompts, the rollouts shared out by an allocator or flat groups thrown away (DAPO, arXiv 2503.14476).
+# Uniform prompts with rollouts from an allocator, or with groups of equal returns discarded (DAPO, arXiv 2503.14476).
 SHARED = {f"random+{name}": name for name in ("knapsack", "cures", "e3", "zero-one")}
 DAPO = "random+drop-flat"
-# These need a language model to write tasks, or pairs of tasks, which numbers have not.
+# These need a language model that writes tasks, or pairs of tasks, which the student's items do not have.
 LEFT_OUT = frozenset({"clpo", "eva", "webrl", "puzzlecraft", "seele", "pairing"})
 
 
 @keyword_declared
 class NearestOracle(PromptTeacher):
-    """The learnable items with p nearest to 1/2, by the student's true rates: it looks into the student."""
+    """Oracle that chooses the learnable items whose true success rate, read from the student, is nearest to 1/2."""
 
     student: ItemStudent = option(saved=False)
 
@@ -57,7 +57,11 @@ class NearestOracle(PromptTeacher):
 
 @dataclass
 class RolloutCount:
-    """Counts of a run so far: rollouts by use, seconds in (propose, observe), proposals, and predicted rates."""
+    """Counts of a run so far.
+
+    rollouts: all; probing: for evaluation only; useful: in groups with successes and failures. seconds: in
+    [propose, observe]. predicted: (predicted rates, successes, episodes) of each batch.
+    """
 
     rollouts: int = 0
     probing: int = 0
@@ -120,7 +124,7 @@ def _batch(
     *,
     drop_flat: bool,
 ) -> tuple[list[int], list[np.ndarray]]:
-    """Groups to train on, as many as make a batch, or as the budget of rollouts allows."""
+    """Return (items, groups) to train on: a full batch, or as many groups as the budget of rollouts allows."""
     items: list[int] = []
     groups: list[np.ndarray] = []
     while len(items) < BATCH and count.rollouts < budget:
@@ -159,15 +163,15 @@ def _make_budgeted(allocator: str, space: Any, **common: Any) -> Teacher:
 
 
 def _read_predicted_rates(teacher: Teacher, items: int) -> np.ndarray | None:
-    """Return float64[items], the success rates that a teacher predicts, or None where it predicts none."""
+    """Return float64[items], the success rates that a teacher predicts, or None if it predicts none."""
     rates = getattr(teacher, "rates", None)
     rates = getattr(rates, "mean", None) if not isinstance(rates, np.ndarray) else rates
     return np.array(rates) if isinstance(rates, np.ndarray) and rates.shape == (items,) else None
 
 
 def _measure_auc(predicted: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> float | None:
-    """The chance that a rollout that succeeded had been given a higher rate than one that failed, ties counting half;
-    None where nothing was predicted, or only one of both happened."""
+    """Return the AUC of predicted rates: the probability that a success had a higher predicted rate than a failure,
+    ties counting half; None without predictions, successes or failures."""
     if not predicted:
         return None
     rates, won, played = (np.concatenate(parts) for parts in zip(*predicted))

@@ -1,7 +1,7 @@
 """Means over seeds with 95 % intervals, alone and paired with the uniform teacher's runs of the same seeds.
 
-Interquartile means and their stratified bootstrap follow Agarwal et al. 2021 (arXiv 2108.13264, section 4.3), as in
-their library rliable.
+Interquartile means and their stratified bootstrap follow Agarwal et al. 2021 (arXiv 2108.13264, section 4.3) and their
+library rliable.
 """
 
 from __future__ import annotations
@@ -45,8 +45,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Standing:
-    """One teacher over all its settings: its worst and mean rank (1 is best; ties share a rank), and the number of
-    ``settings`` in which it is first or has the first teacher's mean within its interval."""
+    """One teacher over all its settings.
+
+    Attributes:
+        worst, mean: worst and mean rank (1 is best; ties share a rank).
+        level: number of settings in which the teacher is first or has the first one's mean within its 95 % interval.
+        settings: number of settings in which it ran.
+    """
 
     teacher: str
     worst: float
@@ -59,8 +64,8 @@ def rank_lines(lines: Sequence[Line], lower: bool) -> dict[str, list[float]]:
     """Rank the teachers in each setting, 1 for the best; ties share the mean of their ranks.
 
     Args:
-        lines: of one table.
-        lower: whether less is better.
+        lines: lines of one table.
+        lower: True if less is better.
     """
     ranks: dict[str, list[float]] = {}
     for line in lines:
@@ -72,12 +77,12 @@ def rank_lines(lines: Sequence[Line], lower: bool) -> dict[str, list[float]]:
 
 
 def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
-    """The standings of all teachers, best mean rank first."""
+    """Return the standings of all teachers, best mean rank first."""
     best = {line.setting: line.score.mean for line in sorted(lines, key=lambda line: line.score.mean, reverse=lower)}
     level: dict[str, int] = {}
     for line in lines:
         first, score = best[line.setting], line.score
-        inside = score.mean == first or score.low <= first <= score.high  # no bounds: of one seed
+        inside = score.mean == first or score.low <= first <= score.high  # the bounds of one seed are NaN
         level[line.teacher] = level.get(line.teacher, 0) + inside
     found = [
         Standing(teacher, max(places), sum(places) / len(places), level[teacher], len(places))
@@ -87,7 +92,10 @@ def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
 
 
 def estimate_mean(values: Sequence[float]) -> MeanEstimate:
-    """Estimate the mean of ``values`` (one or more) with Student's interval; infinite values give no interval."""
+    """Estimate the mean of ``values`` (one or more) with Student's interval.
+
+    If a value is infinite, the result is the median, without an interval.
+    """
     n = len(values)
     mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
     if n < 2 or not all(map(math.isfinite, values)):
@@ -161,7 +169,7 @@ def summarise_records(
 
 
 def summarise_settings(records: Iterable[Mapping[str, Any]], settings: Collection[str]) -> dict[str, MeanEstimate]:
-    """Each teacher's interquartile mean over the runs of several settings; of those teachers that ran in all."""
+    """Return teacher -> interquartile mean over the runs of several settings, for teachers that ran in most of them."""
     groups: dict[str, dict[str, list[float]]] = {}
     for record in records:
         if record["setting"] in settings:
@@ -173,7 +181,7 @@ def summarise_settings(records: Iterable[Mapping[str, Any]], settings: Collectio
 
 
 def expand_records(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the records, and one more for each further contestant in the "also" scores of a run."""
+    """Return the records, each followed by one record for every further contestant in its "also" scores."""
     found: list[Mapping[str, Any]] = []
     for record in records:
         found.append(record)

@@ -1,4 +1,4 @@
-"""Definition of a benchmark's table, and the teachers in it by text: ``alp-gmm history=250``, ``module:Class``."""
+"""Definition of a benchmark's table, and teachers named by text: ``alp-gmm history=250``, ``module:Class``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ OURS = "palaestra"
 UNIFORM = "random"
 ORACLE = "oracle"
 Own = Mapping[str, Callable[..., Teacher]]
-"""Teachers that exist in one table only, such as one that sees inside the student: called as (space, seed=...)."""
+"""Teachers of one table only, such as an oracle that reads the student: name -> callable (space, seed=...)."""
 PEERS: dict[str, Any] = {}
-"""Teachers of other projects by name, as long as a command has them: called as (space, seed=...), with the names of the
-``tables`` that they take part in."""
+"""Teachers of other projects, registered by a command while it runs: name -> callable (space, seed=...), whose
+attribute ``tables`` holds the names of the tables in which it takes part."""
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,28 @@ class Table:
         name, title: "T1", "Toy student ..."
         about: two sentences for a newcomer: the quantity that is measured, and the meaning of a good number.
         settings: name -> JSON-able options of the run.
-        notes: name -> special feature of a setting, in a few words.
+        notes: name of a setting -> its special feature, in a few words.
         run: (options of the setting, name of the teacher, seed, length) -> `TableResult`; with ``keeps`` there is a
             fifth argument, the folder for data that runs of one benchmark share.
         teachers: default teachers.
         kinds: kinds of teachers that fit the table; empty if it does not compare teachers.
         length: unit that ``--episodes`` counts in this table; a setting's default is "length" in its options.
         score: name of the score.
-        percent, curve_percent: whether score and curve are shares.
-        lower: whether less is better.
-        logarithmic: whether the curve spans powers of ten, so that both axes are drawn in these.
+        percent, curve_percent: True if score or curve are shares, to be shown as percentages.
+        lower: True if a lower score is better.
+        logarithmic: True if both axes of the curve are drawn on a logarithmic scale.
         x, curve: labels of the curve's horizontal and vertical axis.
         seeds: default number of seeds.
-        few: setting -> default seeds of the teachers that run only for "all"; they skip the other settings. None gives
-            them the same seeds as the others.
-        keeps: whether runs of one setting and seed share data in a folder; see ``run``.
-        without: teachers that do not fit although their kind does.
+        few: setting -> default seeds of the teachers that run only if "all" are requested; these teachers skip settings
+            that are not listed. With None they have the same seeds as other teachers.
+        keeps: True if runs of one setting and seed share data in a folder; see ``run``.
+        without: names of teachers that do not fit although their kind does.
         statistic: summary of the scores of several seeds; see `statistics.STATISTICS`.
         columns: further numbers of a run that are summarised in the same way and shown next to the score.
         joint: settings whose scores have the same unit and are summarised together.
-        own: teachers of this table only; see `Own`. Only their names matter here.
+        own: names of the teachers of this table only; see `Own`.
         rows: a sentence for each row that is not a registered teacher.
-        row: name of the kind of row.
+        row: heading of the column that names the rows.
         further: explanation of the further numbers of a run.
     """
 
@@ -108,7 +108,7 @@ class Table:
     joint: tuple[str, ...] = ()
 
     def fits(self, teacher: str) -> bool:
-        """Return True if this table takes the teacher. Raise InputError for a name that is not registered anywhere."""
+        """Return True if the table takes the teacher. Raises InputError for a name that is not registered anywhere."""
         name = parse_teacher(teacher)[0]
         if name in PEERS:
             return self.name in PEERS[name].tables
@@ -120,7 +120,10 @@ class Table:
 
 
 def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:
-    """("alp-gmm", {"history": 250}) of "alp-gmm history=250"; values are JSON, or else text."""
+    """Split "alp-gmm history=250" into ("alp-gmm", {"history": 250}); values are parsed as JSON, or else kept as text.
+
+    Raises InputError for a part that is not option=value.
+    """
     name, *rest = teacher.split()
     options = {}
     for text in rest:
@@ -135,8 +138,8 @@ def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:
 
 
 def find_factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
-    """Find the callable that makes the teacher of a name: the table's own, a peer, ``module:attribute``, or a
-    registered one.
+    """Return the callable that makes the teacher ``name``: from ``own``, a peer, ``module:attribute``, or a registered
+    one, in this order.
 
     Raises:
         InputError: nothing has that name.
@@ -149,7 +152,7 @@ def find_factory(name: str, own: Own | None = None) -> Callable[..., Teacher]:
 
 
 def make_teacher(teacher: str, space: Any, seed: int, own: Own | None = None) -> Teacher:
-    """The teacher that a text names, on a task space. Raises InputError for unknown names and options."""
+    """Make the teacher that a text names, on a task space. Raises InputError for unknown names and options."""
     name, options = parse_teacher(teacher)
     if (own and name in own) or name in PEERS:
         return find_factory(name, own)(space, seed=seed, **options)
@@ -157,7 +160,7 @@ def make_teacher(teacher: str, space: Any, seed: int, own: Own | None = None) ->
 
 
 def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Parse a teacher's text into JSON-able options, with the defaults of its constructor filled in."""
+    """Return a teacher's JSON-able options: those in its text, and the defaults of its constructor for all others."""
     name, options = parse_teacher(teacher)
     if name in own:
         return options
@@ -167,7 +170,7 @@ def resolve_options(teacher: str, own: frozenset[str] = frozenset()) -> dict[str
 
 
 def choose_clock(teacher: Teacher, otherwise: Callable[[], float]) -> Callable[[], float]:
-    """The teacher's own clock, where its code runs in another process, or else ``otherwise``."""
+    """Return the teacher's own clock if its code runs in another process, or else ``otherwise``."""
     return getattr(teacher, "peer_clock", otherwise)
 
 
@@ -177,5 +180,5 @@ def keep_registered(*names: str) -> list[str]:
 
 
 def settings_of(teacher: Teacher) -> dict[str, Any]:
-    """A teacher's hyperparameters, JSON-able."""
+    """Return a teacher's hyperparameters, JSON-able."""
     return dict(getattr(teacher, "_settings", {}))

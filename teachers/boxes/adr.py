@@ -1,8 +1,8 @@
-"""ADR, automatic domain randomisation: a box that grows where the student copes with its walls (OpenAI et al., "Solving
-Rubik's Cube with a Robot Hand", arXiv 1910.07113, section 4.2 and algorithm 1).
+"""ADR, automatic domain randomisation: a box that grows where the student succeeds at its walls (OpenAI et al.,
+"Solving Rubik's Cube with a Robot Hand", arXiv 1910.07113, section 4.2 and algorithm 1).
 
-Tasks are uniform in a box around one starting point. A share of them is put onto one wall of the box; once a wall has
-seen enough episodes it moves out, moves in, or stays, by their mean performance.
+Tasks are uniform in a box around one starting point. A share of them is put onto one wall of the box. Once a wall has
+seen enough episodes it moves out, moves in, or stays, by the mean performance of these episodes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..signals import success_counts
 from ..spaces import as_cube
 from .ladder import from_hardness, per_axis, take_per_axis
 
-NARROWEST = 1e-6  # width that a collapsed axis counts with in the entropy, whose logarithm would not be finite
+NARROWEST = 1e-6  # lower bound of an axis's width in the entropy, so that its logarithm is finite
 
 
 @register("adr")
 class ADR(Teacher):
     """Automatic domain randomisation: a box of tasks whose walls move by the performance measured at them.
 
-    The proposal remembers the wall that its task tests. The wall is not inferred from the coordinates, so that an axis
-    that is still one point feeds one wall at a time. A wall that has moved since the proposal ignores the outcome.
-    `sample` and `update` remember the wall of the last sampled task in the same way.
+    The record of a proposal holds the wall that its task tests. The wall is not inferred from the coordinates, so that
+    on an axis whose two walls coincide an outcome counts for one wall only. A wall that has moved since the proposal
+    ignores the outcome. `sample` stores the wall of the last sampled task for `update`.
     """
 
     kind = "box"
@@ -46,7 +46,7 @@ class ADR(Teacher):
         default=0.5,
         low=0,
         high=1,
-        says="probability of testing a wall; 0.5 in the paper (from memory) and in TeachMyAgent's code.",
+        says="probability that a task tests a wall; 0.5 in the paper (from memory) and in TeachMyAgent's code.",
     )
     episodes: int = option(
         default=10, low=1, says="episodes that a wall collects before it is judged; 10 in TeachMyAgent."
@@ -54,8 +54,8 @@ class ADR(Teacher):
     step: float | Sequence[float] = option(
         default=0.05,
         check=take_per_axis,
-        says="how far a wall moves, as a share of the axis, one or one per axis. The papers give absolute steps; "
-        "0.05 is ours.",
+        says="distance that a wall moves, as a share of the axis, one or one per axis. The papers give absolute "
+        "steps; 0.05 is ours.",
     )
     low: float = option(
         default=0.3, low=0, high=1, says="mean performance at or below which a wall moves in (TeachMyAgent's 0)."
@@ -68,8 +68,8 @@ class ADR(Teacher):
     )
     measure: Literal["success", "return"] = option(
         default="success",
-        says='the performance: "success" is the success rate, or returns mapped to [0, 1] if the environment does '
-        'not report success; "return" is always returns mapped to [0, 1].',
+        says='performance that is judged: "success" is the success rate, or returns mapped to [0, 1] if the '
+        'environment does not report success; "return" is always returns mapped to [0, 1].',
     )
 
     def setup(self) -> None:
@@ -147,7 +147,7 @@ class ADR(Teacher):
             self._moves[side, axis] += 1
 
     def _metrics(self) -> dict[str, float]:
-        """The entropy is the mean over axes of the log of the box's width, in nats."""
+        """Return the volume of the box, and its entropy: the mean over axes of the log of the width, in nats."""
         width = self.walls[1] - self.walls[0]
         return {"entropy": float(np.log(np.maximum(width, NARROWEST)).mean()), "volume": float(width.prod())}
 

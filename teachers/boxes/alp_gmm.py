@@ -18,19 +18,19 @@ from ..registration import Preset, register
 from .gaussian_mixture import GaussianMixture
 from .mixture_teacher import MixtureTeacher, check_tasks
 
-FEWEST_NEIGHBOURS = 5  # progress is 0 until more tasks than this are stored, as in the authors' code
-BLOCK = 2**18  # distances held at once, 2 MB
+FEWEST_NEIGHBOURS = 5  # until more tasks than this are stored, progress is 0, as in the authors' code
+BLOCK = 2**18  # distances in memory at once, 2 MB
 
 
 class TaskMemory:
     """Stores tasks with their returns and finds the return at the nearest stored task.
 
-    A matrix product over all rows beats a tree up to about 10^5 tasks in few dimensions, needs no rebuilding, and finds
-    exactly the nearest. Rows are kept as (x, |x|^2), so that one product gives all squared distances up to a constant.
+    The search is exact: a matrix product over all rows, which is faster than a tree up to about 10^5 tasks in few
+    dimensions. Rows are stored as (x, |x|^2), so that one product gives all squared distances up to a constant.
 
     Args:
-        dimension: of a task.
-        limit: rows kept, the oldest making way; None keeps all.
+        dimension: number of coordinates of a task.
+        limit: number of latest tasks to keep; None keeps all.
     """
 
     def __init__(self, dimension: int, limit: int | None = None):
@@ -99,13 +99,13 @@ class TaskMemory:
 
 
 def _with_squares(points: np.ndarray) -> np.ndarray:
-    """float64[d + 1, m]: tasks [m, d] as columns (x, |x|^2)."""
+    """Return float64[d + 1, m], the tasks [m, d] as columns (x, |x|^2)."""
     return np.concatenate([points.T, np.square(points).sum(1)[None]])
 
 
 @register("alp-gmm")
 class ALPGMM(MixtureTeacher):
-    """Absolute learning progress, Gaussian mixture model.
+    """Teacher by absolute learning progress and Gaussian mixture models (ALP-GMM).
 
     The defaults of `fit_rate`, `random_share`, `components` and `criterion` are those of the authors' code.
     """
@@ -115,8 +115,8 @@ class ALPGMM(MixtureTeacher):
     history: float | None = option(
         default=None,
         check=lambda name, value: check_tasks(name, value, FEWEST_NEIGHBOURS + 1),
-        says="window, the number of latest tasks among which the nearest is sought. None is the authors' default, all "
-        "of them: then the comparison with a return from before the student improved keeps looking like progress. A "
+        says="number of latest tasks among which the nearest is sought. None is the authors' default, all tasks: "
+        "then the comparison with a return from before the student improved keeps looking like progress. A "
         "window of, say, 250 drops old returns and uses constant memory. Below 1 it is a share of the run.",
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def assign(cost: np.ndarray) -> np.ndarray:
-    """int[n]: for each row of ``cost`` [n, m], n <= m, its column, no two alike, so that the sum of costs is least.
+    """Return int[n], a distinct column for each row of ``cost`` [n, m], n <= m, such that the sum of costs is least.
 
     O(n^2 m), with the inner loop over columns in NumPy: a few milliseconds for 50 rows.
     """

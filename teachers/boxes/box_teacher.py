@@ -17,8 +17,8 @@ from ..spaces import as_cube
 class BoxTeacher(Teacher):
     """Base of teachers that choose points of a cube; a subclass writes `_points` and `_learn`.
 
-    ``Evidence.record`` is the point drawn, a list of floats in [0, 1]. On integer or categorical axes it is the
-    continuous point that was drawn for the task, not the coordinate that the task is encoded to.
+    ``Evidence.record`` is the point drawn, a list of floats in [0, 1]. On integer or categorical axes the record is the
+    continuous point drawn for the task, not the coordinate to which the task is encoded.
 
     Attributes:
         cube: the task space as [0, 1]^dimension.
@@ -33,9 +33,9 @@ class BoxTeacher(Teacher):
 
     @abstractmethod
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
-        """Return k >= 1 points, float64[k, dimension] in [0, 1], their densities and their origins.
+        """Return k >= 1 points, float64[k, dimension] in [0, 1], their densities over the cube and their origins.
 
-        Densities are over the cube, NaN if unknown. A single density or origin applies to all points.
+        An unknown density is NaN. A single density or origin applies to all points.
         """
 
     def _draw(self, k: int) -> list[Draw]:

@@ -1,9 +1,9 @@
 """Minimax over classes of difficulty, as in Learning to Actively Learn (Zhang, Katz-Samuels, Jamieson, arXiv
 2010.15382): practise where the student falls furthest behind the best that is possible at that difficulty.
 
-Classes are nested: class r holds all tasks of levels 0 to r. The student's loss on a class is that on its worst level;
-what counts is by how much it exceeds the loss of the best student of that class alone, so that easy classes are not
-forgotten for hard ones on which nobody does well.
+Classes are nested: class r holds all tasks of levels 0 to r. The student's loss on a class is its loss on the worst
+level. The gap is the excess over the loss of the best student trained on that class alone, so that hard classes on
+which no student does well do not crowd out easy ones.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class ComplexityMinimax(LadderTeacher):
         says="per class, the loss of the best student trained on that class alone, in [0, 1] and not falling. The "
         "paper computes these first; None takes 0 everywhere, which is plain minimax over classes.",
     )
-    temperature: float = option(default=0.1, above=0, says="of both draws (ours).")
-    alpha: float = option(default=0.1, above=0, high=1, says="step of the running means (ours).")
+    temperature: float = option(default=0.1, above=0, says="temperature of both draws (ours).")
+    alpha: float = option(default=0.1, above=0, high=1, says="step size of the running means of losses (ours).")
 
     def setup(self) -> None:
         super().setup()
@@ -53,11 +53,11 @@ class ComplexityMinimax(LadderTeacher):
         self._seen = np.zeros(n, dtype=bool)
 
     def gaps(self) -> np.ndarray:
-        """float64[n]: per class, the loss on its worst level above the best possible."""
+        """Return float64[n]: for each class, the loss on its worst level minus the best possible loss."""
         return np.maximum.accumulate(self.losses) - self._best
 
     def distribution_of_levels(self) -> np.ndarray:
-        """float64[n], the probability of each level."""
+        """Return float64[n], the probability of each level."""
         n = self.ladder.n
         inside = np.tril(np.exp((self.losses - self.losses.max()) / self.temperature))  # row r: levels of class r
         inside = np.maximum(inside, np.tril(np.full((n, n), 1e-300)))

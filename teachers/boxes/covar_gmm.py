@@ -1,8 +1,8 @@
-"""Covar-GMM: sample where the return rises while it is practised (Moulin-Frier, Nguyen and Oudeyer 2013, Frontiers in
+"""Covar-GMM: sample where the return rises during practice (Moulin-Frier, Nguyen and Oudeyer 2013, Frontiers in
 Psychology 4:1006, as in the code of Portelas et al., arXiv 1910.07224).
 
-Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. The utility of
-a component is its covariance of time and return: it is large where returns rose within the batch.
+Mixtures are fitted to rows (task, time, return), where time is the task's place in its batch. The utility of a
+component is its covariance of time and return, which is large where returns rose within the batch.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .mixture_teacher import MixtureTeacher
 
 @register("covar-gmm")
 class CovarGMM(MixtureTeacher):
-    """Gaussian mixture model over task, time and return, sampled by the covariance of the last two.
+    """Gaussian mixture model over task, time and return, sampled by the covariance of time and return.
 
-    The covariance is no slope: a component that is long in time counts more. With returns of 0 and 1 it is mostly
-    noise, and the choice degrades accordingly. The defaults of `fit_rate`, `random_share`, `components` and `criterion`
-    are those of the authors' code.
+    The covariance is not a slope: a component that extends further in time has a larger covariance. With returns of 0
+    and 1 the covariance is mostly noise, and so is the choice. The defaults of `fit_rate`, `random_share`, `components`
+    and `criterion` are those of the authors' code.
     """
 
     paper = "10.3389/fpsyg.2013.01006"
     columns = 2
     absolute: bool = option(
-        default=False, says="count falling returns, which are forgetting, like rising ones; by default they count 0."
+        default=False, says="count falling returns (forgetting) like rising ones; by default they count as 0."
     )
 
     def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""CurrOT: a cloud of tasks that is carried towards the target by optimal transport, no further than the student can
-follow (Klink et al., ICML 2022; journal version arXiv 2309.14091).
+"""CurrOT: a cloud of tasks that optimal transport carries towards the target, no further than the student can follow
+(Klink et al., ICML 2022; journal version arXiv 2309.14091).
 
-Each particle is one task. At every update particles are matched to samples of the target so that the way is shortest,
-and each moves within a small ball towards its own as far as a regression of returns predicts enough performance.
+Each particle is one task. At every update, particles are matched to samples of the target so that the total squared
+distance is least. Then each particle moves within a small ball towards the sample, as far as a regression of returns
+predicts enough performance.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from .assignment import assign
 from .box_teacher import BoxTeacher
 from .recent import Recent
 
-SEARCH = 0.25  # std of the search around the best tasks so far, at no performance at all; the authors' code
-LEAST_SEARCH = 0.005  # and at enough of it, times the radius
+SEARCH = 0.25  # std of the search around the best tasks so far where performance is lowest; the authors' code
+LEAST_SEARCH = 0.005  # the same where performance is sufficient, in units of the radius
 
 
 @register("currot")
 class CurrOT(BoxTeacher):
     """Particles of tasks moved towards a target by constrained optimal transport.
 
-    Until the median of the best tasks so far reaches `performance`, particles search around those; from then on a
-    buffer keeps the successful tasks that match the target best, and particles whose predicted return is too low start
-    again from it. Matching is exact, where the authors' code uses sliced projections for the particles.
+    Until the median return of the best tasks so far reaches `performance`, particles search around those tasks. From
+    then on a buffer keeps the successful tasks that match the target best, and particles whose predicted return is too
+    low restart from buffered tasks. Matching is exact; the authors' code uses sliced projections for the particles.
     """
 
     paper = "2309.14091"
@@ -46,12 +47,13 @@ class CurrOT(BoxTeacher):
         default=0.5,
         low=0,
         high=1,
-        says="return, mapped to [0, 1], that a task must give (ours: the papers give raw returns).",
+        says="return, mapped to [0, 1], that a task must reach (ours: the papers give raw returns).",
     )
     target: Sequence[Sequence[float]] | None = option(
         default=None,
         check=lambda name, value: np.array(value, dtype=np.float64).tolist(),
-        says="points of the unit cube to end up at, float[m, d]; None is uniform over the cube, drawn anew each time.",
+        says="points of the unit cube that form the target, float[m, d]; None is uniform over the cube, drawn anew "
+        "at each update.",
     )
     particles: int = option(
         default=50, low=2, says="number of tasks in the cloud, and in the buffer of successes (ours)."
@@ -78,7 +80,7 @@ class CurrOT(BoxTeacher):
         self._buffer = np.empty((0, d + 1))  # tasks with their returns
         self._failures = Recent(self.particles, d + 1)
         self._batch: list[list[float]] = []
-        self._reached = False  # whether the buffer has ever been good enough
+        self._reached = False  # True once the median return of the buffer has reached `performance`
         self._updated = False
         self._worst = 1.0  # lowest return of the first batch, the zero of the search
 
@@ -125,8 +127,7 @@ class CurrOT(BoxTeacher):
         self.cloud = self._move(origin, goals, able, predict)
 
     def _keep_best(self, batch: np.ndarray) -> None:
-        """Update a buffer whose median is below `performance`: tasks at least as good as its median replace worse
-        ones."""
+        """Update a buffer whose median is below `performance`: tasks not below it replace the worst ones."""
         buffer = self._buffer
         if len(buffer):
             middle = len(buffer) // 2
@@ -150,8 +151,8 @@ class CurrOT(BoxTeacher):
         self._buffer = pool
 
     def _origins(self, predict: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return float64[particles, d], the points that the particles move from, and bool[particles], whether the
-        predicted return there reaches `performance`."""
+        """Return float64[particles, d], the points from which the particles move, and bool[particles], True where the
+        predicted return reaches `performance`."""
         origin = self.cloud.copy()
         able = predict(origin) >= self.performance
         lost = np.flatnonzero(~able)
@@ -217,7 +218,7 @@ class CurrOT(BoxTeacher):
 
 
 def kernel_mean(points: np.ndarray, tasks: np.ndarray, returns: np.ndarray, width: float) -> np.ndarray:
-    """float64[m]: mean of ``returns`` [n] weighted by a Gaussian kernel around each of ``points`` (Nadaraya-Watson)."""
+    """Return float64[m], the Nadaraya-Watson mean (Gaussian kernel) of ``returns`` [n] at each of ``points``."""
     exponent = _squares(points, tasks) / (-2 * width**2)
     exponent -= exponent.max(1, keepdims=True)  # far from everything the nearest decides
     weights = np.exp(exponent, out=exponent)
@@ -225,5 +226,5 @@ def kernel_mean(points: np.ndarray, tasks: np.ndarray, returns: np.ndarray, widt
 
 
 def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """float64[n, m] squared distances."""
+    """Return float64[n, m], the squared distances between rows of ``a`` and ``b``."""
     return np.maximum(np.square(a).sum(1)[:, None] + np.square(b).sum(1) - 2 * a @ b.T, 0.0)

@@ -1,9 +1,9 @@
 """Gaussian mixtures with full covariances, fitted by expectation-maximisation to a few hundred points.
 
 A teacher refits nine mixtures (2 to 10 components) every few hundred episodes, so all of them run through one EM loop:
-their components are stacked into one array. With h = (1, x), a component's moments M = E[h h'] hold its mean and
-covariance S, and h' M^-1 h = 1 + (x - mean)' S^-1 (x - mean), det M = det S: each M-step is one product of matrices and
-gives M, each E-step one more with the entries of M^-1. Conventions (k-means start, tolerance, regularisation,
+their components are stacked into one array. With h = (1, x), a component's moments M = E[h h'] determine its mean and
+covariance S, and h' M^-1 h = 1 + (x - mean)' S^-1 (x - mean), det M = det S. An M-step is therefore one matrix product
+that gives M, and an E-step one product with the entries of M^-1. Conventions (k-means start, tolerance, regularisation,
 what counts as an iteration) are scikit-learn's, so that the same start gives the same mixture.
 """
 
@@ -48,21 +48,21 @@ class GaussianMixture:
 
     @cached_property
     def _whitening(self) -> tuple[np.ndarray, np.ndarray]:
-        """float64[k D, D] and [k D, 1]: the whitening matrices of all components, and their whitened means."""
+        """Whitening matrices of all components, float64[k D, D], and their whitened means, float64[k D, 1]."""
         inverse = np.linalg.inv(self._cholesky)
         centres = np.matmul(inverse, self.means[:, :, None])
         return inverse.reshape(-1, self.means.shape[1]), centres.reshape(-1, 1)
 
     @cached_property
     def _log_scale(self) -> np.ndarray:
-        """float64[k, 1]: log weight plus the log of the Gaussian's normaliser; -inf for a weight of 0."""
+        """Log weight plus log normaliser of each Gaussian, float64[k, 1]; -inf for a weight of 0."""
         log_det = np.log(np.diagonal(self._cholesky, axis1=1, axis2=2)).sum(1)
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
         return (log_weights - log_det - 0.5 * self.means.shape[1] * math.log(2 * math.pi))[:, None]
 
     def log_density(self, points: np.ndarray) -> np.ndarray:
-        """Log-density at each of ``points`` [n, D], as float64[n]."""
+        """Return float64[n], the log-density at each of ``points`` [n, D]."""
         whitening, centres = self._whitening
         white = whitening @ points.T - centres
         joint = self._log_scale - 0.5 * np.square(white).reshape(*self.means.shape, -1).sum(1)
@@ -71,7 +71,7 @@ class GaussianMixture:
 
     @property
     def parameters(self) -> int:
-        """Free parameters, P = k(D + D(D+1)/2) + k - 1."""
+        """Number of free parameters, P = k(D + D(D+1)/2) + k - 1."""
         k, d = self.means.shape
         return k * (d + d * (d + 1) // 2) + k - 1
 
@@ -79,7 +79,7 @@ class GaussianMixture:
         """Compute an information criterion on ``points`` [n, D]; lower is better.
 
         Args:
-            points: the points that the mixture was fitted to.
+            points: the points to which the mixture was fitted.
             name: "aic", 2P - 2 log L (Akaike); "bic", P log n - 2 log L (Schwarz); "aicc", AIC + 2P(P+1)/(n-P-1) for
                 few points, infinite where n <= P + 1 (Hurvich and Tsai 1989). P counts all D fitted dimensions.
         """
@@ -93,17 +93,18 @@ class GaussianMixture:
         return 2.0 * parameters + misfit
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """float64[n, D] independent draws."""
+        """Return float64[n, D], independent draws."""
         component = self.weights[:-1].cumsum().searchsorted(rng.random(n), side="right")
         noise = rng.standard_normal((n, 1, self.means.shape[1]))
         return self.means[component] + (self._cholesky[component] * noise).sum(2)
 
 
 def fit(points: np.ndarray, components: Sequence[int], rng: np.random.Generator) -> list[GaussianMixture]:
-    """One mixture per entry of ``components``, by k-means++, Lloyd's iterations and EM.
+    """Fit one mixture per entry of ``components``, by k-means++, Lloyd's iterations and EM.
 
     Args:
-        points: float64[n, D], of order one (the covariance is computed from second moments); n >= max(components).
+        points: float64[n, D], with coordinates of order one (covariances are computed from second moments); n >=
+            max(components).
         components: number of components of each mixture.
         rng: chooses the starting centres.
 
@@ -127,15 +128,17 @@ def fit(points: np.ndarray, components: Sequence[int], rng: np.random.Generator)
 def expectation_maximisation(
     points: np.ndarray, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, sizes: np.ndarray
 ) -> list[GaussianMixture]:
-    """EM for several mixtures at once, from given parameters.
+    """Run EM for several mixtures at once, from given parameters.
 
     Args:
         points: float64[n, D].
-        weights, means, covariances: [C], [C, D], [C, D, D]: the components of all mixtures, one mixture after another.
-        sizes: int[M], components of each mixture; they sum to C.
+        weights, means, covariances: float64 [C], [C, D], [C, D, D], the components of all mixtures, one mixture after
+            another.
+        sizes: int[M], number of components of each mixture; their sum is C.
 
     Returns:
-        M mixtures, each after the iteration whose mean log-likelihood rose by less than `TOLERANCE` (or the last).
+        M mixtures. EM of a mixture stops after an iteration that changed the mean log-likelihood by less than
+        `TOLERANCE`, or after `MAX_ITERATIONS`.
     """
     pairs = _pairs(points.shape[1])
     homogeneous = np.concatenate([np.ones((len(means), 1)), means], axis=1)
@@ -149,10 +152,10 @@ class _Stack:
     """Components of several mixtures, one mixture after another.
 
     Attributes:
-        own: the components of each mixture.
+        own: slice of the components of each mixture.
         model: int[C], the mixture of each component.
         members: float64[M, C], 1 where a component belongs to a mixture.
-        padded: int[M, most], the components of each mixture, the first one again where it has fewer than another.
+        padded: int[M, most], the components of each mixture, filled up with its first one to the largest number.
     """
 
     def __init__(self, sizes: np.ndarray):
@@ -166,7 +169,7 @@ class _Stack:
 
 
 def _converge(points: np.ndarray, weights: np.ndarray, moments: np.ndarray, sizes: np.ndarray) -> list[GaussianMixture]:
-    """`expectation_maximisation` from weights [C] and moments [C, P]."""
+    """Run `expectation_maximisation` from weights [C] and moments [C, P]."""
     monomials, (n, d) = _monomials(points), points.shape
     active, stack = np.arange(len(sizes)), _Stack(sizes)
     previous = np.full(len(sizes), -np.inf)
@@ -199,12 +202,13 @@ def _converge(points: np.ndarray, weights: np.ndarray, moments: np.ndarray, size
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The products of the coordinates of h = (1, x), with P = (d + 1) (d + 2) / 2.
+    """Index tables for the products of two coordinates of h = (1, x), with P = (d + 1) (d + 2) / 2.
 
     Attributes:
-        rows, columns: int[P], which two coordinates each is of; 1 itself first, then x.
+        rows, columns: int[P], the two coordinates of each product; 0 is the constant 1 of h.
         of: int[d + 1, d + 1], the product of any two coordinates.
-        factor: float64[P], coefficient of an entry of M^-1 in the log-density: -1/2, or -1 where it stands for two.
+        factor: float64[P], coefficient of an entry of M^-1 in the log-density: -1/2 on the diagonal, -1 off the
+            diagonal, where one product represents two entries.
         ridge: float64[P], added to the moments so that no covariance is singular.
     """
 
@@ -225,14 +229,14 @@ def _pairs(d: int) -> _Pairs:
 
 
 def _monomials(points: np.ndarray) -> np.ndarray:
-    """float64[P, n]: 1, each coordinate, each product x_i x_j with i <= j."""
+    """Return float64[P, n]: 1, each coordinate, and each product x_i x_j with i <= j."""
     pairs = _pairs(points.shape[1])
     homogeneous = np.concatenate([np.ones((1, len(points))), points.T])
     return homogeneous[pairs.rows] * homogeneous[pairs.columns]
 
 
 def _coefficients(weights: np.ndarray, moments: np.ndarray, d: int) -> np.ndarray:
-    """float64[C, P]: the log of weight times density, as coefficients of `_monomials`."""
+    """Return float64[C, P]: log(weight times density) of each component, as coefficients of `_monomials`."""
     pairs = _pairs(d)
     inverse = np.linalg.inv(moments[:, pairs.of])
     coefficients = inverse[:, pairs.rows, pairs.columns] * pairs.factor
@@ -242,7 +246,7 @@ def _coefficients(weights: np.ndarray, moments: np.ndarray, d: int) -> np.ndarra
 
 
 def _maximise(responsibilities: np.ndarray, monomials: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weights [C] and moments [C, P] from responsibilities [C, n] (M-step)."""
+    """Return weights [C] and moments [C, P] from responsibilities [C, n] (M-step)."""
     sums = responsibilities @ monomials.T
     mass = sums[:, 0] + LEAST_MASS
     moments = sums / mass[:, None]
@@ -257,8 +261,8 @@ def _mixture(weights: np.ndarray, moments: np.ndarray, d: int) -> GaussianMixtur
 
 
 def _plus_plus(points: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Starting centres of all mixtures, float64[C, D]: each next one drawn with probability proportional to the squared
-    distance from those chosen so far (k-means++, Arthur and Vassilvitskii 2007)."""
+    """Draw starting centres of all mixtures, float64[C, D]: each next one with probability proportional to the squared
+    distance from the nearest centre chosen so far (k-means++, Arthur and Vassilvitskii 2007)."""
     n, d = points.shape
     count, most = len(sizes), int(sizes.max())
     chosen = np.empty((count, most), dtype=int)
@@ -292,7 +296,7 @@ def _lloyd(points: np.ndarray, centres: np.ndarray, sizes: np.ndarray) -> np.nda
 
 
 def _assign(points: np.ndarray, centres: np.ndarray, stack: _Stack) -> np.ndarray:
-    """float64[C, n]: 1 for the nearest centre of each mixture, 0 elsewhere."""
+    """Return float64[C, n]: 1 for the nearest centre of each mixture, 0 elsewhere."""
     distance = centres @ (-2.0 * points.T)
     distance += np.square(centres).sum(1, keepdims=True)
     nearest = distance == distance.take(stack.padded, axis=0).min(1).take(stack.model, axis=0)

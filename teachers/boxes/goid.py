@@ -1,8 +1,8 @@
 """Goals of intermediate difficulty by rejection: GoalGAN's curriculum without its generative network (Florensa et al.,
 ICML 2018, arXiv 1705.06366).
 
-GoalGAN trains a network to produce goals that the student reaches sometimes. Here uniform candidates are kept where the
-mean success of the nearest tasks tried lately lies in that band: the same idea with nothing to train.
+GoalGAN trains a network to produce goals that the student reaches sometimes. Here a uniform candidate is accepted if
+the mean success of the nearest recent tasks lies in a band, so that nothing is trained.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class GOID(BoxTeacher):
     kept = ("_tried", "_goals")
     low: float = option(default=0.25, low=0, high=1, says="lower end of the band, included (0.1 in the paper).")
     high: float = option(default=0.75, low=0, high=1, says="upper end of the band, included (0.9 in the paper).")
-    replay_share: float = option(default=0.2, low=0, high=1, says="share of old goals (0.2 in TeachMyAgent).")
+    replay_share: float = option(
+        default=0.2, low=0, high=1, says="share of old goals in the proposals (0.2 in TeachMyAgent)."
+    )
     noise: float = option(
         default=0.05, low=0, says="standard deviation of the movement of old goals, as a share of each axis."
     )
@@ -65,7 +67,7 @@ class GOID(BoxTeacher):
         self._goals = Recent(self.memory, self.cube.dimension + 1)
 
     def predict(self, points: np.ndarray) -> np.ndarray:
-        """float64[m]: the mean success rate of the nearest tasks tried to each of ``points`` [m, d]."""
+        """Return float64[m], the mean success rate of the recent tasks nearest to each of ``points`` [m, d]."""
         rows = self._tried.rows
         distance = np.square(rows[:, :-1]).sum(1) - 2.0 * (points @ rows[:, :-1].T)
         near = np.argpartition(distance, self.neighbours - 1, axis=1)[:, : self.neighbours]

@@ -1,7 +1,7 @@
 """h1: training on chains of tasks whose length grows in stages (arXiv 2510.07312).
 
-Stage h holds chains of h tasks and nothing else; mixing all lengths from the start taught the authors' models almost
-nothing. Here a stage is a level of one axis, such as the length of a `ChainedEnv`.
+Stage h holds only chains of h tasks; mixing all lengths from the start taught the authors' models almost nothing. Here
+a stage is a level of one axis, such as the length of a `ChainedEnv`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .ladder import LadderTeacher
 
 @register("horizon")
 class Horizon(LadderTeacher):
-    """Levels one after another, from the easiest to the hardest, by a schedule or by accuracy.
+    """Levels one after another, from the easiest to the hardest, promoted by a schedule or by accuracy.
 
     The paper gives every stage a fixed number of training steps, not of tasks, so the default of `tasks` is ours.
     Promotion by accuracy is our addition.
@@ -31,11 +31,13 @@ class Horizon(LadderTeacher):
     kept = (Kept("_rates", list[float]),)
     promote: Literal["steps", "accuracy"] = option(
         default="steps",
-        says='"steps" passes on after `tasks` outcomes of the stage; "accuracy" once the mean success rate of its last '
-        "`tasks` outcomes reaches `threshold`.",
+        says='"steps" goes on to the next stage after `tasks` outcomes; "accuracy" once the mean success rate of '
+        "the stage's last `tasks` outcomes reaches `threshold`.",
     )
-    tasks: int = option(default=1000, low=1, says="outcomes that a stage lasts, or that are judged.")
-    threshold: float = option(default=0.8, low=0, high=1, says="mean success rate that passes on.")
+    tasks: int = option(
+        default=1000, low=1, says='outcomes that a stage lasts ("steps"), or whose mean is judged ("accuracy").'
+    )
+    threshold: float = option(default=0.8, low=0, high=1, says="mean success rate that ends a stage.")
 
     def setup(self) -> None:
         super().setup()

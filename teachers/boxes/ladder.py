@@ -18,24 +18,24 @@ from ...errors import InputError, unknown_name
 from ..protocol import Draw, Teacher
 from ..spaces import Cube, as_cube
 
-DEFAULT_LEVELS = 10  # along axes whose values are not counted
-MOST_LEVELS = 100  # by default, where an axis has more values
-SMALLEST = 1e-290  # volume below which a density has no place in a float, in hundreds of dimensions
+DEFAULT_LEVELS = 10  # number of levels of continuous axes
+MOST_LEVELS = 100  # default number of levels for an axis with more values
+SMALLEST = 1e-290  # volume below which 1 / volume could overflow, in hundreds of dimensions
 
 
 def directions(cube: Cube) -> np.ndarray:
-    """float64[d]: 1 where an axis gets harder upwards, -1 where downwards."""
+    """Return float64[d]: 1 for an axis that gets harder upwards, -1 for one that gets harder downwards."""
     axes = {axis.name: getattr(axis, "harder", "up") for axis in getattr(getattr(cube, "space", None), "axes", ())}
     return np.array([-1.0 if axes.get(name) == "down" else 1.0 for name in cube.names])
 
 
 def from_hardness(cube: Cube, hardness: np.ndarray) -> np.ndarray:
-    """Points of the cube at ``hardness`` [..., d] along each axis, 0 easiest and 1 hardest. It is its own inverse."""
+    """Return the points at ``hardness`` [..., d] along each axis (0 easiest, 1 hardest), or the hardness of points."""
     return np.where(directions(cube) > 0, hardness, 1.0 - hardness)
 
 
 def per_axis(name: str, value: Any, dimension: int) -> np.ndarray:
-    """float64[d] from one number for all axes or one for each. Raises InputError for other lengths."""
+    """Return float64[d] from one number for all axes or one for each. Raises InputError for other lengths."""
     numbers = take_per_axis(name, value)
     if len(numbers) not in (1, dimension):
         raise InputError(f"{name}={value!r} must be one number or one for each of the {dimension} axes.")
@@ -52,9 +52,9 @@ class Ladder:
 
     Args:
         cube: the cube.
-        axis: the axis to slice, whose name must be the cube's; None slices all axes at once.
-        levels: number of slices; None takes the number of values of the axis (the largest one of several), at most
-            100, or 10 where values are not counted.
+        axis: name of the axis to slice, one of ``cube.names``; None slices all axes at once.
+        levels: number of slices; None takes the number of values of the axis (of several axes, the largest), at most
+            100, or 10 if all are continuous.
 
     Attributes:
         n: number of levels.
@@ -71,7 +71,7 @@ class Ladder:
         self.n = int(levels) if levels is not None else min(max(sizes, default=DEFAULT_LEVELS), MOST_LEVELS)
 
     def points(self, levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """float64[k, d]: a uniform point in the slice of each of ``levels`` [k]; other axes are uniform."""
+        """Return float64[k, d], a uniform point in the slice of each of ``levels`` [k]; other axes are uniform, too."""
         hardness = rng.random((len(levels), self.cube.dimension))
         hardness[:, self._axes] = (levels[:, None] + hardness[:, self._axes]) / self.n
         return from_hardness(self.cube, hardness)
@@ -83,15 +83,15 @@ class Ladder:
 
     @property
     def density(self) -> float:
-        """Density over the cube of a uniform point of one level; NaN where it is too large for a float."""
+        """Density over the cube of a uniform point of one level; NaN if it is too large for a float."""
         return float(self.n ** len(self._axes)) if len(self._axes) * math.log(self.n) < 700 else math.nan
 
 
 @keyword_declared
 class LadderTeacher(Teacher):
-    """Chooses levels of difficulty; a subclass writes `_levels` and `_learn`.
+    """Base of teachers that choose levels of difficulty; a subclass writes `_levels` and `_learn`.
 
-    ``Evidence.record`` is [level of the task, `self.level` when it was drawn].
+    ``Evidence.record`` is [level of the task, value of `self.level` at the time of the draw].
 
     Attributes:
         level: the present level, 0 being the easiest.
@@ -117,7 +117,7 @@ class LadderTeacher(Teacher):
 
     @abstractmethod
     def _levels(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
-        """int[k] levels, the probability of each, and the origin of each."""
+        """Return int[k] levels, the probability of each, and the origin of each."""
 
     def _draw(self, k: int) -> list[Draw]:
         levels, mass, origins = self._levels(k)

@@ -22,7 +22,7 @@ from .gaussian_mixture import GaussianMixture, fit
 
 
 def check_tasks(name: str, value: Any, least: int = 2) -> float:
-    """Return a number of tasks, at least ``least``, or a share of the run's tasks, in (0, 1)."""
+    """Check a number of tasks, at least ``least``, or a share of the run's tasks, in (0, 1), and return it."""
     return value if 0 < check_number(name, value) < 1 else check_count(name, value, least)
 
 
@@ -34,20 +34,21 @@ def _check_components(name: str, value: Any) -> list[int]:
 
 @keyword_declared
 class MixtureTeacher(BoxTeacher):
-    """Base that samples from the components of a mixture by utility; a subclass writes `_measure` and `_utility`.
+    """Base of teachers that draw from mixture components by utility; a subclass writes `_measure` and `_utility`.
 
     One outcome is one row, whatever the size of its group: the return is the group's mean. Tasks on integer or
-    categorical axes are remembered as the continuous points that were drawn for them.
+    categorical axes are stored as the continuous points that were drawn for them.
     """
 
     columns: ClassVar[int]
-    """Numbers measured for each task; set by the subclass."""
+    """Number of measurements per task; set by the subclass."""
 
     fit_rate: float = option(
         default=250,
         check=check_tasks,
-        says="tasks between fits, and rows in each fit. Below 1 it is a share of the run (see `expect`), with at "
-        "least four tasks per component: 0.0125 gives 250 for a run of 20,000 tasks, and 40 for 2,400.",
+        says="number of tasks between fits, and of rows in each fit. Below 1 it is a share of the run (see "
+        "`expect`), with at least four tasks per component: 0.0125 gives 250 for a run of 20,000 tasks, and 40"
+        " for 2,400.",
     )
     random_share: float = option(
         default=0.2, low=0, high=1, says="probability of a uniform task instead of one from the mixture."
@@ -77,11 +78,11 @@ class MixtureTeacher(BoxTeacher):
 
     @property
     def _follows_run(self) -> bool:
-        """True if some number of tasks is a share of the run."""
+        """True if an option that counts tasks is given as a share of the run."""
         return self.fit_rate < 1
 
     def _tasks(self, number: float, least: int) -> int:
-        """A number of tasks that may be given as a share of the run."""
+        """Return a number of tasks; below 1, ``number`` is a share of the run, rounded to at least ``least`` tasks."""
         return max(least, round(number * self._outcomes)) if number < 1 else int(number)
 
     @property
@@ -91,13 +92,16 @@ class MixtureTeacher(BoxTeacher):
 
     @property
     def sampler(self) -> GaussianMixture | None:
-        """The mixture over tasks (in the unit cube) from which the tasks that are not uniform come, before clipping."""
+        """Mixture over the unit cube from which non-uniform tasks are drawn, before clipping; None before the first
+        fit."""
         return self._sampler
 
     @abstractmethod
     def _measure(self, points: np.ndarray, returns: np.ndarray) -> np.ndarray:
-        """float64[m, columns]: the numbers for tasks at ``points`` [m, d], in their order, with ``returns`` [m];
-        `self._count` tasks came before them."""
+        """Return float64[m, columns], the measurements of tasks at ``points`` [m, d] with ``returns`` [m].
+
+        The tasks are in the order of their outcomes, after `self._count` earlier ones.
+        """
 
     @abstractmethod
     def _utility(self, mixture: GaussianMixture) -> np.ndarray:

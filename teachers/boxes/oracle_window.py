@@ -1,4 +1,4 @@
-"""The hand-made baseline of ALP-GMM's authors: a small window that moves towards harder tasks as the student succeeds
+"""Hand-made baseline of ALP-GMM's authors: a small window that moves towards harder tasks as the student succeeds
 (Portelas et al., arXiv 1910.07224, section 4, "Oracle")."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .ladder import SMALLEST, directions, per_axis, take_per_axis
 
 @register("oracle-window")
 class OracleWindow(BoxTeacher):
-    """Uniform in a window that starts at the easiest corner and moves on after every good batch of tasks."""
+    """Draws uniformly in a window, which starts at the easiest corner; each good batch of tasks moves the window."""
 
     paper = "1910.07224"
     kept = ("low", "_total", "_seen")
@@ -38,7 +38,8 @@ class OracleWindow(BoxTeacher):
         default=0.76,
         low=0,
         high=1,
-        says="mean return, mapped to [0, 1], above which the window moves: 0.76 is their 230 between -150 and 350.",
+        says="mean return, mapped to [0, 1], above which the window moves: 0.76 is the authors' 230 between -150 "
+        "and 350.",
     )
 
     def setup(self) -> None:

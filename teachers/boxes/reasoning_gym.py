@@ -1,4 +1,4 @@
-"""The coach of reasoning-gym: a level that rises and falls with the mean score (Stojanovski et al., arXiv 2505.24760,
+"""Coach of reasoning-gym: a level that rises and falls with the mean score (Stojanovski et al., arXiv 2505.24760,
 and the curriculum of its training code)."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODES = ("upper_bound", "inclusive", "last_k")
 
 @register("reasoning-gym")
 class Coach(LadderTeacher):
-    """One level up when the last scores average above a threshold, one down when below another.
+    """Teacher that raises its level when the mean of the last scores is high, and lowers it when the mean is low.
 
     The released trainer keeps its scores after a change of level, so that scores of the old level can raise it again
     and again; here they are forgotten by default, and so are outcomes of tasks drawn before the change.
@@ -32,20 +32,22 @@ class Coach(LadderTeacher):
     kept = (Kept("_scores", deque[tuple[float, int]]), "_total")
     mode: Literal["upper_bound", "inclusive", "last_k"] = option(
         default="upper_bound",
-        says='where tasks come from: "upper_bound", the present level; "inclusive", all levels up to it; "last_k", '
-        "the last `span` levels up to it.",
+        says='source of tasks: "upper_bound", the present level; "inclusive", all levels up to it; "last_k", the '
+        "last `span` levels up to it.",
     )
-    span: int = option(default=3, low=1, says='levels of "last_k".')
+    span: int = option(default=3, low=1, says='number of levels of "last_k".')
     last_k: int = option(
         default=2560,
         low=1,
-        says="episodes over which scores are averaged, and fewest before a change (2560 in the released "
-        "configuration for knights and knaves).",
+        says="number of latest episodes over which scores are averaged; the level does not change before there are "
+        "as many (2560 in the released configuration for knights and knaves).",
     )
     raise_above: float = option(
-        default=0.7, low=0, high=1, says="mean score above which the level rises (0.7 likewise)."
+        default=0.7, low=0, high=1, says="mean score above which the level rises (0.7 in the released configuration)."
     )
-    lower_below: float = option(default=0.3, low=0, high=1, says="mean score below which it falls (0.3 likewise).")
+    lower_below: float = option(
+        default=0.3, low=0, high=1, says="mean score below which the level falls (0.3 in the released configuration)."
+    )
     reset: bool = option(default=True, says="forget scores when the level changes; False is the released behaviour.")
 
     def setup(self) -> None:

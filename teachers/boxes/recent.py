@@ -1,4 +1,4 @@
-"""The last rows of a growing table, oldest first: the bounded memory of tasks and returns of a teacher."""
+"""Bounded memory of a teacher's latest tasks and returns, oldest first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 class Recent:
-    """At most ``limit`` rows of ``width`` numbers, as one contiguous array.
+    """The latest ``limit`` rows of ``width`` numbers, as one contiguous array.
 
-    Rows are written into a buffer of twice the limit and moved to its front when it is full, so that adding costs O(1)
-    on average and reading copies nothing.
+    Rows are written into a buffer of twice the limit. When the buffer is full, the rows are moved to its front, so that
+    adding costs O(1) on average and reading copies nothing.
     """
 
     def __init__(self, limit: int, width: int):
@@ -24,11 +24,11 @@ class Recent:
 
     @property
     def rows(self) -> np.ndarray:
-        """float64[n, width], oldest first: a view, to be read before the next change."""
+        """float64[n, width], oldest first: a view that is valid until the next change."""
         return self._buffer[self._start : self._end]
 
     def add(self, x: np.ndarray, ret: float) -> None:
-        """Append the row (x, ret); beyond the limit the oldest row goes."""
+        """Append the row (x, ret); beyond the limit the oldest row is removed."""
         if self._end == len(self._buffer):
             rows = self.rows
             self._buffer[: len(rows)] = rows  # at most half of the buffer, so that source and target do not overlap
@@ -39,7 +39,7 @@ class Recent:
         self._start = max(self._start, self._end - self.limit)
 
     def replace(self, rows: np.ndarray) -> None:
-        """Hold the last ``limit`` of ``rows`` [n, width] instead."""
+        """Replace all rows by the last ``limit`` of ``rows`` [n, width]."""
         rows = np.array(rows[-self.limit :], dtype=np.float64)
         self._start, self._end = 0, len(rows)
         self._buffer[: self._end] = rows

@@ -1,8 +1,8 @@
-"""The tree of regions of RIAC: boxes of the unit cube that remember their last tasks, and their learning progress.
+"""Tree of regions of RIAC: boxes of the unit cube that store their latest tasks, and their learning progress.
 
-Each new task changes all regions on the path from the root to its leaf. All data are arrays over regions, and progress
-is computed on access, for all changed regions at once. A region that has been split stays full: each new task replaces
-its oldest.
+Each new task is added to all regions on the path from the root to its leaf. All data are arrays over regions, and
+progress is computed on access, for all changed regions at once. A region that has been split stays full: each new task
+replaces its oldest task.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class RegionTree:
 
     Args:
         dimension: dimension of a task.
-        size: tasks that a leaf holds before it must be split; every region remembers its last ``size + 1`` tasks.
+        size: tasks that a leaf holds before it must be split; every region stores its last ``size + 1`` tasks.
 
     Attributes:
-        n: regions, parents included; region 0 is the whole cube.
+        n: number of regions, parents included; region 0 is the whole cube.
         low, high: float64[n, d], the boxes.
         progress: float64[n], absolute difference between the mean returns of the older and the newer half of the last
             ``size`` tasks; 0 for fewer than three.
@@ -36,7 +36,7 @@ class RegionTree:
         self.n = 1
         self.axis, self.threshold, self.children = [-1], [0.0], [(0, 0)]
         self._low, self._high = np.zeros((1, dimension)), np.ones((1, dimension))
-        self._added = [0]  # tasks ever added to a region; they take the places of its block in turn
+        self._added = [0]  # number of tasks ever added to a region; task i is stored in row i modulo (size + 1)
         self._tasks, self._returns = np.zeros((1, size + 1, dimension)), np.zeros((1, size + 1))
         self._progress, self._worst = np.zeros(1), np.full((1, dimension), 0.5)
         self._changed: set[int] = set()  # regions whose progress and worst are out of date
@@ -69,7 +69,7 @@ class RegionTree:
         return not self._added[0]
 
     def tasks(self, region: int) -> tuple[np.ndarray, np.ndarray]:
-        """The tasks [m, d] and returns [m] that a region remembers, oldest first."""
+        """Return the stored tasks [m, d] and returns [m] of a region, oldest first."""
         added, block = self._added[region], self.size + 1
         if added <= block:
             return self._tasks[region, :added], self._returns[region, :added]
@@ -77,7 +77,7 @@ class RegionTree:
         return self._tasks[region, places], self._returns[region, places]
 
     def path(self, x: list[float]) -> list[int]:
-        """The regions that contain a point, from the root to its leaf."""
+        """Return the regions that contain a point, from the root to the leaf."""
         axes, path, region = self.axis, [0], 0
         while (axis := axes[region]) >= 0:
             region = self.children[region][x[axis] > self.threshold[region]]
@@ -85,7 +85,7 @@ class RegionTree:
         return path
 
     def add(self, x: list[float], ret: float) -> int | None:
-        """Add a task to all its regions. Return its leaf if that now holds more than ``size`` tasks, else None."""
+        """Add a task to all its regions. Return its leaf if the leaf now holds more than ``size`` tasks, else None."""
         path, added, block = self.path(x), self._added, self.size + 1
         at = np.array(path), np.array([added[region] % block for region in path])
         self._tasks[at], self._returns[at] = x, ret
@@ -100,7 +100,7 @@ class RegionTree:
         self._fill(leaf, tasks[count:].copy(), returns[count:].copy())
 
     def split(self, leaf: int, axis: int, threshold: float) -> None:
-        """Cut a leaf in two; each part takes its tasks."""
+        """Cut a leaf in two; each stored task goes to the part in which it lies."""
         tasks, returns = self.tasks(leaf)
         left = tasks[:, axis] <= threshold
         parts = [(tasks[mask], returns[mask]) for mask in (left, ~left)]
@@ -187,11 +187,11 @@ def best_cut(
 
     Args:
         tree, leaf: the leaf to cut.
-        rng: draws an axis and a uniform point of the leaf's side along it, given that enough tasks lie on both sides.
-        attempts: number of cuts drawn; cuts that leave a side too short are wasted.
+        rng: draws an axis and a uniform threshold along it, among thresholds with enough tasks on both sides.
+        attempts: number of cuts drawn; cuts with a side shorter than ``min_side`` are discarded.
         fewest: least number of tasks on either side.
         min_side: least length of a side.
-        by_population: best is the largest n1 n2 |ALP1 - ALP2|, else the largest |ALP1 - ALP2|.
+        by_population: maximise n1 n2 |ALP1 - ALP2|, with n tasks and progress ALP on either side; else |ALP1 - ALP2|.
 
     Returns:
         (axis, threshold), or None if no cut is allowed.
@@ -234,7 +234,7 @@ def half_difference(returns: np.ndarray) -> float:
 
 
 def half_differences(masks: np.ndarray, returns: np.ndarray) -> np.ndarray:
-    """float64[m]: `half_difference` of the returns that each of ``masks`` [m, n] selects."""
+    """Return float64[m], the `half_difference` of the returns that each of ``masks`` [m, n] selects."""
     rank = np.cumsum(masks, axis=1)
     count = rank[:, -1]
     half = count // 2

@@ -33,13 +33,13 @@ class RIAC(BoxTeacher):
     split by the best of `attempts` random cuts, or loses its oldest tasks where no cut is allowed. Tasks come uniformly
     from a region drawn by progress; uniformly from the whole space; or near the worst task of a region drawn by
     progress. Cuts that leave too few tasks on one side are never drawn; the authors' code redraws them, which never
-    ends if all tasks are equal. As in that code, a cut without any difference in progress is still made: it refines a
-    region whose returns are all equal.
+    ends if all tasks are equal. As in the authors' code, a cut is made even if both sides have equal progress, which
+    refines a region whose returns are all equal.
     """
 
     paper = "1301.4862"
     region_size: int = option(default=200, low=4, says="tasks that a leaf holds before it is split.")
-    attempts: int = option(default=50, low=1, says="cuts tried.")
+    attempts: int = option(default=50, low=1, says="number of random cuts tried per split.")
     score: Literal["intended", "released"] = option(
         default="intended",
         says='criterion of the best cut: "intended", n1 n2 |ALP1 - ALP2| with the numbers of tasks on both sides; '
@@ -53,7 +53,9 @@ class RIAC(BoxTeacher):
         default=1 / 4, above=0, high=1, says="share of `region_size` that a leaf forgets where it cannot be split."
     )
     random_share: float = option(default=0.2, low=0, high=1, says="share of uniform tasks.")
-    mutate_share: float = option(default=0.1, low=0, high=1, says="share of mutated tasks; the rest is from regions.")
+    mutate_share: float = option(
+        default=0.1, low=0, high=1, says="share of mutated tasks: the worst task of a region plus noise."
+    )
     sigma: float | Sequence[float] = option(
         default=0.1,
         check=take_per_axis,
@@ -78,7 +80,7 @@ class RIAC(BoxTeacher):
 
     @property
     def tree(self) -> RegionTree:
-        """The regions, their boxes and their progress."""
+        """Tree of the regions, with their boxes and progress."""
         return self._tree
 
     def _points(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:

@@ -1,8 +1,8 @@
 """RLVE's sliding window of difficulty (Zeng et al., arXiv 2511.07317, section 3).
 
-Tasks come uniformly from the last few levels up to the present one. Only the present level counts: once enough of its
-tasks have been seen, the level rises where their accuracy is high enough, and counting starts anew. A variant looks at
-the easier levels of the window too, which were mastered when the level rose: where they are lost, it falls.
+Tasks come uniformly from the last few levels up to the present one. Only outcomes of the present level count: after
+every few of them, the level rises if their accuracy is high enough, and counting starts anew. A variant (`rlve-down`)
+also checks the easier levels of the window, mastered earlier: if their accuracy has collapsed, the level falls.
 """
 
 from __future__ import annotations

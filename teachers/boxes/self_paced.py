@@ -1,8 +1,8 @@
-"""The mathematics of self-paced learning: a Gaussian over tasks that moves from solvable tasks to a target.
+"""Mathematics of self-paced learning: a Gaussian over tasks that moves from solvable tasks to a target.
 
-Everything is in closed form. Gaussians have diagonal covariances, values come from a kernel regression whose
-expectation under a Gaussian is known, and the trust region KL(new || old) <= epsilon is a convex set of means and log
-standard deviations around the old ones.
+Gaussians have diagonal covariances. Values come from a kernel regression whose expectation under a Gaussian has a
+closed form. The trust region KL(new || old) <= epsilon is a convex set of means and log standard deviations around the
+old ones.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ITERATIONS = 80  # of gradient ascent at most
-ARMIJO = 1e-4  # share of the gain that the gradient promises which a step must bring
-SMALLEST_MOVE = 1e-6  # in old standard deviations, below which ascent ends
+ITERATIONS = 80  # most steps of gradient ascent
+ARMIJO = 1e-4  # least gain of a step, as a share of the gain that the gradient predicts
+SMALLEST_MOVE = 1e-6  # in old standard deviations; ascent ends at a shorter move
 LONGEST_STEP = 1e4
-LIGHTEST, HEAVIEST, HALVINGS = -4.0, 2.0, 10  # exponents of ten between which, and how finely, a weight is sought
+LIGHTEST, HEAVIEST, HALVINGS = -4.0, 2.0, 10  # bisection of a weight: range of exponents of ten, number of halvings
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """A normal distribution with independent coordinates: mean and log_std are float64[d]."""
+    """A normal distribution with independent coordinates; mean and log_std are float64[d]."""
 
     mean: np.ndarray
     log_std: np.ndarray
@@ -37,7 +37,7 @@ Functional = Callable[[Gaussian], tuple[float, np.ndarray, np.ndarray]]
 
 
 def kl_divergence(p: Gaussian, q: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
-    """KL(p || q), with its gradients by the mean and the log_std of p."""
+    """Return KL(p || q) in nats, and its gradients by the mean and the log_std of p."""
     away = (p.mean - q.mean) / q.std
     ratio = np.exp(2 * (p.log_std - q.log_std))
     value = float((q.log_std - p.log_std + 0.5 * (ratio + away**2 - 1)).sum())
@@ -63,12 +63,12 @@ class ReturnRegression:
         self.weights = np.linalg.solve(kernel, values - self.prior)
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        """float64[m]: predictions at ``points`` [m, d]."""
+        """Return float64[m], predictions at ``points`` [m, d]."""
         distance = np.square(points[:, None] - self.tasks).sum(2)
         return self.prior + np.exp(distance / (-2 * self.length**2)) @ self.weights
 
     def expectation(self, p: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
-        """E[value] of tasks from ``p``, with its gradients: the kernel is a Gaussian, so widths add up."""
+        """Return E[value] of tasks from ``p``, and its gradients; as the kernel is Gaussian, variances add up."""
         variance = np.exp(2 * p.log_std)
         width = self.length**2 + variance
         away = (p.mean - self.tasks) / width
@@ -80,17 +80,17 @@ class ReturnRegression:
 
 
 def best_within(objective: Functional, old: Gaussian, epsilon: float, start: Gaussian, least_std: float) -> Gaussian:
-    """Maximise ``objective`` over Gaussians p with KL(p || old) <= epsilon, by projected gradient ascent.
+    """Return the Gaussian p of largest ``objective`` with KL(p || old) <= epsilon, by projected gradient ascent.
 
-    Moves are along the boundary where it is reached, so that the method stops at points that satisfy the conditions of
-    Karush, Kuhn and Tucker.
+    At the boundary of the trust region, steps follow the boundary, so that the method stops at points that satisfy the
+    Karush-Kuhn-Tucker conditions.
 
     Args:
-        objective: what to maximise.
+        objective: function to maximise.
         old: centre of the trust region.
-        epsilon: its size, in nats.
-        start: where to begin, inside the trust region.
-        least_std: standard deviations stay above it, as far as ``old`` does; means stay in [0, 1].
+        epsilon: size of the trust region, in nats.
+        start: starting point, inside the trust region.
+        least_std: lower bound of standard deviations, unless ``old`` is below it; means stay in [0, 1].
     """
     d, scale = len(old.mean), old.std
     floor = np.minimum(math.log(least_std) - old.log_std, 0.0)
@@ -130,17 +130,18 @@ def best_within(objective: Functional, old: Gaussian, epsilon: float, start: Gau
 def move_by_weight(
     value: Functional, target: Gaussian, old: Gaussian, epsilon: float, alpha: float, least_std: float
 ) -> Gaussian:
-    """Maximise E[value] - alpha KL(p || target) in the trust region (Klink et al. 2020, arXiv 2004.11812, eq. 4)."""
+    """Return the Gaussian p of largest E[value] - alpha KL(p || target) in the trust region (2004.11812, eq. 4)."""
     return best_within(_weigh_objective(value, target, alpha), old, epsilon, old, least_std)
 
 
 def move_by_threshold(
     value: Functional, target: Gaussian, old: Gaussian, epsilon: float, delta: float, least_std: float
 ) -> Gaussian:
-    """Minimise KL(p || target) subject to E[value] >= delta in the trust region; maximise E[value] where ``old`` fails.
+    """Minimise KL(p || target) in the trust region subject to E[value] >= delta; if ``old`` violates it, maximise
+    E[value].
 
-    The first problem has the Lagrangian of `move_by_weight`. Its solution is therefore the one for the largest weight
-    that keeps E[value] at delta, which is found by bisection.
+    The constrained problem has the Lagrangian of `move_by_weight`, and is solved by the largest weight that keeps
+    E[value] >= delta, which is found by bisection.
     """
     if value(old)[0] < delta:
         return best_within(value, old, epsilon, old, least_std)
@@ -159,7 +160,7 @@ def move_by_threshold(
 
 
 def _weigh_objective(value: Functional, target: Gaussian, alpha: float) -> Functional:
-    """(E[value] - alpha KL(p || target)) / (1 + alpha), which stays of order one for any weight."""
+    """Return p -> (E[value] - alpha KL(p || target)) / (1 + alpha), which stays of order one for any weight."""
     pull = 1.0 if math.isinf(alpha) else alpha / (1 + alpha)
 
     def objective(p: Gaussian) -> tuple[float, np.ndarray, np.ndarray]:
@@ -171,15 +172,14 @@ def _weigh_objective(value: Functional, target: Gaussian, alpha: float) -> Funct
 
 
 def _kl_from_old(z: np.ndarray) -> tuple[float, np.ndarray]:
-    """KL(p || old), with its gradient, by z: how many old standard deviations the mean moved, and the change of
-    log_std."""
+    """Return KL(p || old) and its gradient by z: the shift of the mean in old standard deviations, and of log_std."""
     d = len(z) // 2
     growth = np.expm1(2 * z[d:])
     return float((0.5 * z[:d] ** 2).sum() + (0.5 * growth - z[d:]).sum()), np.concatenate([z[:d], growth])
 
 
 def _shrink(z: np.ndarray, epsilon: float) -> np.ndarray:
-    """``z`` itself, or the last point on the way to it that is inside the trust region."""
+    """Return ``z``, or, if it is outside the trust region, the last point inside on the way from 0 to ``z``."""
     longest = float(np.abs(z).max(initial=0.0))
     z = z * min(1.0, 20.0 / max(longest, 1e-300))  # far outside, and exp would overflow
     share = 1.0
@@ -194,7 +194,7 @@ def _shrink(z: np.ndarray, epsilon: float) -> np.ndarray:
 def _along_the_border(
     z: np.ndarray, gradient: np.ndarray, lowest: np.ndarray, highest: np.ndarray, epsilon: float
 ) -> np.ndarray:
-    """The part of a gradient that does not point out of the bounds or the trust region."""
+    """Return the part of a gradient that does not point out of the bounds or the trust region."""
     blocked = ((z <= lowest) & (gradient < 0)) | ((z >= highest) & (gradient > 0))
     direction = np.where(blocked, 0.0, gradient)
     kl, normal = _kl_from_old(z)

@@ -1,7 +1,8 @@
 """SPDL, self-paced deep reinforcement learning (Klink et al., NeurIPS 2020, arXiv 2004.11812), in its two versions.
 
-Tasks come from a Gaussian that is moved, a small step at a time, towards a target distribution as fast as the student's
-value allows: by a weight that grows with the returns, or as far as the expected value stays above a threshold.
+Tasks come from a Gaussian that moves in small steps towards a target distribution, as fast as the student's expected
+value allows: either the weight of the target grows with the returns, or the Gaussian moves as far as the expected value
+stays above a threshold.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .ladder import SMALLEST, from_hardness, per_axis
 from .recent import Recent
 from .self_paced import Gaussian, ReturnRegression, kl_divergence, move_by_threshold, move_by_weight
 
-REDRAWS = 20  # coordinates outside the cube are redrawn this often, then clipped to the border
+REDRAWS = 20  # coordinates outside the cube are redrawn at most this many times, then clipped to the border
 MOST_ALPHA, LEAST_KL = 1e5, 1e-10  # bounds of the weight in the authors' code
 
 
@@ -32,14 +33,14 @@ def _take_pair(name: str, value: Any) -> Any:
 
 @register("spdl")
 class SPDL(BoxTeacher):
-    """A Gaussian over tasks on its way to a target, paced by expected value.
+    """A Gaussian over tasks that moves towards a target, paced by expected value.
 
     Every `update_rate` outcomes the Gaussian p moves inside KL(p || old) <= max_kl. "alpha" maximises
     E[V] - alpha KL(p || target), with alpha = zeta (mean return) / KL(old || target), 0 for the first `offset` updates.
     "delta" minimises KL(p || target) subject to E[V] >= delta, and maximises E[V] while it is below delta; the authors'
     code maximises it only until delta has been reached once. V is a kernel regression of the returns of the last
     `memory` tasks, or of their values by `value_estimator`. The authors estimate E[V] by importance sampling; here it
-    is the expectation of the regression in closed form. Their covariances are full, ours diagonal.
+    is the expectation of the regression in closed form. The authors' covariances are full, ours diagonal.
     """
 
     paper = "2004.11812"
@@ -53,7 +54,9 @@ class SPDL(BoxTeacher):
         says='factor of "alpha". TeachMyAgent tries 0.05 to 0.5, on raw returns. Our default is for returns mapped to '
         "[0, 1]; lower values leave the Gaussian narrow around the easiest tasks.",
     )
-    offset: int = option(default=0, says='first updates of "alpha" with weight 0; TeachMyAgent tries 0 to 10.')
+    offset: int = option(
+        default=0, says='number of first updates of "alpha" with weight 0; TeachMyAgent tries 0 to 10.'
+    )
     delta: float = option(
         default=0.5,
         low=0,
@@ -73,19 +76,20 @@ class SPDL(BoxTeacher):
     target: tuple[Any, Any] | None = option(
         default=None,
         check=_take_pair,
-        says="likewise; None takes mean 0.5 and std 0.25, TeachMyAgent's target without prior knowledge.",
+        says="(mean, std) of the target, in the form of `initial`; None takes mean 0.5 and std 0.25, TeachMyAgent's"
+        " target without prior knowledge.",
     )
     least_std: float = option(
         default=0.02,
         above=0,
-        says="lower bound of the standard deviations, if the initial and the target's are above it.",
+        says="lower bound of the standard deviations, unless the initial or the target's are below it.",
     )
-    memory: int = option(default=300, low=2, says="tasks to which values are fitted.")
+    memory: int = option(default=300, low=2, says="number of latest tasks to whose returns values are fitted.")
     value_estimator: Callable[[list[Any]], Sequence[float]] | None = option(
         default=None,
         saved=False,
-        says="takes a list of tasks, returns one expected return each, on the scale of `return_range`; they are "
-        "clipped to it. None uses the returns that were observed.",
+        says="takes a list of tasks and returns one expected return each, on the scale of `return_range`; values "
+        "outside that range are clipped to it. None uses the observed returns.",
     )
 
     def setup(self) -> None:
@@ -106,7 +110,7 @@ class SPDL(BoxTeacher):
         return Gaussian(mean, np.log(std))
 
     def _set_gaussian(self, current: Gaussian) -> None:
-        """Make ``current`` the Gaussian that tasks come from; what of it lies outside the cube is cut off."""
+        """Make ``current`` the Gaussian from which tasks are drawn, truncated to the cube."""
         self.current = current
         inside = [_mass(m, s) for m, s in zip(current.mean.tolist(), current.std.tolist())]
         scale = float(np.prod(current.std * inside * math.sqrt(2 * math.pi)))
@@ -174,7 +178,7 @@ class SPDL(BoxTeacher):
 
 
 def _mass(mean: float, std: float) -> float:
-    """Probability that a normal number lies in [0, 1]."""
+    """Return the probability that a normal variable lies in [0, 1]."""
     return 0.5 * (math.erf((1 - mean) / (std * math.sqrt(2))) + math.erf(mean / (std * math.sqrt(2))))
 
 

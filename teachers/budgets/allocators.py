@@ -1,8 +1,8 @@
-"""Allocators: the number of rollouts that each prompt of a batch gets, from estimated success rates.
+"""Allocators: the number of rollouts of each prompt of a batch, from estimated success rates.
 
-An allocator is a function ``(p_hat, budget, low, high, **params) -> int64[k]``: estimated success rates in, counts out
-that lie in [low, high] and add up to the budget. Each is registered by name; other distributions join through the
-entry-point group ``palaestra.allocators``.
+An allocator is a function ``(p_hat, budget, low, high, **params) -> int64[k]`` of k estimated success rates, the total
+number of rollouts, and bounds for each prompt; the counts lie in [low, high] and sum to the budget. Allocators are
+registered by name; installed packages add theirs by the entry-point group ``palaestra.allocators``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ALLOCATORS: Registry[Allocator] = Registry("allocator", group="palaestra.allocat
 
 
 def register_allocator(name: str) -> Callable[[Allocator], Allocator]:
-    """Decorator that adds an allocator under ``name`` and checks its arguments (see `check_rates`)."""
+    """Return a decorator that registers an allocator under ``name`` and checks its arguments (see `check_rates`)."""
 
     def add(allocator: Allocator) -> Allocator:
         @wraps(allocator)
@@ -37,8 +37,8 @@ def register_allocator(name: str) -> Callable[[Allocator], Allocator]:
 
 
 def check_rates(p_hat: Any, budget: int, low: int, high: int) -> np.ndarray:
-    """``p_hat`` as float64[k]. Raises InputError for rates outside [0, 1], or bounds under which k counts cannot add up
-    to the budget."""
+    """Return ``p_hat`` as float64[k]. Raises InputError for rates outside [0, 1], or bounds under which k counts cannot
+    sum to the budget."""
     rates = np.asarray(p_hat, dtype=np.float64)
     if rates.ndim != 1 or not ((rates >= 0) & (rates <= 1)).all():
         raise InputError(f"p_hat={p_hat!r} must be a flat sequence of success rates in [0, 1].")
@@ -59,9 +59,9 @@ def proportional_counts(weights: Sequence[float] | np.ndarray, budget: int, low:
     """Allocate int64[k] counts in [low, high] with sum ``budget``, as nearly proportional to ``weights >= 0`` as
     possible.
 
-    The real-valued solution is clip(c w, low, high) for the c that spends the budget. It is rounded by largest
-    remainder, earlier prompts first. Budget that prompts with positive weight cannot take goes to the others in equal
-    parts. The caller ensures ``k low <= budget <= k high``.
+    The real-valued solution, clip(c w, low, high) for the c that spends the budget, is rounded by largest remainder,
+    earlier prompts first. If all prompts with positive weight are at ``high``, the rest is split equally among the
+    others. ``k low <= budget <= k high`` must hold.
     """
     w = np.asarray(weights, dtype=np.float64)
     positive = w > 0
@@ -101,15 +101,15 @@ def _clip_to_total(w: np.ndarray, total: float, low: int, high: int) -> np.ndarr
 
 @register_allocator("uniform")
 def allocate_evenly(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
-    """The same number for every prompt, within one."""
+    """Give every prompt the same number of rollouts, within one."""
     return proportional_counts(np.ones(len(p_hat)), budget, low, high)
 
 
 def knapsack_value(rollouts: np.ndarray | float, p: np.ndarray | float) -> np.ndarray:
-    """Value of N rollouts of a prompt of success rate p: (1 - p^N - (1-p)^N) p (1-p)^2.
+    """Return the value of N rollouts of a prompt of success rate p: (1 - p^N - (1-p)^N) p (1-p)^2.
 
-    It is the probability of a group with both outcomes times the gain in success rate of one step on it (Knapsack RL,
-    arXiv 2509.25849, section 3).
+    The value is the probability of a group with successes and failures times the gain in success rate by one step on
+    the prompt (Knapsack RL, arXiv 2509.25849, section 3).
     """
     p = np.asarray(p, dtype=np.float64)
     return (1 - p**rollouts - (1 - p) ** rollouts) * p * (1 - p) ** 2
@@ -139,7 +139,7 @@ def allocate_by_value(p_hat: np.ndarray, budget: int, low: int, high: int) -> np
 
 
 def _allocate_greedily(p: np.ndarray, spare: int, low: int, high: int) -> np.ndarray:
-    """int64[k]: ``spare`` rollouts above ``low``, each given to the prompt that gains most by it."""
+    """Return int64[k], ``spare`` rollouts above ``low``, each given to the prompt that gains most by it."""
     gain = (p * (1 - p) ** 2).tolist()
     won = (p**low * (1 - p)).tolist()  # the two terms of the increment; each more rollout multiplies them by p and 1-p
     lost = ((1 - p) ** low * p).tolist()
@@ -159,16 +159,17 @@ def _allocate_greedily(p: np.ndarray, spare: int, low: int, high: int) -> np.nda
 
 @register_allocator("cures")
 def allocate_by_deviation(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
-    """In proportion to the standard deviation sqrt(p(1-p)) of a rollout, by largest remainder (CurES, arXiv 2510.01037;
-    Neyman 1934): the counts n that minimise the sum of sigma^2 / n. Equal norms of the gradients of right and of wrong
-    answers are assumed, under which the paper's sigma is this one."""
+    """Allocate in proportion to the standard deviation sqrt(p(1-p)) of a rollout, by largest remainder (CurES, arXiv
+    2510.01037; Neyman 1934): the counts n that minimise the sum of sigma^2 / n. The paper's sigma equals sqrt(p(1-p))
+    if gradients of right and of wrong answers have equal norms, which is assumed."""
     return proportional_counts(np.sqrt(p_hat * (1 - p_hat)), budget, low, high)
 
 
 @register_allocator("e3")
 def allocate_by_difficulty(p_hat: np.ndarray, budget: int, low: int, high: int) -> np.ndarray:
-    """``low`` each, and the rest in proportion to the rank of difficulty in the batch, 0 for the highest rate (E3,
-    arXiv 2505.18573; its code ranks over the data set). Prompts of equal rate share their mean rank."""
+    """Give each prompt ``low``, and share the rest in proportion to the rank of difficulty in the batch, 0 for the
+    highest rate (E3, arXiv 2505.18573; its code ranks over the data set). Prompts of equal rate share their mean
+    rank."""
     _, place, ties = np.unique(-p_hat, return_inverse=True, return_counts=True)
     rank = (np.cumsum(ties) - (ties + 1) / 2)[place]
     return low + proportional_counts(rank, budget - len(p_hat) * low, 0, high - low)

@@ -2,8 +2,8 @@
 
     Budgeted(make("mopps", tasks), allocator="knapsack", rollouts=8)
 
-The teacher inside chooses the tasks; this one remembers how often each was solved and shares out the rollouts of every
-batch by that.
+The inner teacher chooses the tasks. `Budgeted` estimates the success rate of each task and allocates the rollouts of
+every batch by these rates.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .allocators import ALLOCATORS, Allocator
 
 
 class Budgeted(CombinedTeacher):
-    """Sets `Proposal.n` by an allocator; tasks, probabilities, origins and advice are the teacher's own.
+    """Sets `Proposal.n` by an allocator; tasks, probabilities, origins and requests are the inner teacher's.
 
-    A batch of k proposals has k times ``rollouts`` episodes in all. Proposals for evaluation only (``train=False``)
-    keep the teacher's n and do not count, as nothing is learned from their group.
+    The trained proposals of a batch have ``rollouts`` episodes on average. Proposals for evaluation only
+    (``train=False``) keep the inner teacher's n and do not count.
 
     Args:
         teacher: any teacher.
@@ -39,7 +39,7 @@ class Budgeted(CombinedTeacher):
             knapsack paper does: a task never solved has rate 0, an unseen task 1/2.
         decay: factor in [0, 1] on a task's earlier outcomes at each new outcome; 0 keeps only the latest outcome. The
             paper takes the outcomes of the last epoch.
-        memory: number of tasks with a remembered rate; the least recently seen task is dropped first.
+        memory: number of tasks whose rates are stored; the least recently seen task is dropped first.
         params: further arguments of the allocator.
 
     Raises:
@@ -86,7 +86,7 @@ class Budgeted(CombinedTeacher):
             "params": dict(params),
         }
         super().__init__([teacher], settings=settings)
-        self._rates: dict[str, tuple[float, float]] = {}  # task -> successes, episodes; the longest not seen first
+        self._rates: dict[str, tuple[float, float]] = {}  # task -> successes, episodes; least recently seen first
 
     @property
     def teacher(self) -> Teacher:
@@ -94,7 +94,7 @@ class Budgeted(CombinedTeacher):
         return self.parts[0]
 
     def rate(self, task: Any) -> float:
-        """The estimated success rate of a task; 1/2 where nothing is known."""
+        """Return the estimated success rate of a task; 1/2 for an unseen task without a prior."""
         return self._rate(task_key(task))
 
     def _rate(self, key: str) -> float:

@@ -1,7 +1,8 @@
 """Cells of the unit cube inside which the data show no dependence of the return on the point.
 
-Points and returns go in, axis-parallel boxes come out: a regression tree (Breiman et al. 1984) that stops where a cut
-explains no more than chance would. Axes without influence on the return are not cut, however many there are.
+`cut_cells` fits a regression tree (Breiman et al. 1984) to points and their returns and returns its leaves,
+axis-parallel boxes. No cut is made that explains no more than chance would, so that axes without influence on the
+return are not cut, whatever their number.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEAST = 4  # points in a cell; fewer say nothing about change
+LEAST = 4  # least number of points in a cell; fewer say nothing about change
 EVIDENCE = 2.0  # a cut must have an F ratio of at least this times log(points times axes), the number of cuts tried
 
 
@@ -21,7 +22,7 @@ class Cells:
 
     Attributes:
         index: int[n], the cell of each point.
-        low, high: float64[cells, d], their corners.
+        low, high: float64[cells, d], corners of the cells.
     """
 
     index: np.ndarray
@@ -30,14 +31,14 @@ class Cells:
 
     @property
     def volume(self) -> np.ndarray:
-        """float64[cells], summing to 1."""
+        """float64[cells], volumes of the cells, summing to 1."""
         return (self.high - self.low).prod(1)
 
 
 def cut_cells(points: np.ndarray, returns: np.ndarray) -> Cells:
-    """Cut greedily: every cell at the place, on the axis, that most lowers the sum of squared deviations from the mean
-    return on either side, as long as the F ratio of the cut (gain over remaining variance) is above `EVIDENCE`
-    log(n d).
+    """Cut greedily: each cell at the place, on the axis, that most lowers the sum of squared deviations from the mean
+    return on either side, as long as the F ratio of the cut (gain over remaining variance) is above `EVIDENCE` log(n
+    d).
 
     Args:
         points: float64[n, d] in [0, 1].
@@ -74,7 +75,7 @@ def cut_cells(points: np.ndarray, returns: np.ndarray) -> Cells:
 def _find_best_cut(
     columns: np.ndarray, returns: np.ndarray, order: np.ndarray, axes: np.ndarray, counts: np.ndarray
 ) -> tuple[int, int, float] | None:
-    """(axis, points on its lower side, place) of the best cut, or None where no cut is significant."""
+    """Return (axis, number of points on its lower side, place) of the best cut, or None if no cut is significant."""
     d, m = order.shape
     if m < 2 * LEAST:
         return None

@@ -1,8 +1,9 @@
-"""The rate at which returns change with practice in each place, and the standard error of that rate.
+"""Rate at which returns change with practice in each place, and the standard error of that rate.
 
 The returns of a place, newest first, have ages 0, 1, 2 ... in outcomes of that place. At several scales h a line is
-fitted to them with weights exp(-age / h); its slope is the gain per outcome. Long scales measure precisely but late,
-short ones early but coarsely: each place uses the longest that no shorter one contradicts (Lepski 1990).
+fitted to them with weights exp(-age / h); its slope is the gain per outcome. Long scales are precise but respond late,
+short scales respond early but are imprecise: each place uses the longest scale that no shorter one contradicts (Lepski
+1990).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-AGREEMENT = 5.0  # standard errors within which slopes of two scales count as the same
-CERTAIN = 4.0  # standard errors taken off a gain before it counts as having happened
-FEWEST = 5.0  # sum of weights at the shortest scale below which no gain counts as having happened
-NOTHING = 1e-16  # squared gains below this are rounding
+AGREEMENT = 5.0  # standard errors within which slopes at two scales count as equal
+CERTAIN = 4.0  # standard errors subtracted from a gain's absolute value to give its significant part
+FEWEST = 5.0  # sum of weights at the shortest scale below which no gain is significant
+NOTHING = 1e-16  # squared gains below this are rounding errors
 # The sums of `sum_moments` (w, w a, w r, w a^2, w a r, w r^2) when each age a becomes a + 1, but for the factor of w.
 OLDER = np.eye(6)
 OLDER[0, 1] = OLDER[0, 3] = OLDER[2, 4] = 1.0
@@ -39,7 +40,7 @@ class Gains:
 
     @property
     def value(self) -> np.ndarray:
-        """The expected squared gain float64[n], gain^2 + variance. It falls to 0 with trials of a constant place."""
+        """float64[n], the expected squared gain, gain^2 + variance. For a constant place it tends to 0."""
         value = self.gain**2 + self.variance
         return np.where(value < NOTHING, 0.0, value)
 
@@ -64,7 +65,7 @@ def add_return(sums: np.ndarray, place: int, ret: float, keep: np.ndarray) -> No
 
 
 def ages_within(places: np.ndarray, n: int) -> np.ndarray:
-    """float64[m]: how many later entries of ``places`` (oldest first) name the same place."""
+    """Return float64[m], the number of later entries of ``places`` (oldest first) with the same place."""
     order = np.argsort(places, kind="stable")
     counts = np.bincount(places, minlength=n)
     ages = np.empty(len(places))
@@ -73,12 +74,12 @@ def ages_within(places: np.ndarray, n: int) -> np.ndarray:
 
 
 def fit_gains(sums: np.ndarray) -> Gains:
-    """Fit the lines to `sum_moments` and choose each place's scale.
+    """Fit lines to the sums of `sum_moments` and choose a scale for each place.
 
-    The variance of the residuals is (residual sum + pooled) / (weight - 1), where pooled is their mean over all places
-    at the shortest scale, which change touches least: one imagined outcome of ordinary noise keeps a place with few
-    equal returns uncertain. The slope's error has variance sigma^2 / (4 sum w (a - mean)^2), exact for exponential
-    weights on a history much longer than the scale.
+    The variance of the residuals is (residual sum + pooled) / (weight - 1), where pooled is the mean squared residual
+    over all places at the shortest scale, which is least affected by change: one imagined outcome of ordinary noise
+    keeps a place with few equal returns uncertain. The slope's error has variance sigma^2 / (4 sum w (a - mean)^2),
+    exact for exponential weights on a history much longer than the scale.
     """
     w, a, r, aa, ar, rr = np.moveaxis(sums, 1, 0)
     weight = np.maximum(w, 1e-9)

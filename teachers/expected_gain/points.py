@@ -1,8 +1,8 @@
-"""Tasks that are practised again, and varied: the finest places of a cube.
+"""Points: single tasks of a cube that are practised repeatedly, and varied.
 
-A task practised twice shows by itself whether practice changes its return, which no comparison with its neighbours
-does, and it is one place whatever the number of axes, so that idle axes cost nothing. As long as it improves it is
-repeated; variations of it are tried in search of the next one.
+Repeated practice of one task shows whether practice changes its return, which no comparison with neighbouring tasks
+does. A point is one place whatever the number of axes, so that idle axes cost nothing. A point is repeated as long as
+it improves; variations of it are tried in search of the next point.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ..sampling import pick
 from ..saved_state import restore_array
 from .gains import add_return, fit_gains
 
-MOST = 32  # points kept; the one with the least value makes way
-SCALES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])  # outcomes of a point over which its returns are weighted
+MOST = 32  # most points kept; a new point replaces the one with the least value
+SCALES = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])  # scales of `fit_gains`, in outcomes of a point
 SMALLEST, LARGEST = 0.02, 0.5  # length of a variation along an axis, on a logarithmic scale
-LENGTHS = 6  # classes of lengths, each drawn by the squared share of its variations that were discoveries
+LENGTHS = 6  # number of classes of lengths; a class is drawn by the squared share of its discoveries
 FADE = 0.995  # decay of a class's statistics at each variation
-FAINT = 0.01  # least level of a point as an origin
-MOVED = 0.5  # chance that a variation moves the most relevant axis; others by relevance, at least one
-ALIKE = 0.05  # a variation whose return is that near to its origin's is taken for the same task
-SOLVED = 0.9  # returns from which on a task is no discovery
+FAINT = 0.01  # lower bound of a point's level in the draw of origins of variations
+MOVED = 0.5  # probability that a variation moves the most relevant axis; lower for others, at least one moves
+ALIKE = 0.05  # a variation with a return this near to its origin's level counts as the same task
+SOLVED = 0.9  # return from which a task is no discovery
 MEMORY = 0.5  # least weight of the newest return in a point's level
 RECENT = 0.2  # least weight of the newest outcome in a point's share of mixed groups
-FEWEST = 3  # visits from which on the agreement of a point's returns is measured, and a gain may be proven
-KEPT = 0.9999  # of the largest gain, at each valuation
-NEWEST = 0.02  # weight of a valuation in the reliability
-IDLE = 0.1  # least share of the largest chance to be moved, for axes that do not matter
+FEWEST = 3  # least number of visits of a point to measure its noise or prove its gain
+KEPT = 0.9999  # decay of the largest gain at each valuation (`Points.fit`)
+NEWEST = 0.02  # weight of the newest valuation in the reliability
+IDLE = 0.1  # least relevance of an axis for `MOVED`, relative to the most relevant axis
 CERTAIN = 3.0  # standard errors by which a gain is proven
-LIKELY = 2.0  # standard errors taken off a gain before it counts as the largest
+LIKELY = 2.0  # standard errors subtracted from a gain before it is compared with the largest
 
 
 class Points:
@@ -44,14 +44,14 @@ class Points:
 
         v = (max(g, 0)^2 + 4 l (1 - l) G^2 / n) (1 - l) m^2,
 
-    with G the largest likely recent gain. It favours improving points and intermediate points with few visits, gives
-    little to solved points, and nothing to points whose groups have equal returns. A single return counts as mixed.
-    Points are repeated in proportion to v. They are varied in proportion to l and the squared share of their variations
-    that were discoveries: neither failed, nor solved, nor like their origin. Lengths of variations are drawn by the
-    same rule.
+    with G the largest likely recent gain. The value is high for improving points and for intermediate points with few
+    visits, low for solved points, and 0 for points whose groups have equal returns. A single return counts as mixed.
+    Points are repeated in proportion to v, and varied in proportion to l times the squared share of their
+    variations that were discoveries (neither failed, nor solved, nor like the origin). Lengths of variations are drawn
+    by the same rule.
 
     Attributes:
-        moves: True if some point's gain was ever proven.
+        moves: True once the gain of some point has been proven (significantly above 0).
         reliability: intraclass correlation in [0, 1]: the share of the possible variance of returns that is not chance
             when a task is repeated; 1 without noise, 0 if every return is 0 or 1 by chance.
     """
@@ -67,7 +67,7 @@ class Points:
         self._lengths = np.zeros((2, LENGTHS))  # discoveries and variations by class of length
         self._record = 0.0
         self.moves = False
-        self._chance = np.array([0.5, 1.0])  # variance by chance, and possible variance; forgotten slowly
+        self._chance = np.array([0.5, 1.0])  # variance by chance, and possible variance; exponential averages
 
     @property
     def reliability(self) -> float:
@@ -78,10 +78,11 @@ class Points:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw k tasks, a ``share`` of them variations; there must be a point.
 
-        ``matters``, float64[d] in [0, 1], is how much the return depends on each axis.
+        Args:
+            matters: float64[d] in [0, 1], the dependence of the return on each axis.
 
         Returns:
-            (float64[k, d] tasks, int[k] ids of the points that they are or come from, bool[k] whether they vary).
+            float64[k, d] tasks, int[k] ids of the points that the tasks repeat or vary, bool[k] True for variations.
         """
         m, d = self.size, self.tasks.shape[1]
         varied = rng.random(k) < share
@@ -96,14 +97,16 @@ class Points:
         return np.minimum(points, 2 - points), self._ids[at], varied
 
     def add(self, point: Sequence[float], ret: float, origin: int, varied: bool, mixed: bool = True) -> None:
-        """Add the outcome of a task that is the point ``origin`` or a variation of it (-1: neither).
+        """Add the outcome of a task.
 
         Args:
-            mixed: True if the returns of its group differ, or if it has a single return.
+            origin: id of the point that the task repeats or varies; -1 for other tasks.
+            varied: True for a variation.
+            mixed: True if the returns of the task's group differ, or if it has a single return.
         """
         at = int(np.argmax(self._ids == origin)) if origin >= 0 else -1
         if at >= 0 and self._ids[at] != origin:
-            at = -1  # it made way in the meantime
+            at = -1  # it has been replaced in the meantime
         if at >= 0 and not varied:
             return self._visit(at, ret, mixed)
         if at >= 0:
@@ -157,7 +160,7 @@ class Points:
             self._chance *= 1 - NEWEST
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the points' statistics, by their names in the saved state."""
+        """Return the arrays of statistics of the points, by their names in the saved state."""
         arrays = {"tasks": self.tasks, "ids": self._ids, "visits": self._visits, "tries": self._tries}
         return arrays | {"hits": self._hits, "level": self.level, "value": self.value, "mixed": self._mixed}
 

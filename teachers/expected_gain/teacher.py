@@ -1,9 +1,9 @@
 """The teacher "palaestra": practise where practice changes the return, for boxes and arms alike.
 
-Some teachers take the variance of returns as a sign of progress, but it is largest for pure luck. Others take the
-difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher
-estimates for each place the trend of its returns under practice, the error of that estimate, and the remaining gain.
-Tasks come out; returns of single episodes or of groups go in; nothing else is needed.
+Some teachers take the variance of returns as a sign of progress, but variance is largest for pure luck. Others take the
+difference between neighbouring tasks, but it is large wherever hard tasks lie next to easy ones. This teacher estimates
+for each place the trend of returns under practice, the error of that estimate, and the remaining gain. The teacher
+needs only returns of single episodes or of groups.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ from .cells import LEAST, cut_cells
 from .gains import Gains, add_return, ages_within, fit_gains, sum_moments
 from .points import Points
 
-EXHAUSTED = 0.0025  # at 1/20 of the record gain, half of the draws are by the remaining gain instead
-WINDOW, REFIT = 0.05, 0.00375  # shares of the run's outcomes
-SHORTEST, SOONEST = 100, 8  # window and refit of short runs, in outcomes
+EXHAUSTED = 0.0025  # (1/20)^2: at 1/20 of the record gain, half of the draws are by the remaining gain
+WINDOW, REFIT = 0.05, 0.00375  # default `window` and `refit`, as shares of the run's outcomes
+SHORTEST, SOONEST = 100, 8  # lower bounds of these defaults, in outcomes
 RESERVE = 0.05  # least share of the draws for cells, and for points
 VALUED = 4  # outcomes between valuations of the points
 VARIED = 0.25  # share of the draws of points that are variations
-TABLE = 2**17  # elements of the tables made when densities are computed
-FEWEST_VISITS = 3  # an arm with fewer outcomes counts as promising as the best one
+TABLE = 2**17  # most elements of the temporary arrays when densities are computed
+FEWEST_VISITS = 3  # an arm with fewer outcomes gets the value of the best arm
 
 
 class _Focus:
-    """Probabilities of places (arms or cells) from their estimated gains, and the largest proven gain so far, the
-    record, with which the present ones are compared."""
+    """Computes the probabilities of places (arms or cells) from their estimated gains.
+
+    Keeps the record, the largest significant gain so far, with which present gains are compared.
+    """
 
     def __init__(self, memory: float) -> None:
         self.memory = memory  # outcomes over which the record is forgotten
@@ -50,7 +52,8 @@ class _Focus:
     def weigh(
         self, known: Gains, value: np.ndarray, level: np.ndarray, volume: np.ndarray, outcomes: int
     ) -> np.ndarray:
-        """float64[n], summing to 1 (see `Palaestra`); the record decays with the ``outcomes`` since the last call."""
+        """Return float64[n], summing to 1 (see `Palaestra`). The record decays by the ``outcomes`` since the last
+        call."""
         best = float((known.gain**2).max(initial=0.0))
         record = self.record * math.exp(-2 * outcomes / self.memory)
         self.record = max(record, float((known.proven**2).max(initial=0.0)))
@@ -67,11 +70,11 @@ def _normalise(weights: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
 
 
 class _CellPlaces:
-    """Places found in a cube: the last ``window`` outcomes, cut anew into cells at every fit."""
+    """Places of a cube: the last ``window`` outcomes, cut anew into cells at every fit."""
 
     def __init__(self, dimension: int, window: int, scales: np.ndarray):
         self.points, self.returns = np.zeros((window, dimension)), np.zeros(window)
-        self.mixed = np.zeros(window)  # whether the returns of an outcome's group differ
+        self.mixed = np.zeros(window)  # 1 if the returns of an outcome's group differ
         self.scales, self.count = scales, 0
         self.matters = np.ones(dimension)  # how far each axis is cut
         self._set_cells(np.zeros((0, dimension)), np.zeros((0, dimension)), np.zeros(0))
@@ -89,7 +92,7 @@ class _CellPlaces:
         cells = cut_cells(points, returns)
         n = len(cells.low)
         found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
-        # With one imagined mixed group, so that a cell of few outcomes is not given up.
+        # One imagined mixed group keeps a cell of few outcomes from a share of 0.
         share = (np.bincount(cells.index, mixed, n) + 1) / (np.bincount(cells.index, minlength=n) + 1)
         chances = focus.weigh(found, found.value, found.level, cells.volume * share**2, outcomes)
         self.matters = 1 - (cells.high - cells.low).mean(0)
@@ -133,7 +136,7 @@ class _CellPlaces:
 
 
 class _ArmPlaces:
-    """Places given as arms: running sums for each."""
+    """Places that are arms: running sums for each arm."""
 
     def __init__(self, n: int, scales: np.ndarray):
         self.sums, self.visits = np.zeros((len(scales), 6, n)), np.zeros(n, dtype=np.int64)
@@ -185,59 +188,62 @@ def _check_scales(name: str, value: Any) -> list[float]:
 class Palaestra(Teacher):
     """Practises where practice changes the return by more than chance explains.
 
-    One outcome is one observation, the mean return r of its group. The teacher keeps places, and for each place its
-    returns:
+    One outcome is one observation, the mean return r of its group. The teacher divides the tasks into places and keeps
+    the returns of each place:
 
     * Every arm of a Discrete, `FiniteTasks` or `discretise` is a place.
     * A cube is cut into cells at each fit, by a regression tree on the last ``window`` outcomes: cell boundaries fall
       where the return changes with the task, and irrelevant axes are not cut (`cut_cells`). In addition, single tasks
       are kept, repeated and varied (`Points`). If returns are noisy, cells are more informative, as they pool many
-      tasks; otherwise single points are better. The points' share of the draws therefore follows their reliability.
+      tasks; otherwise single points are better. The share of draws from points therefore follows their reliability
+      (`Points.reliability`).
 
     For each place, with returns r_a at age a (0 the newest, counted in outcomes of that place), lines are fitted with
-    weights w_a = exp(-a / h) at every scale h. Their slope is the gain g_h per outcome, with standard error e_h,
-    e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The teacher uses the longest
-    scale whose interval g_h +- 5 e_h still meets the intervals of all shorter scales: long memory for steady or noisy
-    returns, short memory after a change. The value of a place is its expected squared gain,
+    weights w_a = exp(-a / h) at every scale h. The slope at scale h is the gain g_h per outcome, with standard error
+    e_h, e_h^2 = sigma^2 / (4 sum_a w_a (a - mean)^2), sigma^2 the variance of the residuals. The teacher uses the
+    longest scale whose interval g_h +- 5 e_h still meets the intervals of all shorter scales: long memory for steady or
+    noisy returns, short memory after a change. The value of a place is its expected squared gain,
 
         v = g^2 + e^2,
 
-    so that an uncertain place is tried until it is certain, a coin flip loses its value by being tried, a mastered
-    place loses it because its return stays constant, and a forgotten place regains it. Arms with fewer than 3 outcomes
-    have the highest v.
+    so that an uncertain place is tried until its gain is certain, a place of coin flips loses value with more trials, a
+    mastered place loses value because its return stays constant, and a forgotten place regains it. Arms with fewer than
+    3 outcomes have the highest v.
 
-    When all places change more slowly than the fastest did before, following v would follow noise. With G the largest
-    gain that was ever significant (|g| - 4 e; forgotten over the run) and g_max the largest now, places are drawn by
+    When all places change much more slowly than the fastest did before, v is mostly noise. With G the record, the
+    largest significant gain |g| - 4 e so far (decaying over the run), and g_max the largest present gain, places are
+    drawn by
 
         P(place) = q V v (1 - r) / sum(V v (1 - r)) + (1 - q) V (1 - r) / sum(V (1 - r)),
         q = g_max^2 / (g_max^2 + (G / 20)^2),
 
-    with V the volume times the squared share of recent groups whose returns differ, as groups of equal returns teach
-    nothing (single returns count as different; 1 for an arm), and r the recent mean return. Solved places are avoided,
-    and with little change anywhere, places are drawn by the remaining gain 1 - r. In a cube the task is uniform over
-    the cell widened by ``margin`` of its size on every side, so that the neighbourhood of progress is tried. A share
-    ``floor`` of all proposals is uniform over the space.
+    with V the volume of a cell times the squared share of recent groups whose returns differ, as groups of equal
+    returns teach nothing (single returns count as different); V = 1 for an arm; and r the recent mean return. Solved
+    places are avoided, and with little change anywhere, places are drawn by the remaining gain 1 - r. In a cube the
+    task is uniform over the cell widened by ``margin`` of its size on every side, so that the neighbourhood of progress
+    is tried. A share ``floor`` of all proposals is uniform over the space.
 
     Memory does not grow: ``window`` outcomes and 32 points for a cube, six numbers per scale for an arm.
 
-    In a cube, proposals from cells and the floor have a density; repeats and variations of points have NaN.
+    In a cube, proposals from cells and the floor have a density in ``prob``; repeats and variations of points have NaN.
     """
 
     kind = "any"
 
     space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.")
-    floor: float = option(default=0.1, low=0, high=1, says="share of proposals that are uniform.")
+    floor: float = option(default=0.1, low=0, high=1, says="share of proposals that are uniform over the space.")
     window: int | None = option(
         default=None,
         low=2 * LEAST,
-        says="outcomes from which the cells of a cube are made; None: 5 % of the run (see `expect`), at least 100.",
+        says="number of latest outcomes from which the cells of a cube are made; None gives 5 % of the run (see "
+        "`expect`), at least 100.",
     )
     refit: int | None = option(
         default=None,
         low=1,
-        says="outcomes between fits of a cube's cells; None: 0.375 % of the run, at least 8. Arms need no cells: for "
-        "them a fit is due after 8 outcomes (or ``refit`` if that is less), or a sixteenth of the number of arms if "
-        "that is more.",
+        says="outcomes between fits of a cube's cells; None gives 0.375 % of the run, at least 8. Arms have no "
+        "cells: they are fitted every 8 outcomes (or ``refit`` if that is less), or every n / 16 outcomes for "
+        "n arms if that is more.",
     )
     margin: float = option(
         default=0.25, low=0, says="widening of a drawn cell on every side, as a share of the cell's sides."
@@ -245,7 +251,7 @@ class Palaestra(Teacher):
     scales: Sequence[float] = option(
         default=(8, 32, 128, 512),
         check=_check_scales,
-        says="outcomes of a place over which its returns are weighted, ascending.",
+        says="time scales of the weights of a place's returns, in outcomes of the place, ascending.",
     )
 
     def setup(self) -> None:
@@ -266,7 +272,7 @@ class Palaestra(Teacher):
             window = max(SHORTEST, round(WINDOW * outcomes)) if self.window is None else self.window
             self._places = _CellPlaces(self.domain.dimension, window, np.array(self.scales))
             self._points = Points(self.domain.dimension)
-            self._due, self._new = refit, 0  # and outcomes since the points were valued
+            self._due, self._new = refit, 0  # and outcomes since the last valuation of the points
 
     def distribution(self) -> np.ndarray | None:
         if not isinstance(self._places, _ArmPlaces):
@@ -289,14 +295,14 @@ class Palaestra(Teacher):
         ]
 
     def _draw_points(self, cube: Cube, uniform: np.ndarray) -> list[Draw]:
-        """Draw a task for each entry of ``uniform``: where it is False, from a point or from a cell."""
+        """Draw a task for each entry of ``uniform``: uniformly where it is True, otherwise from a point or a cell."""
         k, rng, cells, kept = len(uniform), self._rng, self._places, self._points
         assert isinstance(cells, _CellPlaces)
-        # Before any gain is proven, the points may be mere noise, and the search goes on beside them.
+        # Before any gain is proven, the points may be mere noise: draw more from cells.
         trust = kept.reliability * (1.0 if kept.moves else 0.5)
         share = RESERVE + (1 - 2 * RESERVE) * trust if kept.size else 0.0
         from_point = ~uniform & (rng.random(k) < share)
-        points, sources = rng.random((k, cube.dimension)), [(-1, False)] * k  # the point behind a task; if it varies it
+        points, sources = rng.random((k, cube.dimension)), [(-1, False)] * k  # id of the origin, True for a variation
         if from_point.any():
             points[from_point], ids, varied = kept.draw(int(from_point.sum()), VARIED, cells.matters, rng)
             for place, *source in zip(np.flatnonzero(from_point).tolist(), ids.tolist(), varied.tolist()):
@@ -311,7 +317,7 @@ class Palaestra(Teacher):
             origins = np.where(from_point, "exploit", "warmup")
         density = np.where(from_point, np.nan, self.floor + (1 - self.floor) * (1 - share) * density)
         tasks = cube.decode_all(points)
-        if any(cube.sizes):  # of axes whose values are counted, all points of a value are one
+        if any(cube.sizes):  # on an axis of finitely many values, use the coordinate of the value
             points = np.array([cube.encode(task) for task in tasks])
         return [
             Draw([point, *source], task, p, origin)

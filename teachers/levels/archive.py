@@ -1,8 +1,8 @@
 """Go-Explore's archive over levels: return to rarely chosen levels and explore from there (arXiv 1901.10995).
 
-Every task lands in a cell; the archive keeps one level per cell, the best found. A proposal picks a cell by how rarely
-it was chosen and seen, and edits its level. The other half of Go-Explore, returning to a state inside an episode and
-training backwards along the way there, belongs to environments that can be set to a state.
+Every task belongs to a cell; the archive keeps the best level of each cell. A proposal draws a cell, more often a
+rarely chosen or rarely seen one, and edits its level. The other half of Go-Explore, returning to a state inside an
+episode and training backwards from there, is left to environments whose state can be set.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from .space import as_levels
 
 
 def count_weights(counts: Any, weight: float = 1.0, power: float = 0.5) -> np.ndarray:
-    """``weight`` / (count + 1)^``power``, the term of one count in a cell's weight (the released code's form)."""
+    """Return ``weight`` / (count + 1)^``power``, the term of one count in a cell's weight, as in the released code."""
     return weight / (np.asarray(counts, dtype=np.float64) + 1.0) ** power
 
 
 @register("go-explore")
 class GoExplore(Teacher):
-    """Edits levels from an archive of cells, rarely chosen and rarely seen ones first.
+    """Edits levels from an archive of cells; rarely chosen and rarely seen cells are drawn more often.
 
-    An outcome puts its level into its cell if the cell is new, the mean return higher, or equal at lower `Outcome.cost`
-    (a shorter way); the cell's counts then start again. A full archive forgets the cell of the smallest weight.
+    An outcome stores its level in its cell if the cell is new, the mean return is higher, or the mean return is equal
+    at a lower `Outcome.cost`; the cell's counts then restart at 0. A full archive removes the cell of the smallest
+    weight.
 
     Raises:
         InputError: an option out of range, or `Levels` that have no ``mutate``.
@@ -42,17 +43,21 @@ class GoExplore(Teacher):
     bins: int = option(
         default=10,
         low=1,
-        says="intervals per continuous axis that make a cell; a finite axis, a list and `Levels` have a cell per key.",
+        says="intervals per continuous axis that make a cell; for a finite axis, a list and `Levels`, each key is a"
+        " cell.",
     )
-    edits: int = option(default=1, low=1, says="edits from a cell's level to the next proposal.")
-    power: float = option(default=0.5, low=0, says="p of the counts' weights.")
+    edits: int = option(default=1, low=1, says="number of edits from a cell's level to a proposal.")
+    power: float = option(default=0.5, low=0, says="exponent of the counts in a cell's weight.")
     chosen: float = option(
-        default=1.0, low=0, saved=False, says="weight of how often a cell was chosen (the released code's)."
+        default=1.0, low=0, saved=False, says="factor on the term of how often a cell was chosen (the released code's)."
     )
     seen: float = option(
-        default=0.1, low=0, saved=False, says="weight of how often an outcome fell into it (the released code's)."
+        default=0.1,
+        low=0,
+        saved=False,
+        says="factor on the term of how often outcomes fell into the cell (the released code's).",
     )
-    capacity: int = option(default=10_000, low=1, says="cells kept (the paper sets no bound).")
+    capacity: int = option(default=10_000, low=1, says="largest number of cells kept (the paper sets no bound).")
 
     def setup(self) -> None:
         if self.chosen + self.seen == 0:
@@ -69,7 +74,7 @@ class GoExplore(Teacher):
         self._best = np.zeros((self.capacity, 2))  # return, cost
 
     def weights(self) -> np.ndarray:
-        """float64[cells]."""
+        """Return float64[cells], the weight of each cell in the draw."""
         return count_weights(self._counts_of[: len(self._kept)], 1.0, self.power) @ np.array([self.chosen, self.seen])
 
     def _draw(self, k: int) -> list[Draw]:

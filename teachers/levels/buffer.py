@@ -1,9 +1,8 @@
 """A buffer of scored levels and its replay distribution.
 
 P = (1 - rho) P_S + rho P_C (Prioritized Level Replay, arXiv 2010.03934, section 3): P_S grows with a level's score,
-P_C with the time since it was last chosen. The first functions are that formula on plain arrays. `LevelBuffer`
-allocates arrays of its full capacity, sorts only scores that changed, and draws a batch in a few passes over the
-arrays.
+P_C with the time since it was last chosen. The first functions compute the formula on arrays. `LevelBuffer` allocates
+arrays of its full capacity, sorts only scores that changed, and draws a batch in a few passes over the arrays.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ POWER_FLOOR = 1e-3
 
 
 def rank_weights(scores: np.ndarray, order: np.ndarray, exponent: float) -> np.ndarray:
-    """float64[n]: rank^-exponent, the highest score having rank 1 and the next ones along ``order`` (int[n]).
+    """Return float64[n], rank^-exponent of each score: the highest has rank 1, the next ones follow ``order`` (int[n]).
 
-    Equal scores share the weights of their ranks evenly, which is what breaking ties at random gives on average.
+    Equal scores share the weights of their ranks evenly, which is the average over random tie-breaking.
     """
     shares = _powers(len(scores), exponent)
     ordered = scores[order]
@@ -61,12 +60,14 @@ def score_distribution(
     Args:
         scores: float64[n], n >= 1; not modified.
         transform: h. "rank": 1 / rank; "proportional": max(S, 0); "power": max(S, 0) + ``floor``; "softmax": exp(S);
-            "match": S (1 - S), for scores that are success rates; "match-rank": 1 / rank of that; "constant": 1.
-            Without temperature: "max", the highest score only; "eps-greedy", the highest score with probability
-            1 - ``epsilon``, otherwise any level.
+            "match": S (1 - S), for scores that are success rates; "match-rank": 1 / rank of S (1 - S); "constant": 1.
+            Without temperature: "max", the highest score only; "eps-greedy", the highest score with probability 1 -
+            ``epsilon``, otherwise any level.
         temperature: beta > 0.
-        tempering: "power" as above; "divisor" is h / beta, as in minimax before v0.2.0 (its issue 7): the distribution
-            then does not depend on beta.
+        tempering: "power", h^(1 / beta); "divisor", h / beta, as in minimax before v0.2.0 (issue 7 of minimax): the
+            distribution then does not depend on beta.
+        epsilon: probability of a uniform level under "eps-greedy".
+        floor: constant added to scores under "power".
         order: int[n], indices by descending score, if they are known already ("rank" only).
     """
     exponent = 1.0 if tempering == "divisor" else 1.0 / temperature
@@ -92,13 +93,16 @@ def score_distribution(
 
 
 def staleness_distribution(last: np.ndarray, clock: int) -> np.ndarray:
-    """P_C, float64[n], proportional to ``clock - last``, the steps since each was chosen; uniform where all are 0."""
+    """Return P_C, float64[n], proportional to ``clock - last``, the steps since the last choice; uniform if all 0."""
     return proportional((clock - last).clip(0).astype(np.float64))
 
 
 class History(NamedTuple):
-    """Statistics of all visits to a level: number of visits and episodes, mean and best return in [0, 1], successes,
-    and the smoothed score of the last visit, before co-learnability is added."""
+    """Statistics of all visits to a level.
+
+    Number of visits and episodes, mean and best return in [0, 1], number of successes, and ``raw``, the smoothed score
+    at the last visit before co-learnability is added (see `LevelTeacher`).
+    """
 
     visits: int = 0
     episodes: int = 0
@@ -108,7 +112,7 @@ class History(NamedTuple):
     raw: float = 0.0
 
     def after(self, n: int, mean: float, best: float, successes: float) -> History:
-        """The history with one more visit of n episodes, given their mean and best return and their successes."""
+        """Return the history with one more visit of n episodes, given mean and best return and number of successes."""
         episodes = self.episodes + n
         mean = self.mean + (mean - self.mean) * n / episodes
         best = max(self.best, best) if self.visits else best
@@ -117,7 +121,7 @@ class History(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """A level offered to the buffer: its key, the level, its score, the clock when it was last chosen, its history."""
+    """A level offered to the buffer: its key, the level, its score, the clock of its last choice, its history."""
 
     key: str
     level: Any
@@ -131,14 +135,18 @@ class BufferOptions(Declared):
     """Options of a `LevelBuffer`."""
 
     capacity: int = option(
-        default=4000, low=1, says="largest number of levels kept; at most the size of a finite space."
+        default=4000, low=1, says="largest number of levels kept; never more than a finite space has."
     )
     transform: str = option(default="rank", choices=TRANSFORMS, says="h of P_S, see `buffer.score_distribution`.")
-    temperature: float = option(default=0.1, above=0, says="beta of P_S.")
-    tempering: Literal["power", "divisor"] = option(default="power", says="of P_S, likewise.")
-    staleness: float = option(default=0.1, low=0, high=1, says="rho, the share of P_C.")
+    temperature: float = option(default=0.1, above=0, says="beta of P_S, see `buffer.score_distribution`.")
+    tempering: Literal["power", "divisor"] = option(
+        default="power", says="effect of the temperature in P_S, see `buffer.score_distribution`."
+    )
+    staleness: float = option(
+        default=0.1, low=0, high=1, says="rho, weight of the staleness distribution P_C against P_S."
+    )
     priority: Literal["weight", "score"] = option(
-        default="weight", says="of a new level against those of a full buffer, see `LevelBuffer`."
+        default="weight", says="quantity by which a new level competes with those of a full buffer, see `LevelBuffer`."
     )
 
 
@@ -146,13 +154,13 @@ class BufferOptions(Declared):
 class LevelBuffer(BufferOptions):
     """At most ``capacity`` levels with scores.
 
-    A new level takes a free slot. In a full buffer it replaces the level with the smallest replay weight
-    (``priority="weight"``, as dcd's "replay_support") or the smallest score (``priority="score"``) if the new score is
-    higher; otherwise it is dropped. Replay weights are not recomputed within a batch of new levels: an inserted level
-    gets the weight that its rank by score had before the batch.
+    A new level takes a free slot. In a full buffer its candidate slot is the one with the smallest replay weight
+    (``priority="weight"``, dcd's "replay_support") or the smallest score (``priority="score"``). The new level replaces
+    the old one if its score is higher, and is dropped otherwise. Replay weights are not recomputed within a batch of
+    new levels: an inserted level gets the weight that its rank by score had before the batch.
     """
 
-    epsilon: float = option(default=0.05, low=0, high=1, says="of P_S, likewise.")
+    epsilon: float = option(default=0.05, low=0, high=1, says="epsilon of P_S, see `buffer.score_distribution`.")
 
     def setup(self) -> None:
         self.clear()
@@ -175,16 +183,16 @@ class LevelBuffer(BufferOptions):
 
     @property
     def scores(self) -> np.ndarray:
-        """float64[n], a copy."""
+        """float64[n], a copy of the levels' scores."""
         return self._scores[: len(self)].copy()
 
     @property
     def last(self) -> np.ndarray:
-        """int64[n], a copy: the clock when each was last chosen."""
+        """int64[n], a copy of the clock at which each level was last chosen."""
         return self._last[: len(self)].copy()
 
     def find(self, key: str) -> int | None:
-        """The slot of a level, or None."""
+        """Return the slot of a level by its key, or None."""
         return self._slots.get(key)
 
     def history(self, slot: int) -> History:
@@ -213,7 +221,7 @@ class LevelBuffer(BufferOptions):
         return self._weights
 
     def weights(self, clock: int) -> np.ndarray:
-        """P = (1 - rho) P_S + rho P_C, float64[n], n >= 1, at a time ``clock``."""
+        """Return P = (1 - rho) P_S + rho P_C, float64[n], n >= 1, at the time ``clock``."""
         rho = self.staleness
         if not rho:
             return self.score_weights()
@@ -231,9 +239,9 @@ class LevelBuffer(BufferOptions):
         return slots, weights[slots]
 
     def insert(self, entries: Sequence[Entry], clock: int) -> int:
-        """Offer new levels in the order given and return the number that found a place.
+        """Offer new levels in the order given and return the number that were placed.
 
-        No level may be in the buffer already, and no two may be the same.
+        All keys must be distinct and none may be in the buffer already.
         """
         free = self.capacity - len(self)
         for entry in entries[:free]:
@@ -246,7 +254,7 @@ class LevelBuffer(BufferOptions):
         by_score = self.priority == "score"
         weight = self._scores[: len(self)].copy() if by_score else self.weights(clock)
         m = min(len(entries), len(self))
-        # No more than m levels can go, so that the lightest is always among the m lightest and those inserted.
+        # At most m levels are replaced, so the lightest is always among the m lightest and those inserted.
         lightest = np.argpartition(weight, m - 1)[:m]
         heap = list(zip(weight[lightest].tolist(), lightest.tolist()))
         heapq.heapify(heap)
@@ -262,8 +270,7 @@ class LevelBuffer(BufferOptions):
         return placed
 
     def _weigh_arrivals(self, entries: Sequence[Entry], clock: int) -> np.ndarray:
-        """Return float64[m], the weight of each new level if it alone took the rank of the best level that it
-        exceeds."""
+        """Return float64[m], the replay weight of each new level at the rank of the best level that it exceeds."""
         order, rho = self._sort_slots(), self.staleness
         places = np.searchsorted(self._descending, [-entry.score for entry in entries])
         weights = (1 - rho) * self.score_weights()[order[np.minimum(places, len(order) - 1)]]
@@ -277,7 +284,7 @@ class LevelBuffer(BufferOptions):
         self.set(slot, entry.score, entry.history)
 
     def _sort_slots(self) -> np.ndarray:
-        """int[n], slots by descending score. Only scores that changed are sorted, and merged into the rest."""
+        """Return int[n], slots by descending score. Only scores that changed are sorted, then merged into the rest."""
         n, changed = len(self), np.fromiter(self._changed, dtype=np.int64, count=len(self._changed))
         if len(changed) > n // 8:
             self._order = np.argsort(-self._scores[:n], kind="stable")
@@ -300,7 +307,7 @@ class LevelBuffer(BufferOptions):
         return {"levels": list(self.levels), "keys": list(self.keys), **arrays}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a state from `save`. Raise KeyError or ValueError for a damaged one."""
+        """Restore a state from `save`. Raises KeyError or ValueError for a damaged one."""
         n = len(saved["levels"])
         if not len(saved["keys"]) == len(set(saved["keys"])) == n <= self.capacity:
             raise ValueError(f"{n} levels under {len(set(saved['keys']))} keys for {self.capacity} places")

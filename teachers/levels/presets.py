@@ -1,7 +1,7 @@
 """The published level buffers as settings of `LevelTeacher`, with their papers' defaults.
 
 If a paper has several settings, the presets follow its maze experiments. Level buffers were published with an
-actor-critic student; without its measurements their scores are computed from returns (see `scores`).
+actor-critic student; if its measurements are missing, scores are computed from returns (see `scores`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prioritized level replay and its descendants: one teacher; the published methods are settings of it.
+"""Prioritized level replay and its descendants: one teacher whose settings give the published methods.
 
 A proposal is a new level from the generator, a level replayed from a buffer by score and staleness, or an edit of a
 recently replayed level. Outcomes determine the levels' scores (see `scores`) and slots in the buffer (see `buffer`).
@@ -22,7 +22,7 @@ from .buffer import BufferOptions, Entry, History, LevelBuffer
 from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit
 from .space import as_levels
 
-ATTEMPTS = 10  # generated at most, until one is not in the buffer
+ATTEMPTS = 10  # most levels generated for one proposal until one is not in the buffer
 
 
 def _check_resample(name: str, value: Any) -> list[int]:
@@ -37,13 +37,13 @@ class LevelTeacher(BufferOptions, Teacher):
     """Replays levels by a score of their learning potential; by default robust prioritized level replay.
 
     Each proposal is a replay or not, independently of the others. The replayed levels of a batch are drawn
-    independently from the weights at its start, so that one level can occur several times. Replay starts once the
-    buffer is filled to ``min_fill``; generation ends once it holds every level of a finite space. Levels that are only
-    evaluated carry ``train=False``. Most scores use a critic's measurements (see `Outcome.extras`) and fall back on
-    returns without them.
+    independently from the weights at the start of the batch, so that one level can occur several times. Replay starts
+    once the buffer is filled to ``min_fill``; generation ends once the buffer holds every level of a finite space.
+    Proposals for evaluation only have ``train=False``. Most scores use a critic's measurements (see `Outcome.extras`)
+    and fall back on returns without them.
 
     Raises:
-        InputError: an option out of range, or edits of `Levels` that have no ``mutate``.
+        InputError: an option out of range, or ``edits`` above 0 with `Levels` that have no ``mutate``.
     """
 
     kind = "levels"
@@ -52,31 +52,35 @@ class LevelTeacher(BufferOptions, Teacher):
     space: Any = option(
         kw_only=False,
         saved=False,
-        says="ParamSpace, Box, Discrete, a list of tasks, or `Levels`, `Instances` (a replayed level then has the same "
-        "seed, too).",
+        says="ParamSpace, Box, Discrete, a list of tasks, `Levels`, or `Instances` (a replayed level then keeps its"
+        " seed).",
     )
-    score: str = option(default="positive_value_loss", says="one of `LEVEL_SCORES`.")
+    score: str = option(default="positive_value_loss", says="name of the score, one of `LEVEL_SCORES`.")
     temperature: float = 0.3
     staleness: float = 0.3
     replay_rule: Literal["fixed", "proportionate"] = option(
         default="fixed",
-        says='probability of replay: "fixed" is ``replay_prob``; "proportionate" the filled share of the buffer, at '
-        "most ``replay_prob``.",
+        says='probability of replay: "fixed" is ``replay_prob``; "proportionate" is the filled share of the buffer,'
+        " but at most ``replay_prob``.",
     )
-    replay_prob: float = option(default=0.5, low=0, high=1, says="largest probability of replay.")
+    replay_prob: float = option(
+        default=0.5, low=0, high=1, says='probability of replay ("fixed"), or its upper limit ("proportionate").'
+    )
     min_fill: float = option(
         default=0.5, low=0, high=1, says="share of the buffer that must be filled before anything is replayed."
     )
     train_on_new: bool = option(
         default=False,
-        says="False is the robust rule (PLR-perp): new levels are evaluated only, and the student learns on replayed "
-        "ones.",
+        says="train on new levels, too. False is the robust rule (PLR-perp): new levels are only evaluated, and the"
+        " student learns on replayed levels.",
     )
-    smoothing: float = option(default=1.0, above=0, high=1, says="step size of a level's score towards its latest.")
+    smoothing: float = option(
+        default=1.0, above=0, high=1, says="step size of a level's score towards its latest value."
+    )
     edits: int = option(
         default=0,
-        says="number of edits that turn a replayed level into a new one (ACCEL); 0 disables editing. Edited levels are "
-        "only evaluated.",
+        says="number of edits that turn a replayed level into a new one (ACCEL); 0 disables editing. Edited levels "
+        "are only evaluated.",
     )
     edit_batch: int = option(
         default=32, low=1, says="number of replay outcomes after which the same number of edited levels is proposed."
@@ -84,21 +88,23 @@ class LevelTeacher(BufferOptions, Teacher):
     parents: int = option(
         default=4,
         low=1,
-        says="number of parents: the easiest levels of the edit batch, by mean return minus score, in turn. (dcd sorts "
-        "the other way, and over a two-dimensional array, so that it edits level 0 first: its issue 11.)",
+        says="number of levels of an edit batch that are edited, in turn: the easiest, by mean return minus score. "
+        "(The released code, dcd, sorts the other way, and over a two-dimensional array, so that it edits "
+        "level 0 first: dcd's issue 11.)",
     )
     score_weight: float = option(default=1.0, says='factor on the second term of the score "traced".')
     co_learnability: float = option(
         default=0.0,
-        says="factor on the mean fall of scores between two visits in one batch of outcomes; the product is added to "
-        "the scores of the levels replayed in the batch before (TRACED).",
+        says="factor on the mean fall of scores between two visits in one batch of outcomes; the product is added "
+        "to the scores of the levels replayed in the previous batch (TRACED).",
     )
     resample: tuple[int, int] | None = option(
         default=None,
         check=_check_resample,
-        says="(N, T) proceeds in rounds, as SFL: N evaluations of new levels fill an empty buffer, then T training "
-        "outcomes follow, on replayed levels and on new levels that are not kept. Rounds are counted in outcomes, so "
-        "that lost proposals do not stall them; late evaluations are still offered to the buffer.",
+        says="(N, T) alternates two phases, as SFL: N evaluations of new levels fill an empty buffer, then T "
+        "training outcomes follow, on replayed levels and on new levels that are not kept. Phases are counted "
+        "in outcomes, so that lost proposals do not stall them; late evaluations are still offered to the "
+        "buffer.",
     )
     rollouts: int | None = option(
         default=None, low=1, says="`Proposal.n` of all proposals; None leaves it to the learner."
@@ -115,7 +121,7 @@ class LevelTeacher(BufferOptions, Teacher):
         self.begin(self.levels.signature)
         self._updates = 0  # outcomes from `update`, which have no ids
         self._seen = [0, 0.0]  # episodes and mean return over all levels
-        self._parents: list[Any] = []  # levels to be edited next
+        self._parents: list[Any] = []  # levels to edit next
         self._replayed: list[list[Any]] = []  # [how easy, level] since the last batch of edits
         self._trained_last: list[str] = []  # keys of the levels replayed in the last batch of outcomes
         self._round = [0, 0]  # evaluations and outcomes of training in this round
@@ -123,16 +129,16 @@ class LevelTeacher(BufferOptions, Teacher):
 
     @property
     def clock(self) -> int:
-        """Number of proposals and of calls of `update` so far, the unit of time of staleness."""
+        """Number of proposals and of calls of `update` so far, the time scale of staleness."""
         return self._next_id + self._updates
 
     @property
     def evaluating(self) -> bool:
-        """True while a round of `resample` fills the buffer."""
+        """True in the phase of `resample` that fills the buffer."""
         return self.resample is not None and self._round[0] < self.resample[0]
 
     def replay_share(self) -> float:
-        """Return the probability that a proposal that is no edit is a replay."""
+        """Return the probability that a proposal is a replay, given that it is not an edit."""
         fill = len(self.buffer) / self.buffer.capacity
         if not len(self.buffer) or self.evaluating or fill < self.min_fill:
             return 0.0
@@ -235,7 +241,7 @@ class LevelTeacher(BufferOptions, Teacher):
             self._round[1] += role != "new"
 
     def _credit_last_batch(self, falls: list[float], trained: list[str]) -> None:
-        """Raise the scores of levels replayed in the last batch by the factor times the mean fall in this one
+        """Add `co_learnability` times the mean of ``falls`` to the scores of levels replayed in the batch before
         (TRACED)."""
         if not self.co_learnability:
             return
@@ -247,7 +253,7 @@ class LevelTeacher(BufferOptions, Teacher):
         self._trained_last = list(dict.fromkeys(trained))
 
     def _queue_edits(self) -> None:
-        """Queue the easiest levels of a batch of replays as parents of as many edited levels (ACCEL)."""
+        """Queue the easiest levels of an edit batch as parents, one edited level per replay of the batch (ACCEL)."""
         if not self.edits:
             self._replayed.clear()
         elif len(self._replayed) >= self.edit_batch:

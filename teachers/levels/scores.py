@@ -1,10 +1,10 @@
 """Scores of levels, by name: estimates of how much a student can still learn on a level.
 
-A score is a function of one `Visit`: the latest outcome on a level and its history. Where the outcome's extras hold the
+A score is a function of one `Visit`: the latest outcome on a level and its history. If the outcome's extras hold the
 learner's own measurement, that is used. Otherwise the score is computed from returns, as for a critic with one constant
 value V, gamma = lambda = 1 and the whole return as the last reward: the advantage is then R - V at every step. V is the
 level's earlier mean return; at the first visit it is the group's mean or, for a single return, the mean over all
-levels. All returns and values are scaled to [0, 1] of the declared range.
+levels. All returns and values are mapped from the declared range to [0, 1].
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ...registry import Registry
 from ..signals import mean_absolute_advantage
 
 DIMENSIONLESS = frozenset({"policy_entropy", "least_confidence", "min_margin", "transition_loss"})
-"""Extras that do not come in units of the return."""
+"""Extras that are not in units of the return."""
 PLACED = frozenset({"mean_value", "antagonist_return"})
-"""Extras that lie in the range of the return; all others are differences or sums of them."""
+"""Extras that lie in the range of the return; other extras in its units are differences or sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +31,10 @@ class Visit:
     Attributes:
         returns: float64[n] in [0, 1].
         value: V, the baseline of the returns if the extras hold no critic's value.
-        best: the best return of all visits to the level, this one included.
-        rate: success rate of this visit, or of all visits if this one is a single episode.
+        best: the best return of all visits to the level, including this visit.
+        rate: success rate of this visit, or of all visits if this visit is a single episode.
         extras: the learner's measurements, averaged over the returns, in units of [0, 1].
-        weight: factor on the second term of scores that have two.
+        weight: factor on the second term of scores with two terms.
         rng: generator for random scores.
     """
 
@@ -55,8 +55,8 @@ class Visit:
 
 @dataclass(frozen=True)
 class LevelScore:
-    """Registered score: its function and paper, the extras that it requires (``needs``), and the extras that returns
-    can replace (``uses``)."""
+    """A registered score: its function and paper, the extras that it requires (``needs``), and the optional extras that
+    it uses instead of returns if they are given (``uses``)."""
 
     of: Callable[[Visit], float]
     paper: str
@@ -70,7 +70,7 @@ LEVEL_SCORES: Registry[LevelScore] = Registry("level score")
 def level_score(
     name: str, paper: str, *needs: str, uses: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Visit], float]], Callable[[Visit], float]]:
-    """Decorator that adds a score under ``name``."""
+    """Return a decorator that registers a score under ``name``; ``needs`` and ``uses`` as in `LevelScore`."""
 
     def add(function: Callable[[Visit], float]) -> Callable[[Visit], float]:
         LEVEL_SCORES.add(name, LevelScore(function, paper, frozenset(needs), frozenset(uses)))
@@ -99,7 +99,7 @@ def score_signed_value_loss(visit: Visit) -> float:
 
 @level_score("one_step_td", "2010.03934", uses=("one_step_td",))
 def score_one_step_td(visit: Visit) -> float:
-    """Mean |r + gamma V' - V|: extra "one_step_td", else mean |R - V|, the error of the only step that has one."""
+    """Mean |r + gamma V' - V|: extra "one_step_td", else mean |R - V|, the error of the last step."""
     return visit.measurement("one_step_td", np.abs(visit.returns - visit.value))
 
 
@@ -123,7 +123,7 @@ def score_least_confidence(visit: Visit) -> float:
 
 @level_score("min_margin", "2010.03934", "min_margin")
 def score_min_margin(visit: Visit) -> float:
-    """1 minus the mean gap between the two most likely actions: needs that gap as extra "min_margin"."""
+    """1 minus the mean gap between the two most likely actions: needs the gap as extra "min_margin"."""
     return 1.0 - visit.extras["min_margin"]
 
 
@@ -135,8 +135,8 @@ def score_learnability(visit: Visit) -> float:
 
 @level_score("abs_advantage", "2505.14970")
 def score_abs_advantage(visit: Visit) -> float:
-    """Mean |advantage| of the group, normalised by its standard deviation; of a single episode 2 sqrt(p (1 - p)), which
-    is the same for binary returns, with p of all visits."""
+    """Mean |advantage| of the group, normalised by its standard deviation. A single episode gives 2 sqrt(p (1 - p)),
+    the same quantity for binary returns, with p the success rate of all visits."""
     if len(visit.returns) > 1:
         return mean_absolute_advantage(visit.returns)
     return 2.0 * math.sqrt(max(visit.rate * (1.0 - visit.rate), 0.0))
@@ -144,9 +144,9 @@ def score_abs_advantage(visit: Visit) -> float:
 
 @level_score("regret", "2310.02782", uses=("antagonist_return",))
 def score_regret(visit: Visit) -> float:
-    """Antagonist's mean return (extra "antagonist_return") minus the student's, negative where the student is better
-    (algorithmic regret). Without antagonist the student's best return ever on the level stands for it, as in PAIRED's
-    best minus mean (arXiv 2012.02096)."""
+    """Algorithmic regret: the antagonist's mean return (extra "antagonist_return") minus the student's, which may be
+    negative. Without the extra, the student's best return on the level replaces the antagonist's, as in PAIRED's best
+    minus mean (arXiv 2012.02096)."""
     return visit.measurement("antagonist_return", visit.best) - float(visit.returns.mean())
 
 
@@ -158,8 +158,8 @@ def score_traced(visit: Visit) -> float:
 
 @level_score("mna", "2601.14957", uses=("negative_advantage",))
 def score_mna(visit: Visit) -> float:
-    """Maximised negative advantage, 0 on levels never solved (best return not above the lowest of the range): extra
-    "negative_advantage" (see `trajectories.negative_advantages`), else mean max(V - R, 0)."""
+    """Maximised negative advantage: extra "negative_advantage" (see `trajectories.negative_advantages`), else mean
+    max(V - R, 0); 0 on levels never solved (best return not above the lowest of the range)."""
     if visit.best <= 0:
         return 0.0
     return visit.measurement("negative_advantage", np.maximum(visit.value - visit.returns, 0.0))
@@ -167,7 +167,7 @@ def score_mna(visit: Visit) -> float:
 
 @level_score("random", "2010.03934")
 def score_random(visit: Visit) -> float:
-    """A uniform number in [0, 1): the control that keeps the buffer and drops the signal."""
+    """A uniform number in [0, 1): a control with the buffer but without a signal."""
     return float(visit.rng.random())
 
 

@@ -1,7 +1,7 @@
 """Spaces of levels, which can be generated, compared, edited and turned into tasks.
 
 A level is a small JSON-able value from which a task is made: a point of the unit cube for axes, an index for lists, a
-text for user-defined `Levels`. `as_levels` takes any space that teachers choose from. Two tasks with the same key are
+text for user-defined `Levels`. `as_levels` takes any space from which teachers choose. Two tasks with the same key are
 the same level.
 """
 
@@ -21,7 +21,7 @@ from ..pools import Arms, instance, task_key
 from ..sampling import pick
 from ..spaces import Cube, FamilySpaceLike, as_cube
 
-STEP = 0.1  # standard deviation of an edit on a continuous axis, in units of its range; no paper gives one for all axes
+STEP = 0.1  # standard deviation of an edit on a continuous axis, as a share of its range (ours; papers give none)
 SEEDS = 2**31
 
 
@@ -30,8 +30,8 @@ class LevelSpace(ABC):
 
     Attributes:
         signature: JSON-able description.
-        size: number of levels, or None where they cannot be counted.
-        editable: True where `mutate` can be called.
+        size: number of levels, or None if they cannot be counted.
+        editable: True if `mutate` can be called.
     """
 
     signature: Any
@@ -40,7 +40,7 @@ class LevelSpace(ABC):
 
     @abstractmethod
     def generate(self, rng: np.random.Generator) -> Any:
-        """A new level."""
+        """Return a new random level."""
 
     @abstractmethod
     def mutate(self, level: Any, edits: int, rng: np.random.Generator) -> Any:
@@ -48,18 +48,18 @@ class LevelSpace(ABC):
 
     @abstractmethod
     def task(self, level: Any, rng: np.random.Generator) -> Any:
-        """Return the task that the environment is given for a level."""
+        """Return the environment's task for a level."""
 
     @abstractmethod
     def level(self, task: Any) -> Any:
-        """The level of a task that was not generated here. Raises InputError for one outside the space."""
+        """Return the level of a task from any source. Raises InputError for a task outside the space."""
 
     def key(self, task: Any) -> str:
-        """Text, equal for tasks of the same level."""
+        """Return a text that is equal for tasks of the same level."""
         return task_key(task)
 
     def cell(self, task: Any, bins: int) -> str:
-        """Text, equal for tasks that are alike: those in the same of ``bins`` intervals on every continuous axis."""
+        """Return a text that is equal for similar tasks: in the same of ``bins`` intervals on each continuous axis."""
         return self.key(task)
 
 
@@ -70,14 +70,14 @@ class Levels(LevelSpace):
 
     Args:
         name: identifies the space in saved states; change it when the functions change.
-        generate: ``generate(rng)`` gives a task, JSON-able (NumPy arrays become lists).
+        generate: ``generate(rng)`` returns a JSON-able task (NumPy arrays become lists).
         mutate: ``mutate(task, rng)`` returns the task after one edit; it may edit its argument, a copy, in place.
             Without it there are no edits.
         key: ``key(task)`` returns a text that is equal for equal levels; by default the task as JSON.
         size: number of levels that the generator can make, if known.
 
     Raises:
-        InputError: size is no positive whole number; later, a task that is not JSON-able.
+        InputError: size is no positive whole number. When used: a task that is not JSON-able.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Levels(LevelSpace):
 
 
 class CubeLevels(LevelSpace):
-    """The points of a cube, uniform when new.
+    """Points of a cube; a new level is uniform.
 
     An edit changes one random axis: a finite axis by one value up or down (reflected at the ends), a continuous axis by
     a normal step of standard deviation 0.1, clipped to the range. Several edits change different axes if there are
@@ -137,7 +137,7 @@ class CubeLevels(LevelSpace):
 
     def mutate(self, level: list[float], edits: int, rng: np.random.Generator) -> list[float]:
         point = list(level)
-        own = self.cube.encode(self.cube.decode(np.array(level)))  # a value's place, wherever in its interval it was
+        own = self.cube.encode(self.cube.decode(np.array(level)))  # centre of the interval of each value
         for start in range(0, edits, len(self._axes) or edits):
             for axis in rng.permutation(self._axes)[: edits - start].tolist():
                 point[axis] = own[axis] = _step(point[axis], float(own[axis]), self._places[axis], rng)
@@ -164,7 +164,7 @@ def _step(u: float, own: float, places: np.ndarray | None, rng: np.random.Genera
 
 
 class FamilyLevels(LevelSpace):
-    """The levels of several families; new ones come from each in proportion to its share, and edits stay in it."""
+    """Levels of several families: a new level's family is drawn by its share, and edits stay in the family."""
 
     def __init__(self, space: FamilySpaceLike):
         self.space = space
@@ -194,7 +194,7 @@ class FamilyLevels(LevelSpace):
 
 
 class ArmLevels(LevelSpace):
-    """The entries of a list; an edit takes another one, uniformly."""
+    """Entries of a list; an edit replaces a level by another entry, drawn uniformly."""
 
     def __init__(self, arms: Arms):
         self.arms = arms
@@ -218,11 +218,11 @@ class ArmLevels(LevelSpace):
 
 
 class Instances(LevelSpace):
-    """Instances of an environment: tasks ``{"params": ..., "seed": ...}``, so that a replayed level is the same one to
-    the last wall and not another of the same parameters. An edit changes parameters and keeps the seed.
+    """Instances of an environment: tasks ``{"params": ..., "seed": ...}``, so that replay repeats the identical episode
+    start and not another one with the same parameters. An edit changes parameters and keeps the seed.
 
     Args:
-        space: of the parameters, anything that `as_levels` takes.
+        space: space of the parameters, anything that `as_levels` takes.
     """
 
     def __init__(self, space: Any):
@@ -247,8 +247,8 @@ class Instances(LevelSpace):
 
 
 def as_levels(space: Any) -> LevelSpace:
-    """The levels of a ParamSpace, bounded Box or Discrete, of a list of tasks, or of one's own. Raises InputError for
-    anything else."""
+    """Return the levels of a ParamSpace, FamilySpace, bounded Box, Discrete or list of tasks; a `LevelSpace` is
+    returned unchanged. Raises InputError for anything else."""
     if isinstance(space, LevelSpace):
         return space
     if isinstance(space, FamilySpaceLike):

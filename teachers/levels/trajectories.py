@@ -1,7 +1,7 @@
 """Measurements of an actor-critic learner on one level, from which level scores are computed.
 
-Rewards float64[T], values float64[T + 1] (the last one of the state after the last step) and dones bool[T] go in; the
-extras of an `Outcome` come out, by the names that `scores` uses.
+Functions take rewards float64[T], values float64[T + 1] (including the state after the last step) and dones bool[T].
+`measurements` returns the extras of an `Outcome`, by the names that `scores` uses.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ...errors import InputError
 
 
 def td_errors(rewards: Any, values: Any, dones: Any, gamma: float) -> np.ndarray:
-    """float64[T]: r_t + gamma V_{t+1} - V_t, with V_{t+1} = 0 after the end of an episode.
+    """Return float64[T], r_t + gamma V_{t+1} - V_t, with V_{t+1} = 0 after the end of an episode.
 
-    Level-replay's released one-step error has a sign and a discount wrong; this is the usual one.
+    The one-step error of the released level-replay code has a wrong sign and a wrong discount; this is the usual one.
 
     Raises:
         InputError: lengths do not fit.
@@ -30,8 +30,8 @@ def td_errors(rewards: Any, values: Any, dones: Any, gamma: float) -> np.ndarray
 
 
 def estimate_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam: float) -> np.ndarray:
-    """float64[T]: generalised advantage estimates, sum_k (gamma lam)^k delta_{t+k} up to the end of the episode (arXiv
-    1506.02438, equation 16)."""
+    """Return float64[T], generalised advantage estimates, sum_k (gamma lam)^k delta_{t+k} up to the end of the episode
+    (arXiv 1506.02438, equation 16)."""
     deltas = td_errors(rewards, values, dones, gamma)
     advantages, running = np.empty_like(deltas), 0.0
     for t in range(len(deltas) - 1, -1, -1):
@@ -44,15 +44,15 @@ def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
     """Compute float64[T] <= 0, n-step advantages against the highest value that the critic assigned along the way
     (maximised negative advantage, arXiv 2601.14957).
 
-    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages without any surplus. They are averaged with
-    the weights (1 - lam) lam^n; the last step of the episode gets all remaining weight.
+    A_t^(n) = min(0, A_t^(n-1) + gamma^n delta_{t+n}) are n-step advantages without any surplus, averaged with the
+    weights (1 - lam) lam^n; the last step of the episode gets all remaining weight.
     """
     deltas = td_errors(rewards, values, dones, gamma)
     total, steps = np.zeros_like(deltas), len(deltas)
     episode_end = np.asarray(dones, dtype=bool).copy()
     episode_end[-1:] = True
     ends = np.flatnonzero(episode_end)
-    last = ends[np.searchsorted(ends, np.arange(steps))]  # of the episode that each step belongs to
+    last = ends[np.searchsorted(ends, np.arange(steps))]  # last step of the episode of each step
     running = np.zeros_like(deltas)
     for n in range(steps):
         at = np.flatnonzero(np.arange(steps) + n <= last)
@@ -64,20 +64,20 @@ def negative_advantages(rewards: Any, values: Any, dones: Any, gamma: float, lam
 
 
 def normalised_entropy(probabilities: Any) -> float:
-    """Mean entropy of float64[T, actions], divided by its greatest, the logarithm of the number of actions. (In dcd a
-    misplaced parenthesis sums logarithms before weighting them.)"""
+    """Return the mean entropy of float64[T, actions], divided by its maximum, the logarithm of the number of actions.
+    (In dcd a misplaced parenthesis sums logarithms before weighting them.)"""
     p = np.asarray(probabilities, dtype=np.float64)
     logs = np.log(np.where(p > 0, p, 1.0))
     return float(-(p * logs).sum(-1).mean() / np.log(max(p.shape[-1], 2)))
 
 
 def mean_least_confidence(probabilities: Any) -> float:
-    """Mean of 1 - max_a pi(a), of float64[T, actions]."""
+    """Return the mean of 1 - max_a pi(a), for float64[T, actions]."""
     return float(1 - np.asarray(probabilities, dtype=np.float64).max(-1).mean())
 
 
 def mean_margin(probabilities: Any) -> float:
-    """Mean gap between the two most likely actions, of float64[T, actions >= 2]; the score is 1 minus it."""
+    """Return the mean gap between the two most likely actions, for float64[T, actions >= 2]."""
     two = np.sort(np.asarray(probabilities, dtype=np.float64), -1)[..., -2:]
     return float((two[..., 1] - two[..., 0]).mean())
 
@@ -85,15 +85,17 @@ def mean_margin(probabilities: Any) -> float:
 CRITIC_EXTRAS = frozenset(
     {"value_l1", "positive_value_loss", "signed_value_loss", "one_step_td", "mean_value", "negative_advantage"}
 )
-"""Names of what `measurements` computes with a critic's values alone."""
+"""Names of the extras that `measurements` computes without ``probabilities``."""
 
 
 def measurements(
     rewards: Any, values: Any, dones: Any, gamma: float, lam: float, probabilities: Any | None = None
 ) -> dict[str, float]:
-    """Compute a trajectory's extras: "value_l1", "positive_value_loss", "signed_value_loss", "one_step_td",
-    "mean_value", "negative_advantage" (a sum, the others are means over steps); with the policy's ``probabilities``
-    (float64[T, actions]) also "policy_entropy", "least_confidence" and "min_margin".
+    """Return a trajectory's extras by name.
+
+    "value_l1", "positive_value_loss", "signed_value_loss", "one_step_td" and "mean_value" are means over steps,
+    "negative_advantage" is a sum. If the policy's ``probabilities`` (float64[T, actions]) are given, "policy_entropy",
+    "least_confidence" and "min_margin" are added.
     """
     advantages = estimate_advantages(rewards, values, dones, gamma, lam)
     extras = {

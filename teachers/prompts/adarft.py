@@ -1,7 +1,7 @@
-"""AdaRFT: a target difficulty moves with the batch's success rate; prompts nearest to it are next (arXiv 2504.05520).
+"""AdaRFT: a target difficulty moves with the success rate; the nearest prompts are next (arXiv 2504.05520).
 
-The released code sorts by distance alone, so that a target that rests repeats the same prompts for ever, and counts a
-reward for format as success. Here prompts near the target take turns, and only success counts.
+The released code sorts by distance alone, so that a constant target repeats the same prompts for ever, and counts a
+format reward as success. Here prompts near the target take turns, and only success counts.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class AdaRFT(PromptTeacher):
     kept = (Kept("target", float), Kept(("_successes", "_episodes"), key="waiting"), "_turns")
     eta: float = option(default=50.0, above=0, says="largest step of T.")
     alpha: float = option(default=2.0, above=0, says="sensitivity to the success rate.")
-    beta: float = option(default=0.5, low=0, high=1, says="success rate at which T rests.")
-    start: float = option(default=0.0, low=0, high=100, says="first T.")
+    beta: float = option(default=0.5, low=0, high=1, says="success rate at which T does not move.")
+    start: float = option(default=0.0, low=0, high=100, says="initial T.")
     batch: int = option(
         default=64,
         low=1,
-        says="episodes that make one step of T. One call of `observe` makes at most one step, of all its episodes; "
-        "where it brings fewer, they are collected (64 is our choice; the paper's batches hold more).",
+        says="number of episodes that make one step of T. One call of `observe` makes at most one step, of all its "
+        "episodes; smaller calls are collected (64 is our choice; the paper's batches hold more).",
     )
     reach: int = option(
         default=4,
         low=1,
-        says="prompts take turns among the ``reach`` times k nearest to T, those whose turn is longest ago first "
-        "(4 is our choice).",
+        says="ratio of the number of nearest prompts that take turns to the number k of prompts requested; the "
+        "least recently proposed come first (4 is our choice).",
     )
-    repeat: bool = option(default=False, says="take the k nearest each time, as the released code.")
+    repeat: bool = option(default=False, says="take the k nearest prompts each time, as the released code does.")
 
     def setup(self) -> None:
         super().setup()

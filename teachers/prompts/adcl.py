@@ -1,9 +1,8 @@
 """ADCL: a curriculum from easy to hard in chunks, where only the next chunk is sorted anew (arXiv 2505.08364).
 
-Difficulty shifts as the model learns. Estimating all prompts anew is expensive, so the list is sorted once and cut into
-chunks;
-when one chunk has been trained on, the difficulty of the next one's prompts is estimated again and the chunk sorted by
-it. No prompt ever crosses the border of its chunk. How far an order has moved is measured by `inversion_ratio`.
+Difficulty shifts as the model learns, and estimating all prompts anew is expensive. The list is therefore sorted once
+and cut into chunks. After each chunk, the difficulties of the next chunk's prompts are estimated again and the chunk is
+sorted by them; no prompt changes its chunk. `inversion_ratio` measures how far an order has changed.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from .screening import ScreeningTeacher
 
 
 def inversion_ratio(reference: Sequence[int], current: Sequence[int]) -> float:
-    """Compute the share of inverted pairs: 0 for the same order, 1 for the reverse (NIR in the paper).
+    """Return the share of inverted pairs, in O(n log^2 n): 0 for the same order, 1 for the reverse (NIR in the paper).
 
     Args:
-        reference, current: two orders of the same distinct items; fewer than two items give 0. Takes O(n log^2 n).
+        reference, current: two orders of the same distinct items; fewer than two items give 0.
 
     Raises:
         InputError: the items differ.
@@ -57,8 +56,8 @@ class ADCL(ScreeningTeacher):
 
     After the last prompt of a chunk, all prompts of the next chunk are proposed with ``train=False``. Whenever a prompt
     is due, the remaining prompts of its chunk are sorted by the pass rates received so far. The teacher does not wait
-    for rates: the paper's exact order needs a learner whose batch size divides the chunks, and which plays the
-    screening proposals before it asks for more. After the last chunk the first one follows, estimated again.
+    for rates: the paper's exact order needs a learner whose batch size divides the chunks and which plays the screening
+    proposals before it asks for more. After the last chunk the first one follows, screened again.
 
     A prompt's initial difficulty is ``pool.difficulty``; the paper takes 1 - pass rate of the base model.
     """
@@ -74,18 +73,18 @@ class ADCL(ScreeningTeacher):
     chunks: int = option(
         default=8,
         low=1,
-        says="number of chunks; at most one per prompt (no number is published where we screened; 8 is our choice).",
+        says="number of chunks; at most one per prompt (we found no published number; 8 is our choice).",
     )
     probe: bool = option(
         default=True,
-        says="estimate the next chunk by rollouts made for it. Without it, the pass rates in training decide, "
-        "which first have an effect in the second pass.",
+        says="estimate the next chunk by screening rollouts. If False, the pass rates in training are used, which "
+        "first have an effect in the second pass.",
     )
     screen: int = option(
         default=8,
         low=1,
-        says="rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a single return "
-        "moves the estimate by 1 / screen of the way.",
+        says="number of rollouts by which a prompt's difficulty, 1 - pass rate, is estimated. An outcome with a "
+        "single return moves the estimate by 1 / screen of the difference.",
     )
 
     def setup(self) -> None:
@@ -96,8 +95,8 @@ class ADCL(ScreeningTeacher):
         self._chunk, self._passes = 0, 0
         self._to_screen: list[int] = []
         self._to_train = self.pieces[0].copy()
-        self._moved = 0.0  # inversion ratio of the last chunk that was trained on, against its first order
-        self._done: list[int] = []  # the present chunk's prompts in the order trained on
+        self._moved = 0.0  # inversion ratio of the last trained chunk against its initial order
+        self._done: list[int] = []  # prompts of the present chunk in the order of training
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, list[str] | str]:
         if self._to_screen:

@@ -1,7 +1,7 @@
 """Online difficulty filtering: practise prompts whose pass rate lies strictly between two bounds (arXiv 2504.03380).
 
-The batch is always full: a filtered prompt is replaced by the next one. The paper bounds the gain of a prompt by
-p (1 - p) / (2 beta^2). This is no bound but the leading term, for a large beta, of the exact KL, which `gain` computes.
+The batch is always full: a filtered prompt is replaced by the next one. The paper's bound p (1 - p) / (2 beta^2) on the
+gain of a prompt is no bound, but the leading term for large beta of the exact KL, which `gain` computes.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ def in_band(rate: Any, low: float, high: float) -> Any:
 
 
 def gain(rate: float, beta: float) -> float:
-    """KL(pi_0 || pi*) of the KL-regularised optimum for binary rewards: log(1 - p + p e^(1/beta)) - p / beta."""
+    """Return KL(pi_0 || pi*) of the KL-regularised optimum for binary rewards: log(1 - p + p e^(1/beta)) - p / beta."""
     return float(np.log1p(rate * np.expm1(1 / beta)) - rate / beta)
 
 
 @register("balanced-filter")
 class BalancedFilter(PromptTeacher):
-    """Keeps to prompts whose latest group pass rate lies inside a band; all others are put off, not deleted.
+    """Proposes prompts whose latest group pass rate lies inside a band; all others are put off, not deleted.
 
     Prompts take turns. Untried prompts and prompts inside the band are proposed at every turn. A prompt outside the
     band waits for ``pause`` further passes, as a rate of 0 from few rollouts is weak evidence (0 of 8 happens 43 times
-    in 100 at p = 0.1). After ``sure`` rollouts in a row outside, it retires: it is proposed only in the share
-    ``review``, or when no other prompt is left. One group inside the band brings it back.
+    in 100 at p = 0.1). After ``sure`` rollouts in a row outside, the prompt retires: it is proposed only in the share
+    ``review`` of proposals, or when no other prompt is left. One group inside the band ends the retirement.
 
     Proposals carry ``meta["band"]``: a learner that filters trains on the group only if its rate lies inside, and asks
     for more until its batch is full.
 
     Raises:
-        InputError: an option out of range, or a band without width.
+        InputError: an option out of range, or ``low`` not below ``high``.
     """
 
     paper = "2504.03380"
@@ -54,23 +54,26 @@ class BalancedFilter(PromptTeacher):
         default=0.2,
         low=0,
         high=1,
-        says="lower end of the open band. The paper's best bands are 0.3 to 0.7 and 0.2 to 0.8; 0 to 1 only leaves out "
-        "prompts without variance.",
+        says="lower end of the open band. The paper's best bands are 0.3 to 0.7 and 0.2 to 0.8; 0 to 1 excludes "
+        "only groups without variance.",
     )
     high: float = option(default=0.8, low=0, high=1, says="upper end of the band.")
     pause: float = option(
-        default=1.0, low=0, says="passes through the pool that a prompt outside the band waits (our choice)."
+        default=1.0, low=0, says="number of passes through the pool that a prompt outside the band waits (our choice)."
     )
     sure: int | None = option(
         default=32,
         low=1,
-        says="rollouts in a row outside the band after which a prompt retires; None disables retirement. With 32, "
-        "a prompt of p = 0.1 retires without any success 3 times in 100 (our choice).",
+        says="number of rollouts in a row outside the band after which a prompt retires; None disables retirement. "
+        "With 32, a prompt of p = 0.1 retires without any success 3 times in 100 (our choice).",
     )
     review: float = option(
-        default=0.05, low=0, high=1, says="share of proposals for retired prompts, while there are any (our choice)."
+        default=0.05,
+        low=0,
+        high=1,
+        says="share of proposals that are retired prompts, while there are any (our choice).",
     )
-    group: int = option(default=8, low=2, says="single returns that make a group.")
+    group: int = option(default=8, low=2, says="number of single returns that make a group.")
 
     def setup(self) -> None:
         if self.low >= self.high:
@@ -84,7 +87,7 @@ class BalancedFilter(PromptTeacher):
 
     @property
     def retired(self) -> np.ndarray:
-        """bool[n]: outside the band for so long that only reviews are left."""
+        """bool[n], True for prompts that have retired and are proposed only in the share `review`."""
         return np.zeros(self.pool.n, dtype=bool) if self.sure is None else self._outside >= self.sure
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, list[str]]:

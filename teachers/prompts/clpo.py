@@ -1,8 +1,8 @@
 """CLPO (arXiv 2509.25004): hard prompts are simplified, prompts of medium difficulty are rephrased.
 
 The teacher only requests a rewriting; the learner rewrites the prompt, whose answer must stay the same. The released
-code shows the right answer to the rewriter, so that it may leak into the question; here only the task itself is passed
-on.
+code shows the right answer to the rewriter, so that the answer may leak into the question; here the rewriter sees only
+the task.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class CLPO(PromptTeacher):
     step; a teacher never waits, so it proposes the rewriting in the next step.) ``meta["kl_scale"]`` is a factor on the
     KL coefficient: 0.5 for a prompt last graded as hard, else 1.
 
-    A rewritten prompt's outcome counts for `metrics` (rescued: both outcomes in its group), not for the accuracy. If
-    the learner refused the rewriting and showed the original (`Outcome.done`), the group counts for the original.
+    The outcome of a rewritten prompt does not change the prompt's accuracy; `metrics` counts it as "rescued" if its
+    group has successes and failures. If the learner refused the rewriting and showed the original (`Outcome.done`), the
+    group counts for the original.
     """
 
     paper = "2509.25004"
@@ -47,11 +48,13 @@ class CLPO(PromptTeacher):
         "_turns",
         Kept(("_rewritten", "_rescued", "_odd"), key="counts"),
     )
-    mode: Literal["hard_only", "medium_only", "both"] = option(default="both", says="grades that are rewritten.")
+    mode: Literal["hard_only", "medium_only", "both"] = option(
+        default="both", says="grades of prompts that are rewritten."
+    )
     hard: float = option(default=0.3, low=0, high=1, says="the highest accuracy of a hard prompt.")
     medium: float = option(default=0.7, low=0, high=1, says="the highest accuracy of a medium prompt.")
-    hard_kl: float = option(default=0.5, low=0, high=1, says="``kl_scale`` of hard prompts.")
-    group: int = option(default=4, low=2, says="single returns that make a group; the paper rolls out 4.")
+    hard_kl: float = option(default=0.5, low=0, high=1, says="factor on the KL coefficient for hard prompts.")
+    group: int = option(default=4, low=2, says="number of single returns that make a group; the paper rolls out 4.")
     queue: int = option(
         default=4096, low=1, says="largest number of prompts that wait to be rewritten; the oldest are dropped first."
     )
@@ -64,10 +67,10 @@ class CLPO(PromptTeacher):
         self._waiting: dict[int, str] = {}  # prompts to rewrite, the oldest first
         self._turns = Turns(self.pool.n)
         self._rewritten, self._rescued = 0, 0
-        self._odd = 0  # 1 where half a proposal for a rewritten prompt is left over from batches of odd size
+        self._odd = 0  # 1 if earlier batches of odd size leave half a rewritten proposal over
 
     def grade(self, accuracy: float) -> str:
-        """ "hard", "medium" or "easy"."""
+        """Return "hard", "medium" or "easy"."""
         return "hard" if accuracy <= self.hard else "medium" if accuracy <= self.medium else "easy"
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:

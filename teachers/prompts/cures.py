@@ -1,8 +1,7 @@
 """CurES (arXiv 2510.01037): prompts in proportion to exp(sqrt(p(1-p)) / tau).
 
 The paper bounds the gain of one policy step on a prompt by the standard deviation sqrt(p(1-p)) of its reward. Prompts
-are therefore drawn, and rollouts allocated, by that number. The successes of each group go in; proposals come out, with
-``rollouts`` also their numbers of episodes.
+are therefore drawn, and with the option `rollouts` also rollouts allocated, by an estimate of that deviation.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..saved_state import restore_array
 from ..signals import PassRates, check_prior
 from .prompt_teacher import PromptTeacher
 
-RELEASED = 0.01  # the released code's constant
+RELEASED = 0.01  # constant of the released code's temperature
 
 
 @register("cures")
@@ -48,7 +47,9 @@ class CurES(PromptTeacher):
         "temperature (1 + its groups so far) / 0.01, so that no two probabilities differ by more than half a "
         "percent.",
     )
-    prior: tuple[float, float] = option(default=(1.0, 1.0), check=check_prior, says="(alpha, beta) of the posterior.")
+    prior: tuple[float, float] = option(
+        default=(1.0, 1.0), check=check_prior, says="(alpha, beta) of the prior of every success rate."
+    )
     subsets: int = option(
         default=1,
         low=1,
@@ -56,12 +57,14 @@ class CurES(PromptTeacher):
         "starts afresh with each subset.",
     )
     batches: int = option(
-        default=8, low=1, says="batches observed before the next subset is taken (the first again after the last)."
+        default=8,
+        low=1,
+        says="number of batches observed before the next subset is taken (the first again after the last).",
     )
     rollouts: int | None = option(
         default=None,
         low=2,
-        says="mean number of rollouts of a proposal; they are allocated within each batch by the same standard "
+        says="mean number of rollouts per proposal; they are allocated within each batch by the estimated standard "
         "deviation, at least two per proposal. None leaves n open.",
     )
 

@@ -23,7 +23,7 @@ POOLS = {"hard": (0.25, 0.2), "normal": (0.75, 1.0), "easy": (1.0, 0.2)}  # prim
 
 
 def _sort_pools(name: str, given: Mapping[str, Sequence[float]]) -> list[list[Any]]:
-    """Return the (name, threshold, weight) of each pool, easiest last."""
+    """Return the [name, threshold, weight] of each pool, easiest last. Raises InputError for invalid pools."""
     ordered = sorted((check_numbers(f"pool {one!r}", pool), one) for one, pool in given.items())
     if not ordered or any(len(pool) != 2 for pool, _ in ordered):
         raise InputError(f"{name}={dict(given)!r} must give name: (threshold, weight) for at least one pool.")
@@ -37,11 +37,11 @@ def _sort_pools(name: str, given: Mapping[str, Sequence[float]]) -> list[list[An
 
 @register("difficulty-pool")
 class DifficultyPool(PromptTeacher):
-    """Draws prompts by the weight of the pool that their latest group mean falls into.
+    """Draws each prompt with the weight of the pool into which the mean of its latest group falls.
 
     A prompt belongs to the first pool whose threshold its latest mean return does not exceed; the last pool takes all
-    the rest. A prompt never seen has weight 1. Draws are without replacement within a batch; prompts of weight 0 come
-    only when a batch asks for more than all others.
+    the rest. A prompt never seen has weight 1. Draws are without replacement within a batch; prompts of weight 0 are
+    proposed only if a batch is larger than the number of all others.
 
     Raises:
         InputError: no pool, equal thresholds, a negative weight, or no positive one.
@@ -52,10 +52,12 @@ class DifficultyPool(PromptTeacher):
     pools: Mapping[str, tuple[float, float]] | Sequence[Sequence[Any]] | None = option(
         default=None,
         check=_sort_pools,
-        says="name -> (threshold, weight): inclusive highest mean return in [0, 1], and weight >= 0 of each prompt in "
-        "the pool. None takes prime-rl's hard (0.25, 0.2), normal (0.75, 1) and easy (1, 0.2).",
+        says="name -> (threshold, weight): highest mean return in [0, 1] of the pool, inclusive, and weight >= 0 of"
+        " each prompt in the pool. None takes prime-rl's hard (0.25, 0.2), normal (0.75, 1) and easy (1, 0.2).",
     )
-    group: int = option(default=8, low=1, says="single returns that make a group; 1 takes each return as a group.")
+    group: int = option(
+        default=8, low=1, says="number of single returns that make a group; 1 takes each return as a group."
+    )
 
     def setup(self) -> None:
         if self.pools is None:

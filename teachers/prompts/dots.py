@@ -1,7 +1,8 @@
-"""DOTS: predict every prompt's difficulty from a few reference prompts, take those near the target (arXiv 2506.05316).
+"""DOTS: predict every prompt's difficulty from a few reference prompts, and train near the target (arXiv 2506.05316).
 
-Now and then a random set of reference prompts is rolled out; the rate of any other is a similarity-weighted mean of
-theirs, calibrated on the references themselves. The paper's second part, replaying old rollouts, is the learner's.
+At intervals a random set of reference prompts is rolled out. The success rate of any other prompt is predicted as a
+similarity-weighted mean of the reference rates, calibrated on the reference prompts. The paper's second part, replay of
+old rollouts, belongs to the learner.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from ..saved_state import Kept
 from ..signals import success_rate
 from .screening import ScreeningTeacher
 
-CLIP = 1e-4  # rates are kept this far from 0 and 1 before a logit, as in the released code
+CLIP = 1e-4  # rates are clipped to [CLIP, 1 - CLIP] before a logit, as in the released code
 ROWS = 4096  # prompts predicted at a time, which bounds the memory
 
 
 def attend(queries: np.ndarray, keys: np.ndarray, values: np.ndarray, width: float, *, skip_own: bool = False):
-    """Attention with a Gaussian kernel: float64[q], sum_i softmax_i(-|x - x_i|^2 / (2 width^2)) v_i.
+    """Return float64[q], attention with a Gaussian kernel: sum_i softmax_i(-|x - x_i|^2 / (2 width^2)) v_i.
 
     Args:
         queries, keys: float64[q, d] and float64[m, d], m >= 1.
         values: float64[m].
-        width: of the kernel, > 0.
-        skip_own: query i leaves out key i (queries and keys are the same, at least two).
+        width: width of the kernel, > 0.
+        skip_own: True if queries and keys are the same (at least two); query i then leaves out key i.
     """
     logits = queries @ keys.T - (keys**2).sum(1) / 2
     if skip_own:
@@ -41,9 +42,10 @@ def attend(queries: np.ndarray, keys: np.ndarray, values: np.ndarray, width: flo
 
 
 def platt(predicted: np.ndarray, rates: np.ndarray, ridge: float = 1.0) -> tuple[float, float]:
-    """(scale, shift) for which sigmoid(scale * logit(predicted) + shift) fits ``rates`` by cross-entropy.
+    """Return (scale, shift) for which sigmoid(scale * logit(predicted) + shift) fits ``rates`` by cross-entropy.
 
-    Platt's calibration with soft labels, by 20 Newton steps; ``ridge`` pulls towards (1, 0), no change.
+    Platt's calibration with soft labels, by 20 Newton steps; ``ridge`` is the strength of a prior around (1, 0), no
+    change.
     """
     x = np.column_stack([logit(predicted), np.ones(len(predicted))])
     prior = np.array([1.0, 0.0])
@@ -68,27 +70,33 @@ class DOTS(ScreeningTeacher):
 
     At the start, and after every ``period`` prompts trained on, ``reference`` random prompts are proposed with
     ``train=False``. The prediction is renewed whenever a further quarter of their rates has arrived. Before the first
-    quarter every prediction is the target, so the choice is uniform. Draws are without replacement within a batch.
+    quarter every prediction is the target, so the first choices are uniform. Draws are without replacement within a
+    batch.
 
-    The paper attends by a learned embedding and predicts scale and shift by a trained layer; here a Gaussian kernel on
-    ``pool.features`` attends, and scale and shift are fitted to the references, each predicted from the others.
+    The paper uses attention on a learned embedding, and predicts scale and shift by a trained layer. Here attention is
+    a Gaussian kernel on ``pool.features``, and scale and shift are fitted to the reference prompts, each predicted from
+    the other ones.
     """
 
     paper = "2506.05316"
     kept = ("predicted", Kept("_ask", list[int]), Kept(("_trained", "_fitted"), key="counts"), "_error")
-    target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
+    target: float = option(default=0.5, low=0, high=1, says="success rate to aim at.")
     tau: float = option(
         default=1e-3,
         above=0,
-        says="temperature. At the released script's 1e-3 the choice is nearly always the k nearest.",
+        says="temperature. At the released script's 1e-3 the choice is nearly always the k prompts nearest to the "
+        "target.",
     )
     reference: int = option(
-        default=256, low=1, says="prompts in a reference set (256 in the paper); a quarter of the list if that is less."
+        default=256,
+        low=1,
+        says="number of prompts in a reference set (256 in the paper); at most a quarter of the list.",
     )
     period: int = option(
         default=1024,
         low=1,
-        says="prompts trained on from one set to the next (the paper renews it every 2 steps; 1024 is our choice).",
+        says="number of prompts trained on between two reference sets (the paper renews the set every 2 steps; 1024"
+        " is our choice).",
     )
     width: float = option(
         default=0.1, above=0, says="width of the kernel, in features scaled by sqrt(d) (0.1 is our choice)."
@@ -96,7 +104,7 @@ class DOTS(ScreeningTeacher):
     screen: int = option(
         default=8,
         low=1,
-        says="rollouts of a reference prompt. Single outcomes are taken as rates: the kernel averages them.",
+        says="number of rollouts of a reference prompt. Single outcomes are used as rates: the kernel averages them.",
     )
 
     def setup(self) -> None:
@@ -104,10 +112,10 @@ class DOTS(ScreeningTeacher):
         self._features = self.pool.features / np.sqrt(self.pool.features.shape[1])
         self._size = min(self.reference, max(self.pool.n // 4, 1))
         self.predicted = np.full(self.pool.n, self.target)
-        self._rates: dict[int, float | None] = {}  # of the reference prompts; None while it has not come in
+        self._rates: dict[int, float | None] = {}  # of the reference prompts; None until the outcome arrives
         self._ask: list[int] = []  # reference prompts not yet proposed
-        self._trained = self.period  # since the last set; the first is due at once
-        self._fitted = 0  # rates that the prediction rests on
+        self._trained = self.period  # prompts trained on since the last set; the first set is due at once
+        self._fitted = 0  # number of rates used in the present prediction
         self._error = 0.0
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, list[str]]:

@@ -1,8 +1,8 @@
 """eva (arXiv 2411.00062): evolve the most informative prompts.
 
 The informativeness of a task is the gap between the best and the worst return of its group, a proxy of regret. Tasks
-are drawn in proportion to it, and evolved: a generator, such as an agent that writes prompts, or a small step along
-the axes makes a new task of each, which joins the memory once it has been played.
+are drawn in proportion to their gaps and evolved: a generator, such as an agent that writes prompts, or a small step
+along the axes makes a new task, which enters the memory once it has been played.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ class Eva(TaskMaker):
     ("edit") is proposed. If no gap is above 0, the draw is uniform. On a list without a generator there are no
     variants, and the teacher only reweights the list.
 
-    A task with a single return has no gap yet; until the second return it counts with the average gap of the others.
+    A task with a single return has no gap yet; until its second return it has the mean gap of the other tasks.
     """
 
     paper = "2411.00062"
     baseline: Literal["min", "mean"] = option(
         default="min",
-        says='return subtracted from the best one: "min", the worst (the paper\'s choice), or "mean", the mean.',
+        says='return that is subtracted from the best one: "min", the worst (the paper\'s choice), or "mean", the '
+        "mean.",
     )
     fresh: float = option(
         default=0.2,
@@ -42,19 +43,19 @@ class Eva(TaskMaker):
         high=1,
         says="share of uniform tasks. The paper mixes evolved with old prompts; no share is published.",
     )
-    evolve: float = option(default=0.5, low=0, high=1, says="share of variants among the other tasks.")
-    group: int = option(default=4, low=2, says="latest single returns that are kept as a task's group.")
+    evolve: float = option(default=0.5, low=0, high=1, says="share of variants among the tasks that are not uniform.")
+    group: int = option(default=4, low=2, says="number of latest single returns that form a task's group.")
     capacity: int = option(
-        default=1024, low=1, says="tasks in memory; the task with the smallest gap is dropped first."
+        default=1024, low=1, says="largest number of tasks in memory; the task with the smallest gap is dropped first."
     )
 
     def setup(self) -> None:
         super().setup()
         self._memory: dict[str, tuple[Seed, list[float]]] = {}  # key -> seed, latest returns
-        self._gaps: np.ndarray | None = np.zeros(0)  # of the memory, in its order; None where it has to be computed
+        self._gaps: np.ndarray | None = np.zeros(0)  # of the tasks in memory, in order; None if outdated
 
     def gaps(self) -> np.ndarray:
-        """float64[m]: how informative each task in memory is."""
+        """Return float64[m], the informativeness of each task in memory."""
         if self._gaps is None:
             found = [informativeness(returns, self.baseline) for _, returns in self._memory.values()]
             gaps = np.array(found, dtype=np.float64)
@@ -110,7 +111,7 @@ class Eva(TaskMaker):
 
 
 def informativeness(returns: list[float], baseline: str = "min") -> float:
-    """The best of a group's returns above the worst ("min") or the mean of them; NaN for fewer than two."""
+    """Return the best of a group's returns minus the worst ("min") or the mean ("mean"); NaN for fewer than two."""
     if len(returns) < 2:
         return float("nan")
     return max(0.0, max(returns) - (min(returns) if baseline == "min" else sum(returns) / len(returns)))

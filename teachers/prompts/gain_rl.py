@@ -1,7 +1,8 @@
 """GAIN-RL: a Gaussian window slides over the prompts, sorted once by how easily they are learned (arXiv 2506.02281).
 
-The signal of the paper is how much the hidden states of a prompt's tokens point the same way (angle concentration),
-measured in one forward pass before training. The window moves faster the more is solved and the more the angles agree.
+The signal of the paper is angle concentration: how similar the directions of the hidden states of a prompt's tokens
+are, measured in one forward pass before training. The window moves faster at a higher success rate and a higher
+concentration.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from ..sampling import in_turn, lowest
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
 
-PAPER_RANKS, PAPER_POOL = 1000, 7500  # the released code's window and step, for training sets of about 7,500 prompts
+PAPER_RANKS, PAPER_POOL = 1000, 7500  # window width and step of the released code, for about 7,500 prompts
 
 
 @register("gain-rl")
 class GainRL(PromptTeacher):
     """A Gaussian window over ranks that slides from easy to hard with accuracy and angle concentration.
 
-    Prompt i of rank r has weight exp(-(r - mu)^2 / (2 sigma^2)), drawn without replacement until mu moves. After a
-    batch with success rate a and mean angle signal c, mu <- mu + clip(step / 2 tanh(alpha (a - beta)) + step / 2
-    tanh(alpha c), 0, step): it never moves back. The move comes before the next draw; the released code draws with the
-    mu before. c is the mean of the extra "angle_concentration" (the mean cosine among the hidden states of the
+    The prompt of rank r has weight exp(-(r - mu)^2 / (2 sigma^2)); draws are without replacement until mu moves. After
+    a batch with success rate a and mean angle signal c, mu <- mu + clip(step / 2 tanh(alpha (a - beta)) + step / 2
+    tanh(alpha c), 0, step), so that mu never falls. The move precedes the next draw; the released code draws once more
+    with the old mu. c is the mean of the extra "angle_concentration" (the mean cosine among the hidden states of the
     question's tokens, plus 8 times their mean cosine with the prefix's); without it, c = 0, and the window stands still
     up to a = beta. With it, the window moves once a > beta - c.
 
     Raises:
-        InputError: an option out of range, or not one finite signal for each prompt.
+        InputError: an option out of range, or ``signal`` is not one finite number per prompt.
     """
 
     paper = "2506.02281"
@@ -45,22 +46,29 @@ class GainRL(PromptTeacher):
         default=None,
         check=check_numbers,
         saved=False,
-        says="float per prompt; prompts are ordered by falling signal (the paper takes the angle concentration). "
-        "None sorts by ``pool.difficulty``, easiest first. Ties are broken at random.",
+        says="float per prompt; prompts are ordered by descending signal (the paper takes the angle concentration)."
+        " None sorts by ``pool.difficulty``, easiest first. Ties are broken at random.",
     )
     sigma: float | None = option(
         default=None,
         above=0,
         says="width of the window in ranks; None gives the same share of the list as the paper's 1000 of about 7,500.",
     )
-    step: float | None = option(default=None, above=0, says="largest step of mu in ranks; None as sigma.")
+    step: float | None = option(
+        default=None, above=0, says="largest step of mu in ranks; None gives the same number as for `sigma`."
+    )
     alpha: float = option(default=2.0, above=0, says="sensitivity to the success rate.")
-    beta: float = option(default=0.5, low=0, high=1, says="success rate that alone does not move mu.")
+    beta: float = option(
+        default=0.5,
+        low=0,
+        high=1,
+        says='success rate at which mu does not move, without the extra "angle_concentration".',
+    )
     batch: int | None = option(
         default=None,
         low=1,
-        says="groups that make one step of mu; None gives ``step``, as the released code draws as many prompts "
-        "with one mu. One call of `observe` makes at most one step, of all its groups.",
+        says="number of groups that make one step of mu; None gives ``step``, as the released code draws as many "
+        "prompts with one mu. One call of `observe` makes at most one step, of all its groups.",
     )
 
     def setup(self) -> None:
@@ -76,7 +84,7 @@ class GainRL(PromptTeacher):
         self.order = lowest(-ease, n, self._rng)
         self.mu = 0.0
         self._used = np.zeros(n, dtype=bool)  # ranks drawn since mu last moved
-        self._sums, self._groups = np.zeros(4), 0  # successes, episodes, angles, how many angles; since mu last moved
+        self._sums, self._groups = np.zeros(4), 0  # sums of successes, episodes, angles, angle counts
 
     def distribution(self) -> np.ndarray:
         log_weights = self._log_weights()
@@ -92,7 +100,7 @@ class GainRL(PromptTeacher):
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
         ranks, probs = self._take(k)
-        if len(ranks) < min(k, self.pool.n):  # all were drawn at this mu: again, but not twice in a batch
+        if len(ranks) < min(k, self.pool.n):  # all have been drawn at this mu: start again, but not twice in a batch
             self._used[:] = False
             self._used[ranks] = True
             more, more_probs = self._take(k - len(ranks))
@@ -117,7 +125,7 @@ class GainRL(PromptTeacher):
         move = math.tanh(self.alpha * (successes / episodes - self.beta)) + math.tanh(
             self.alpha * (angle / angles if angles else 0.0)
         )
-        # Past the last prompt there is nothing for the window to stand on.
+        # The window's centre stays on the list.
         self.mu = min(self.mu + min(max(self._step / 2 * move, 0.0), self._step), float(self.pool.n - 1))
         self._used[:] = False
         self._sums, self._groups = np.zeros(4), 0

@@ -1,8 +1,9 @@
 """Sources of new tasks for the teachers that make tasks: eva and WebRL.
 
-A task is stored as a seed, which is JSON-able: a point of the cube where the space has axes (a variant is a nearby
-point), an index where it is a list, and ``{"task": ..., "near": index}`` for a task that a generator wrote and the list
-does not hold. A generator is any callable ``(task, rng) -> task or None``, or an agent that receives a text request.
+A task is stored as a seed, which is JSON-able. The seed is a point of the cube if the space has axes (a variant is a
+nearby point), an index if the space is a list, and ``{"task": ..., "near": index}`` for a task that a generator wrote
+and the list does not contain. A generator is any callable ``(task, rng) -> task or None``, or an agent that receives a
+text request.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _BLOCK = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 @runtime_checkable
 class Writer(Protocol):
-    """The part of `palaestra.Agent` that is used here."""
+    """The methods of `palaestra.Agent` that are used here."""
 
     def act(self, observations: Any, infos: Any) -> Any: ...
 
@@ -42,7 +43,7 @@ class Writer(Protocol):
 
 
 def describe_axes(space: Any) -> str:
-    """A sentence on the values that the axes of a space take; "" for a space without axes."""
+    """Return a sentence on the values of the axes of a space; "" for a space without axes."""
     ranges = [
         f"{axis.name} is one of {', '.join(map(str, axis.choices))}"
         if hasattr(axis, "choices")
@@ -53,10 +54,10 @@ def describe_axes(space: Any) -> str:
 
 
 def as_generator(generator: Generate | Writer | None, request: str = REQUEST) -> Generate | None:
-    """Turn a generator into a callable of (task, rng).
+    """Turn a generator into a callable of (task, rng); a callable or None is returned unchanged.
 
-    An agent receives ``request`` with the task in it. Its answer is parsed as JSON, in a block or not; other answers
-    are kept as text.
+    An agent receives ``request`` with the task inserted. The agent's answer is parsed as JSON, inside a code block or
+    not; an answer that is not JSON is returned as text.
     """
     if generator is None or (callable(generator) and not isinstance(generator, Writer)):
         return generator
@@ -78,17 +79,17 @@ def as_generator(generator: Generate | Writer | None, request: str = REQUEST) ->
 
 
 class TaskSource:
-    """Tasks of a space, old and new.
+    """Tasks of a space: draws of its tasks, and variants of given ones.
 
     Args:
-        space: whatever teachers take.
-        generator: see `as_generator`; None makes variants by small steps along the axes, and on a list there are none.
-        step: standard deviation of those steps, in units of the axis' range; an axis of few values moves by one at
-            least.
+        space: any space that teachers take.
+        generator: see `as_generator`; None makes variants by small steps along the axes, and none on a list.
+        step: standard deviation of the steps, as a share of an axis' range; an axis of few values moves by at least one
+            value.
 
     Attributes:
         domain: the space, as a cube or a list.
-        rejected: variants that the generator wrote and the space does not hold.
+        rejected: number of variants that the generator wrote and the space does not contain.
     """
 
     def __init__(self, space: Any, generator: Generate | Writer | None = None, step: float = 0.1):
@@ -102,17 +103,17 @@ class TaskSource:
 
     @property
     def can_vary(self) -> bool:
-        """True where variants can be made."""
+        """True if variants can be made."""
         return self.arms is None or self.generator is not None
 
     def uniform(self, k: int, rng: np.random.Generator) -> list[Seed]:
-        """k seeds drawn uniformly from the space."""
+        """Return k seeds drawn uniformly from the space."""
         if self.arms is not None:
             return rng.integers(self.arms.n, size=k).tolist()
         return rng.random((k, len(self._sizes or ()))).tolist()
 
     def task(self, seed: Seed, rng: np.random.Generator) -> Any:
-        """The task of a seed."""
+        """Return the task of a seed."""
         if isinstance(seed, dict):
             return seed["task"]
         if isinstance(self.domain, Arms):
@@ -120,7 +121,7 @@ class TaskSource:
         return self.domain.decode(np.array(seed))
 
     def seed(self, task: Any) -> Seed:
-        """The seed of a task of the space. Raises InputError for any other."""
+        """Return the seed of a task of the space. Raises InputError for any other task."""
         return self.domain.arm(task) if isinstance(self.domain, Arms) else self.domain.encode(task).tolist()
 
     def variant(self, seed: Seed, rng: np.random.Generator) -> Seed | None:
@@ -147,25 +148,25 @@ class TaskSource:
         return int(seed["near"] if isinstance(seed, dict) else seed)  # pyright: ignore[reportArgumentType]
 
     def places(self, seeds: list[Seed]) -> np.ndarray:
-        """float64[m, d]: where the seeds lie, by point or by the features of the list."""
+        """Return float64[m, d], the seeds' points in the cube, or the features of their tasks in the list."""
         if isinstance(self.domain, Arms):
             return self.features[[self.index(seed) for seed in seeds]]
         return np.array(seeds, dtype=np.float64).reshape(len(seeds), -1)
 
     @property
     def features(self) -> np.ndarray:
-        """float64[n, d]: on a list, its features, computed once."""
+        """float64[n, d], the features of the list, computed once."""
         if not hasattr(self, "_features"):
             assert isinstance(self.domain, Arms)
             self._features = self.domain.features
         return self._features
 
     def key(self, seed: Seed) -> str:
-        """A seed as text, the same for seeds of the same task."""
+        """Return a text that is equal for seeds of the same task."""
         return seed_key(seed) if isinstance(self.domain, Arms) else task_key(self.domain.decode(np.array(seed)))
 
     def check_seed(self, seed: Any) -> Seed:
-        """Return a saved seed in its own types. Raise ValueError for anything that is no seed of this space."""
+        """Return a saved seed in its own types. Raises ValueError for anything that is no seed of the space."""
         if isinstance(self.domain, Arms):
             if not 0 <= self.index(seed) < self.domain.n or (isinstance(seed, dict) and "task" not in seed):
                 raise ValueError(f"{seed!r} is no seed of this list")
@@ -175,8 +176,8 @@ class TaskSource:
         return [float(x) for x in seed]
 
     def _step(self, point: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One axis and perhaps others moved, reflected at the borders: where an axis has few values, at its first and
-        last one, so that a step from there moves it too."""
+        """Return the point after a step on one axis and perhaps others, reflected at the borders. On an axis of few
+        values, the border is the centre of the first or last value, so that a step from there always moves."""
         sizes = np.array(self._sizes)
         moved = rng.random(len(point)) < 0.5
         moved[rng.integers(len(point))] = True
@@ -185,7 +186,7 @@ class TaskSource:
             least = np.where(sizes > 1, 1 / sizes, 0.0)
         step = np.where(np.abs(step) < least, np.copysign(least, step), step)
         first = least / 2
-        # From the middle of a value's interval, as one that is kept by its edge would step onto another edge.
+        # Start from the middle of a value's interval: from an edge, a step of one value would end on another edge.
         values = np.maximum(sizes, 1)
         middle = (np.minimum(np.floor(point * values), values - 1) + 0.5) / values
         there = first + np.abs(np.where(sizes > 1, middle, point) + step - first)
@@ -194,7 +195,7 @@ class TaskSource:
 
 
 def seed_key(seed: Seed) -> str:
-    """A seed as text, the same for equal seeds."""
+    """Return a seed as JSON text, the same for equal seeds."""
     return json.dumps(seed, sort_keys=True)
 
 
@@ -207,7 +208,7 @@ class TaskMaker(Teacher):
     generator: Generate | Writer | None = option(
         default=None,
         saved=False,
-        says="makes a variant, see `generation`; None steps along the axes. It is no part of a saved state.",
+        says="makes a variant of a task, see `generation`; None steps along the axes. It is not part of a saved state.",
     )
     step: float = option(default=0.1, above=0, says="size of the steps along the axes, see `TaskSource`.")
 

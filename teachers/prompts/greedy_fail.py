@@ -1,8 +1,8 @@
 """Training on unsolved prompts only: prompts whose latest greedy answer was wrong (SELF, arXiv 2510.02230).
 
-Reinforcing prompts that a model already solves sharpens it there and reduces coverage elsewhere. The paper decodes each
-prompt of a step greedily and drops solved prompts. Here an attempt is a proposal of one evaluation episode, and only
-failed prompts are proposed for training.
+Reinforcing prompts that a model already solves sharpens its answers to these and reduces coverage on others. The paper
+decodes each prompt of a step greedily and drops solved prompts. Here an attempt is a proposal of one evaluation
+episode, and only failed prompts are proposed for training.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class GreedyFail(StreamTeacher):
 
     A probe is a proposal of n=1 with ``train=False`` and ``meta={"greedy": True}``, in shuffled passes over the list. A
     failed prompt waits for its turn, is proposed once for training, and is then probed again with the others: samples
-    drawn in training are no evidence about the greedy answer. Failed prompts come first in a batch, probes fill the
-    rest, so that a student who solves everything is only ever evaluated.
+    drawn in training are no evidence about the greedy answer. Failed prompts come first in a batch and probes fill the
+    rest, so that a student who solves everything is only evaluated.
 
     Repeated probes of a prompt show the effect of practice on the others. The metric "lost" is the share of prompts
     solved at the last probe but one that failed at the last; "gained" is the share of failed prompts that were solved
@@ -44,8 +44,8 @@ class GreedyFail(StreamTeacher):
 
     def setup(self) -> None:
         super().setup()
-        self._last: dict[int, bool] = {}  # whether each prompt's last probe was solved
-        self._before: dict[int, bool] = {}  # the same of the one before it
+        self._last: dict[int, bool] = {}  # prompt -> True if its last probe was solved
+        self._before: dict[int, bool] = {}  # the same for the last probe but one
 
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:
         self.queue.pop(task, None)

@@ -1,7 +1,7 @@
 """GRESO: skip, before any rollout, prompts whose last groups had no variance (arXiv 2506.02177).
 
-A prompt that gave equal rewards z times in a row is tried again with probability p^z. Too easy and too hard prompts
-have a p each, which a controller moves so that a given share of groups without variance is met.
+A prompt whose last z groups each had equal rewards is tried again with probability p^z. There is one p for too easy and
+one for too hard prompts; a controller adjusts both to meet a given share of groups without variance.
 """
 
 from __future__ import annotations
@@ -34,17 +34,20 @@ class GRESO(PromptTeacher):
 
     paper = "2506.02177"
     kept = ("p", "flat", "_easy", "_due", "_groups", "_flat_groups", "_all_groups", "_shares")
-    p_easy: float = option(default=0.5, low=0, high=1, saved=False, says="initial probability of the easy side.")
-    p_hard: float = option(default=0.5, low=0, high=1, saved=False, says="initial probability of the hard side.")
+    p_easy: float = option(default=0.5, low=0, high=1, saved=False, says="initial p of too easy prompts.")
+    p_hard: float = option(default=0.5, low=0, high=1, saved=False, says="initial p of too hard prompts.")
     target: float = option(
         default=0.25,
         low=0,
         high=1,
-        says="share of all groups that may be without variance: one third of it too easy, two thirds too hard, as "
-        "in the released code.",
+        says="share of all groups that may have no variance: one third of it too easy, two thirds too hard, as in "
+        "the released code.",
     )
     step: float = option(
-        default=0.01, above=0, says="change of each p: it falls if its share is reached, and rises otherwise."
+        default=0.01,
+        above=0,
+        says="change of each p at a step of the controller: p falls if its share of groups without variance is at "
+        "or above the target, and rises otherwise.",
     )
     bounds: tuple[float, float] = option(
         default=(0.05, 0.95), check=_sort_bounds, says="lowest and highest p (the released code's)."
@@ -61,7 +64,7 @@ class GRESO(PromptTeacher):
         says="groups per step of the controller. One call of `observe` makes at most one step, from all its "
         "groups; smaller calls are collected (64 is our choice).",
     )
-    group: int = option(default=8, low=2, says="single returns that make a group.")
+    group: int = option(default=8, low=2, says="number of single returns that make a group.")
 
     def setup(self) -> None:
         self.settings = {"p": [self.p_hard, self.p_easy]}
@@ -71,14 +74,14 @@ class GRESO(PromptTeacher):
         n = self.pool.n
         self.flat = np.zeros(n, dtype=np.int64)  # z
         self._easy = np.zeros(n, dtype=np.int64)  # 1 where the last group without variance was too easy
-        self._due = np.arange(n, dtype=np.float64)  # when each prompt's turn comes; one pass takes n
+        self._due = np.arange(n, dtype=np.float64)  # time of each prompt's next turn; one pass takes n
         self._rng.shuffle(self._due)
         self._groups = Groups(self.group)
         self._flat_groups, self._all_groups = np.zeros(2), 0  # since the controller's last step
         self._shares = np.zeros(2)
 
     def try_probability(self) -> np.ndarray:
-        """float64[n]: the chance that each prompt is not skipped when its turn comes."""
+        """Return float64[n], the probability that each prompt is not skipped when its turn comes."""
         return np.maximum(self.p[self._easy] ** self.flat, np.where(self.flat, self.floor, 0.0))
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, list[str]]:

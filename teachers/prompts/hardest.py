@@ -1,7 +1,7 @@
 """Train on the hardest share: the tenth of the prompts that a base model solves least often (arXiv 2508.14094).
 
-The paper's explanation is that hard prompts stay learnable longest: more steps have groups with a spread of rewards.
-That share is in `metrics`.
+The paper's explanation is that hard prompts stay learnable longest: a larger share of their groups has a spread of
+rewards. `metrics` reports that share as "learnable_share".
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..sampling import lowest
 from ..signals import Groups, is_flat
 from .screening import Pilot, ScreeningTeacher, Tallies, Turns
 
-WINDOW = 256  # groups over which the learnable share is taken
+WINDOW = 256  # number of latest groups over which the learnable share is taken
 
 
 @register("hardest")
 class Hardest(ScreeningTeacher):
     """Screens every prompt once, then trains only on the share with the lowest success rates.
 
-    The chosen prompts take turns, ties in the choice are settled at random, and the choice is final, as in the paper.
+    Chosen prompts take turns. Ties in the choice are broken at random, and the choice is final, as in the paper.
     A prompt that never gave a valid outcome is not chosen.
     """
 
@@ -34,7 +34,7 @@ class Hardest(ScreeningTeacher):
     kept = ("rates", "_pilot", "_turns", "_tallies", "_groups")
     part: Literal["hardest", "medium", "easiest"] = option(
         default="hardest",
-        says='"hardest", or for comparison "easiest" or "medium" (nearest to the median rate, our reading).',
+        says='"hardest", or for comparison "easiest" or "medium" (nearest to the median success rate, our reading).',
     )
     fraction: float = option(
         default=0.1, above=0, high=1, says="share of the prompts that is trained on; at least one prompt."

@@ -1,7 +1,8 @@
-"""History variance: after a pilot, train on the prompts whose pass rate moved most (1-shot RLVR, arXiv 2504.20571).
+"""History variance: after a pilot, train on the prompts whose pass rate varied most (1-shot RLVR, arXiv 2504.20571).
 
-The pilot visits every prompt some times while training; the standard deviation of its pass rates is its score. The
-first n by score are then all that is practised, as often as it takes to fill the batch, down to a single prompt.
+The pilot visits every prompt several times while training; the standard deviation of a prompt's pass rates is its
+score. Afterwards only the `top` prompts by score are practised, repeated as needed to fill the batch, down to a single
+prompt.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .screening import Pilot
 class HistoryVariance(PromptTeacher):
     """Repeats the prompts whose success rate varied most over a pilot.
 
-    If outcomes carry single returns, the history consists of these, and the score becomes about sqrt(p (1 - p)).
+    If outcomes carry single returns, each return is a rate of the history, and the score becomes about sqrt(p (1 - p)).
     """
 
     paper = "2504.20571"
@@ -32,11 +33,13 @@ class HistoryVariance(PromptTeacher):
     top: int = option(
         default=16,
         low=1,
-        says="prompts kept after the pilot; a number above the pool's size keeps all. The paper studies 1, 2, 4, "
-        "16, up to 1,209; 16 here is our choice.",
+        says="number of prompts kept after the pilot; a number above the pool's size keeps all. The paper studies "
+        "1, 2, 4, 16, up to 1,209; 16 here is our choice.",
     )
     pilot: int = option(
-        default=5, low=2, says="rates of each prompt before the choice (the paper's pilot is a full run of 500 steps)."
+        default=5,
+        low=2,
+        says="number of rates of each prompt before the choice (the paper's pilot is a full run of 500 steps).",
     )
 
     def setup(self) -> None:
@@ -44,11 +47,11 @@ class HistoryVariance(PromptTeacher):
         self._pilot = Pilot(self.pool.n, self.pilot)
         self._mean, self._squares = np.zeros(self.pool.n), np.zeros(self.pool.n)  # running, by Welford
         self.chosen: np.ndarray | None = None
-        self._next = 0  # whose turn it is among the chosen
+        self._next = 0  # index among the chosen prompts of the next one
 
     @property
     def scores(self) -> np.ndarray:
-        """float64[n]: the standard deviation of each prompt's rates so far, 0 where it has fewer than two."""
+        """float64[n], the standard deviation of each prompt's rates so far; 0 for fewer than two rates."""
         return np.sqrt(self._squares / np.maximum(self._pilot.seen, 1))
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:

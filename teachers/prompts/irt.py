@@ -1,9 +1,8 @@
 """PUDF (arXiv 2408.05326): train on prompts within the learner's ability, by one-parameter item response theory.
 
-A prompt has a difficulty b, the learner an ability theta, and the chance of success is sigmoid(theta - b).
-Difficulties are fitted beforehand from a crowd of weaker learners (`fit_difficulties`), or come from
-``pool.difficulty``; the ability is estimated from the latest answers. Successes go in; prompts that are not too hard
-for that ability come out.
+A prompt has a difficulty b, the learner an ability theta, and the probability of success is sigmoid(theta - b).
+Difficulties are fitted beforehand to answers of a crowd of weaker learners (`fit_difficulties`), or come from
+``pool.difficulty``; the ability is estimated from the latest outcomes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..saved_state import Kept
 from ..signals import check_band, success_counts
 from .prompt_teacher import PromptTeacher
 
-EDGE = 0.02  # a declared difficulty is kept this far from 0 and 1, whose logits are infinite: |b| <= 3.9
+EDGE = 0.02  # difficulties are clipped to [EDGE, 1 - EDGE], so that logits are finite: |b| <= 3.9
 
 
 @register("pudf")
@@ -47,13 +46,13 @@ class PUDF(PromptTeacher):
         default=0.5,
         above=0,
         high=1,
-        says="least chance of success of an admitted prompt: b <= theta + ln(1/target - 1). The paper's rule b <= "
-        "theta is 1/2.",
+        says="least probability of success of an admitted prompt: b <= theta + ln(1/target - 1). 1/2 gives the "
+        "paper's rule b <= theta.",
     )
     band: tuple[float, float] | None = option(
         default=None,
         check=check_band,
-        says="(lower, upper), to train on theta + lower <= b <= theta + upper instead; ``target`` then has no effect.",
+        says="(lower, upper), to train on theta + lower <= b <= theta + upper instead; overrides ``target``.",
     )
     least: int = option(
         default=10,
@@ -63,8 +62,8 @@ class PUDF(PromptTeacher):
     window: int = option(
         default=256,
         low=1,
-        says="latest outcomes from which the ability is estimated, as it changes; the paper estimates on a probe "
-        "set before each epoch.",
+        says="number of latest outcomes from which the ability is estimated; the paper estimates it on a probe set "
+        "before each epoch.",
     )
 
     def setup(self) -> None:
@@ -89,7 +88,7 @@ class PUDF(PromptTeacher):
         return np.maximum(np.maximum(self.band[0] - gap, gap - self.band[1]), 0.0)
 
     def _admissible(self) -> np.ndarray:
-        """bool[n]; more than `least` where difficulties are equal."""
+        """Return bool[n], the prompts to draw from: at least `least`, more if difficulties are equal."""
         excess = self._excess()
         least = min(self.least, len(excess))
         return excess <= max(float(np.partition(excess, least - 1)[least - 1]), 0.0)
@@ -115,14 +114,14 @@ class PUDF(PromptTeacher):
 def fit_ability(
     difficulties: np.ndarray, successes: np.ndarray, episodes: np.ndarray | float = 1, *, deviation: float = 1.0
 ) -> float:
-    """The ability of highest posterior density given answers to items, under a normal prior around 0.
+    """Return the posterior mode of the ability given answers to items, under a normal prior around 0.
 
-    Newton's method on a concave function; a step that leaves the bracket known to hold the root halves it instead.
+    Newton's method on a concave function; a step that leaves the bracket of the root is replaced by bisection.
 
     Args:
         difficulties: float[m], b of each item answered.
-        successes, episodes: how many of how many attempts were right, fractions allowed.
-        deviation: of the prior.
+        successes, episodes: number of successes and of attempts at each item; fractions are allowed.
+        deviation: standard deviation of the prior.
     """
     b, s = np.asarray(difficulties, dtype=np.float64), np.asarray(successes, dtype=np.float64)
     m = np.broadcast_to(np.asarray(episodes, dtype=np.float64), b.shape)
@@ -144,15 +143,16 @@ def fit_difficulties(crowd: Any, *, deviation: float = 3.0, tolerance: float = 1
     """Fit the difficulties of items to a crowd's answers, by the one-parameter model.
 
     The result is the posterior mode over abilities (standard normal prior, as in the paper) and difficulties (normal
-    prior of standard deviation ``deviation``; wide, but it keeps an item that nobody solves finite). Newton steps
+    prior of standard deviation ``deviation``, which is wide but keeps an item that nobody solves finite). Newton steps
     alternate between abilities and difficulties. The paper fits the same model by variational inference.
 
     Args:
         crowd: float[learners, n], 1 right, 0 wrong, NaN not asked.
+        deviation: standard deviation of the prior of difficulties.
         tolerance: stop when no difficulty moves by more.
 
     Returns:
-        float64[n].
+        float64[n], b of each item.
 
     Raises:
         InputError: ``crowd`` is no matrix of this form.

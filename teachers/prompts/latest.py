@@ -1,4 +1,4 @@
-"""The latest group's success rate of each task: the memory of selectors that use the present accuracy alone."""
+"""Success rate of each task in its latest group, for selectors that use only the present accuracy."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .screening import Tallies
 
 
 class LatestGroups:
-    """The success rate of each of n tasks in its latest group; single episodes are collected into groups first.
+    """Success rate of each of n tasks in its latest group; single episodes are collected into groups first.
 
     Args:
-        n: tasks.
-        group: single episodes that make a group.
+        n: number of tasks.
+        group: number of single episodes that make a group.
 
     Attributes:
         rate: float64[n], NaN before the first complete group.

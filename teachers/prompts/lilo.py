@@ -1,7 +1,7 @@
 """LILO: screen a pool several times as large as the batch and train on its most learnable prompts (arXiv 2502.12272).
 
-Learnability is p (1 - p), the variance of success at the pass rate p. Rollouts that screen a prompt that is not chosen
-are not trained on, but they cost compute: `train` is False in those proposals, and `metrics` gives their share.
+Learnability is p (1 - p), the variance of success at the pass rate p. Rollouts that screen a prompt which is not chosen
+are not trained on, but cost compute: screening proposals have ``train=False``, and `metrics` gives their share.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..sampling import lowest
 from ..saved_state import Kept
 from .screening import StreamTeacher
 
-ROUNDS = 3  # through the list, after which the pool no longer waits for prompts that never answered
+ROUNDS = 3  # passes through the list after which the pool no longer waits for prompts without a valid outcome
 
 
 def success_variance(rate: Any) -> Any:
@@ -27,7 +27,7 @@ def success_variance(rate: Any) -> Any:
 
 @register("lilo")
 class LILO(StreamTeacher):
-    """Screen ``factor`` times as many prompts as it trains on, and train on those with the largest p (1 - p).
+    """Screens ``factor`` times as many prompts as it trains on, and trains on those with the largest p (1 - p).
 
     Screening proposals go through the list in turn until ``factor * batch`` prompts, the pool, have a pass rate. The
     ``batch`` most learnable prompts of the pool are then proposed for training, ties in random order, and all rates are
@@ -42,8 +42,8 @@ class LILO(StreamTeacher):
     batch: int = option(
         default=64,
         low=1,
-        says="prompts trained on from each pool (the papers' batches depend on the data set; 64 is our choice). In "
-        "a short list the pool is the whole list.",
+        says="number of prompts trained on from each pool (the papers' batches depend on the data set; 64 is our "
+        "choice). In a short list the pool is the whole list.",
     )
     factor: int = option(default=4, low=1, says="ratio of pool size to batch size (4 in the paper).")
 
@@ -51,7 +51,7 @@ class LILO(StreamTeacher):
         super().setup()
         self._pool_size = min(self.factor * self.batch, self.pool.n)
         self._batch_size = max(self._pool_size // self.factor, 1)
-        self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, how often rated
+        self._candidates: dict[int, tuple[float, list[int], int]] = {}  # learnability, ids, number of ratings
         self._learnability = [0.0, 0.0]  # means over the last pool and over its chosen prompts
 
     def _take_rate(self, task: int, rate: float, ids: list[int]) -> None:

@@ -1,7 +1,7 @@
 """MoPPS, model predictive prompt selection: posteriors of success rates pick the next batch (arXiv 2507.04632).
 
-Each prompt is an arm with a Beta posterior that forgets; a draw from each posterior (Thompson sampling) predicts its
-success rate, and those nearest to a target are practised. No rollouts are spent on screening.
+Each prompt has a Beta posterior that forgets. A draw from it (Thompson sampling) predicts the prompt's success rate,
+and the prompts with draws nearest to a target are practised. No rollouts are spent on screening.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class KalmanRates(SavedState):
     """A Gaussian posterior of the success rate of each of n tasks, which drifts between observations.
 
     Every batch adds ``drift`` to all variances, up to 1/12, the variance of a uniform rate. A rate r of m episodes is
-    modelled as r = p + noise of variance max(p (1 - p), 0.01) / m at the posterior mean p; the bound keeps a mean of 0
-    or 1 from becoming certain (our choice).
+    modelled as r = p + noise of variance max(p (1 - p), 0.01) / m at the posterior mean p; the bound 0.01 keeps a
+    posterior with mean 0 or 1 from becoming certain (our choice).
 
     Attributes:
         mean, variance: float64[n]; initially 0.5 and 1/12.
@@ -63,7 +63,7 @@ class MoPPS(PromptTeacher):
     """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target."""
 
     paper = "2507.04632"
-    target: float = option(default=0.5, low=0, high=1, says="success rate aimed at.")
+    target: float = option(default=0.5, low=0, high=1, says="success rate to aim at.")
     decay: float = option(
         default=0.5,
         above=0,
@@ -75,13 +75,13 @@ class MoPPS(PromptTeacher):
         default=None,
         check=_check_band,
         says="(low, high): choose uniformly among the prompts whose draw lies inside, then the nearest to the band "
-        'if these are too few (the released "threshold" strategy). None takes the prompts nearest to '
-        "``target``.",
+        'if these are too few (the released "threshold" strategy); ``target`` is then ignored. None takes '
+        "the prompts nearest to ``target``.",
     )
     candidates: int | None = option(
         default=None,
         low=1,
-        says="random candidates per chosen prompt, of which the best are kept; None considers all prompts.",
+        says="number of random candidates per chosen prompt, of which the best are taken; None considers all prompts.",
     )
     posterior: Literal["beta", "kalman"] = option(
         default="beta", says='"beta", or "kalman" for Gaussian posteriors that drift (`KalmanRates`).'
@@ -97,7 +97,7 @@ class MoPPS(PromptTeacher):
 
     @property
     def rates(self) -> np.ndarray:
-        """float64[n]: the posterior mean of each prompt's success rate."""
+        """float64[n], the posterior mean of each prompt's success rate."""
         return self.beliefs.mean
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:

@@ -1,8 +1,8 @@
 """Positive-negative pairing (arXiv 2602.03452): a prompt that is rarely solved with one that is rarely failed.
 
-Normalised within its group, the rare outcome has the large advantage (2.47 against 0.35 with one of eight): a rare
+Normalised within its group, the rare outcome has the large advantage (with one of eight, 2.47 against 0.35): a rare
 success on a hard prompt reinforces strongly, a rare failure on an easy one penalises strongly. Prompts are probed
-first, then proposed in such pairs, with the weights of the two outcomes in ``meta``.
+first, then proposed in such pairs, with factors on the advantages of successes and failures in ``meta``.
 """
 
 from __future__ import annotations
@@ -32,22 +32,27 @@ class Pairing(PromptTeacher):
     partner ("partner"), and factors on the advantages of successes ("success_weight", 1) and of failures
     ("failure_weight"). (Factors on rewards would be undone by normalising within the group.)
 
-    If a side is empty, and in the share `probe` of each batch until all prompts were seen, prompts are proposed for
-    evaluation only, the least recently probed first.
+    Prompts are proposed for evaluation only, the least recently probed first, if there is no hard or no easy prompt,
+    and for the share `probe` of each batch until all prompts have been seen.
     """
 
     paper = "2602.03452"
     asks = frozenset({"pair", "role", "partner", "success_weight", "failure_weight"})
     kept = ("latest", "_turns", Kept("_halves", deque[tuple[int, int, str, int]]), "_pairs")
     group: int = option(
-        default=8, low=3, says="n of every proposal, and single returns that make a group; the paper has 8."
+        default=8, low=3, says="n of every proposal, and number of single returns that make a group; the paper has 8."
     )
     odd: int = option(
-        default=2, low=1, says="the most odd outcomes in a group, less than half of it. No value is published."
+        default=2,
+        low=1,
+        says="largest number of rare outcomes in a group (successes of a hard prompt, failures of an easy one), "
+        "less than half of it. No value is published.",
     )
-    failure_weight: float = option(default=1.0, above=0, says="lambda_neg. No value is published.")
+    failure_weight: float = option(
+        default=1.0, above=0, says="lambda_neg, factor on the advantages of failures. No value is published."
+    )
     probe: float = option(
-        default=0.5, low=0, high=1, says="share of each batch that probes while unseen prompts are left."
+        default=0.5, low=0, high=1, says="share of each batch that is probes, as long as there are unseen prompts."
     )
 
     def setup(self) -> None:
@@ -56,11 +61,11 @@ class Pairing(PromptTeacher):
         super().setup()
         self.latest = LatestGroups(self.pool.n, self.group)
         self._turns = Turns(self.pool.n)
-        self._halves: deque[tuple[int, int, str, int]] = deque()  # index, pair, role, partner: second halves to come
+        self._halves: deque[tuple[int, int, str, int]] = deque()  # index, pair, role, partner: proposals to come
         self._pairs = 0
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two int64 arrays: the prompts that are now hard but solvable, and the easy but brittle ones."""
+        """Return two int64 arrays of indices: the prompts now hard but solvable, and those easy but brittle."""
         rate, few = self.latest.rate, self.odd / self.group + 1e-9
         known = self.latest.size > 0
         return np.flatnonzero(known & (rate > 0) & (rate <= few)), np.flatnonzero(

@@ -20,11 +20,11 @@ from ..saved_state import restore_array
 from ..signals import is_flat, success_rate
 from .prompt_teacher import PromptTeacher
 
-STEPS = 4  # of gradient descent for each batch observed
+STEPS = 4  # steps of gradient descent for each batch observed
 
 
 class PassRateModel:
-    """Predicts pass rates as sigmoid(w x + b) of standardised features, by Adam on the mean squared error.
+    """Logistic model of pass rates: sigmoid(w x + b) of standardised features, fitted by Adam to the squared error.
 
     Args:
         features: float64[n, d] of all tasks.
@@ -39,7 +39,7 @@ class PassRateModel:
         self.weights, self._first, self._second = np.zeros((3, self._x.shape[1]))
 
     def predict(self, tasks: np.ndarray) -> np.ndarray:
-        """float64[m] in [0, 1] for m task indices; 0.5 before anything was learned."""
+        """Return float64[m] in [0, 1], the pass rates of m tasks given by index; 0.5 before the first update."""
         return 1 / (1 + np.exp(-np.clip(self._x[tasks] @ self.weights, -30.0, 30.0)))
 
     def learn(self, tasks: np.ndarray, rates: np.ndarray) -> None:
@@ -64,27 +64,31 @@ class PassRateModel:
 
 @register("pcl")
 class PCL(PromptTeacher):
-    """Prompt curriculum learning: of k times as many candidates, the prompts whose predicted value is nearest to tau.
+    """Prompt curriculum learning: among `factor` times as many candidates, the prompts with predicted rate nearest to
+    tau.
 
-    Candidates are drawn uniformly without replacement. Equal distances are settled at random, so that a constant value
+    Candidates are drawn uniformly without replacement. Equal distances are ordered at random, so that a constant value
     model chooses uniformly.
 
     Raises:
-        InputError: an option out of range; from `propose`, a ``value`` that gives no finite number per prompt.
+        InputError: an option out of range; from `propose`, a ``value`` that does not return one finite number per
+            prompt.
     """
 
     paper = "2510.01135"
     kept = ("_error", "_effective")
-    tau: float = option(default=0.5, low=0, high=1, says="pass rate aimed at.")
-    factor: int = option(default=4, low=1, says="candidates for every prompt chosen (k in the paper, which uses 4).")
+    tau: float = option(default=0.5, low=0, high=1, says="pass rate to aim at.")
+    factor: int = option(
+        default=4, low=1, says="number of candidates for each chosen prompt (k in the paper, which uses 4)."
+    )
     value: Callable[[np.ndarray], Sequence[float] | np.ndarray] | None = option(
         default=None,
         saved=False,
-        says="``value(indices) -> float[m]``, predicted pass rates of prompts by their place in the list, such as "
-        "the learner's own value model. None learns one here, logistic in ``pool.features``; the paper's is a "
-        "language model, which sees the prompts.",
+        says="``value(indices) -> float[m]``, predicted pass rates of prompts by their index in the list, such as "
+        "the learner's own value model. None fits a logistic model of ``pool.features`` here; the paper's is a"
+        " language model that reads the prompts.",
     )
-    rate: float = option(default=0.05, above=0, says="step size of the model learned here (our choice).")
+    rate: float = option(default=0.05, above=0, says="step size of the logistic model (our choice).")
 
     def setup(self) -> None:
         self.settings = {"value": self.value is not None}
@@ -93,7 +97,7 @@ class PCL(PromptTeacher):
         self._error, self._effective = 0.0, 0.0  # of the last batch
 
     def predict(self, tasks: np.ndarray) -> np.ndarray:
-        """float64[m]: the predicted pass rates of m prompts, by index."""
+        """Return float64[m], the predicted pass rates of m prompts given by index."""
         if self._model is not None:
             return self._model.predict(tasks)
         values = np.asarray(self.value(tasks), dtype=np.float64) if self.value else np.empty(0)

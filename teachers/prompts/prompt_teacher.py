@@ -28,13 +28,14 @@ class PromptTeacher(Teacher):
     space: Any = option(
         kw_only=False,
         saved=False,
-        says="`FiniteTasks`, a Discrete, a ParamSpace or a Box. The tasks of the latter two are all combinations of "
-        "values if these are few enough, or else the cells of a grid.",
+        says="`FiniteTasks`, a Discrete, a ParamSpace or a Box. The tasks of a ParamSpace or Box are all "
+        "combinations of values if these are few enough, or else the cells of a grid.",
     )
     bins: int | Sequence[int] | None = option(
         default=None,
         saved=False,
-        says="cells per axis of the grid that axes are cut into; None makes none where values are few.",
+        says="cells per axis of the grid into which axes are cut; None uses all combinations of values instead if "
+        "these are few enough.",
     )
 
     def setup(self) -> None:
@@ -45,8 +46,8 @@ class PromptTeacher(Teacher):
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
         """Return int[m] distinct indices, min(k, n) <= m <= k, with the probability and the origin of each.
 
-        A probability is NaN where the choice is deterministic or its probability unknown. One probability or origin may
-        stand for all.
+        A probability is NaN if the choice is deterministic or its probability is unknown. One probability or origin may
+        be returned for all.
         """
 
     def _draw(self, k: int) -> list[Draw]:

@@ -1,8 +1,10 @@
-"""PuzzleCraft / PC-GRPO (arXiv 2512.14944): prompts of middling difficulty to which the student gives many answers.
+"""PuzzleCraft / PC-GRPO (arXiv 2512.14944): prompts of medium difficulty to which the student gives many different
+answers.
 
-The weight of a group is 4 d(1-d) sqrt(d_pi): d is its mean reward, d_pi the dispersion of its answers. In the paper it
-multiplies the group's loss. A teacher has the same effect in expectation if it samples prompts in that proportion, or
-it passes the weight on. `group_weight` and the measures of dispersion serve learners that weigh the current group.
+The weight of a group is 4 d(1-d) sqrt(d_pi), with d its mean reward and d_pi the dispersion of its answers. In the
+paper the weight multiplies the group's loss. A teacher has the same effect in expectation by sampling prompts in
+proportion to their weights, or it passes the weight on to the learner. `group_weight` serves learners that weigh the
+current group.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ class PuzzleCraft(PromptTeacher):
     """Weighs prompts by difficulty times dispersion of the answers in their latest group.
 
     The dispersion is the extra "answer_dispersion", in [0, 1], averaged over the group: the entropy of the answers over
-    the logarithm of their possible number, or the share of different permutations. Without the extra it counts as 1,
-    and the weight depends on difficulty alone, as in the paper's first version. An unseen prompt has weight 1, the
+    the logarithm of their possible number, or the share of different permutations. Without the extra the dispersion is
+    1, and the weight depends on difficulty alone, as in the paper's first version. An unseen prompt has weight 1, the
     highest weight at the paper's `scale`.
 
-    With ``rac`` the teacher also monitors the consistency of reasoning and answer: its metric "rac" is the moving
+    With ``rac`` the teacher also monitors the consistency of reasoning and answer: the metric "rac" is the moving
     average of the extra "consistency", a judge's probability that the rationale supports the answer. The metric has no
     effect on weights.
     """
@@ -46,7 +48,7 @@ class PuzzleCraft(PromptTeacher):
         says='"sample" draws prompts in proportion to their weights; "weight" draws them uniformly and passes the '
         'weight as ``meta["weight"]``.',
     )
-    scale: float = option(default=4.0, above=0, says="lambda.")
+    scale: float = option(default=4.0, above=0, says="lambda, factor of the weight.")
     gamma: float = option(default=0.5, low=0, says="exponent of the dispersion.")
     floor: float = option(
         default=0.1,
@@ -54,16 +56,16 @@ class PuzzleCraft(PromptTeacher):
         high=1,
         says='share of proposals that are uniform in mode "sample", so that a prompt of weight 0 is seen again.',
     )
-    group: int = option(default=8, low=2, says="single returns that make a group; the paper has 8.")
+    group: int = option(default=8, low=2, says="number of single returns that make a group; the paper has 8.")
     rac: int = option(
         default=0,
         saved=False,
-        says="episodes that the moving average of the consistency spans; 0 leaves the monitor out.",
+        says="number of episodes in the moving average of the consistency; 0 disables the monitor.",
     )
 
     def setup(self) -> None:
         self.asks = frozenset({"weight"}) if self.mode == "weight" else frozenset()
-        self.settings = {"rac": self.rac} if self.rac else {}  # a state from before there was a monitor fits
+        self.settings = {"rac": self.rac} if self.rac else {}  # so that states without it still load
         super().setup()
         self.weights = np.ones(self.pool.n)
         self._groups, self._dispersions = Groups(self.group), Groups(self.group)
@@ -133,7 +135,7 @@ def _check_dispersion(extras: Mapping[str, Sequence[float]], whose: str = "") ->
 
 
 def group_weight(returns: np.ndarray, dispersion: float = 1.0, *, scale: float = 4.0, gamma: float = 0.5) -> float:
-    """scale d(1-d) dispersion^gamma, with d the mean of the returns in [0, 1] (arXiv 2512.14944, section 3.3)."""
+    """Return scale d(1-d) dispersion^gamma, with d the mean return in [0, 1] (arXiv 2512.14944, section 3.3)."""
     d = float(np.mean(returns))
     return scale * d * (1 - d) * dispersion**gamma
 

@@ -1,6 +1,6 @@
 """Parts of selectors that screen tasks before training on them: turns, tallies of single outcomes, a pilot, a queue.
 
-A screening proposal has ``train=False``: its rollouts estimate the difficulty of the task and are not trained on. As
+A screening proposal has ``train=False``: the rollouts estimate the difficulty of the task and are not trained on. As
 teachers never wait, each part decides the next tasks from the outcomes received so far.
 """
 
@@ -22,7 +22,7 @@ from .prompt_teacher import PromptTeacher
 
 
 class Turns(SavedState):
-    """Time of the last turn of each of n tasks, counted in proposals; the task whose turn is longest ago comes first.
+    """Time of the last turn of each of n tasks, counted in proposals; the task with the least recent turn comes first.
 
     Repeated use goes through all tasks in random order before any comes again.
     """
@@ -34,8 +34,7 @@ class Turns(SavedState):
         self.now = 0
 
     def take(self, k: int, rng: np.random.Generator, *, allowed: np.ndarray | None = None) -> np.ndarray:
-        """Return int[m], at most k of the ``allowed`` tasks (bool[n], None for all), the least recent first, and mark
-        their turn."""
+        """Choose at most k of the ``allowed`` tasks (bool[n]; None: all), the least recent first; mark their turn."""
         return self.mark(self.oldest(self.last, k, rng, allowed))
 
     def oldest(self, due: np.ndarray, k: int, rng: np.random.Generator, allowed: np.ndarray | None) -> np.ndarray:
@@ -82,8 +81,8 @@ class Tallies:
 class Pilot(SavedState):
     """A first tour that sees each of n tasks ``passes`` times.
 
-    Outcomes may be lost and a task may never give a valid episode: the tour is also over when something has been seen
-    and ``patience`` times as many proposals as it needs are unanswered.
+    Outcomes may be lost and a task may never give a valid episode: the tour also ends once at least one outcome has
+    been seen and the number of unanswered proposals reaches ``patience`` times ``passes`` n.
     """
 
     kept = ("asked", "seen", "answered")
@@ -100,7 +99,7 @@ class Pilot(SavedState):
         return bool(self.seen.any()) and unanswered >= self.patience * self.passes * len(self.seen)
 
     def take(self, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Return int[m], m <= k: the tasks proposed least often, those with enough outcomes last."""
+        """Return int[m], m <= k, the tasks proposed least often first and those with enough outcomes last."""
         tasks = lowest(self.asked + np.where(self.seen >= self.passes, np.int64(2**40), 0), k, rng)
         self.asked[tasks] += 1
         return tasks
@@ -110,14 +109,16 @@ class Pilot(SavedState):
 class ScreeningTeacher(PromptTeacher):
     """Base of selectors that propose some tasks for screening only (``train=False``).
 
-    A subclass writes `_choose`, which puts the tasks to be screened into `_screening`, and `_learn_outcome`, which
-    takes the place of `_learn`.
+    A subclass writes `_choose`, which must put the tasks to screen into `_screening`, and `_learn_outcome` instead of
+    `_learn`.
     """
 
     screen: int = option(
-        default=8, low=1, says="rollouts of a screening proposal; single outcomes are collected up to that number."
+        default=8,
+        low=1,
+        says="number of rollouts of a screening proposal; single outcomes are collected up to the same number.",
     )
-    n: int = option(default=8, low=1, says="rollouts of a training proposal.")
+    n: int = option(default=8, low=1, says="number of rollouts of a training proposal.")
 
     def setup(self) -> None:
         super().setup()
@@ -130,7 +131,7 @@ class ScreeningTeacher(PromptTeacher):
 
         Args:
             item: the outcome.
-            screened: True for a screening proposal, and for `update`, where it is unknown.
+            screened: True for a screening proposal, and for a task given to `update`.
         """
 
     def _draw(self, k: int) -> list[Draw]:
@@ -165,7 +166,8 @@ class ScreeningTeacher(PromptTeacher):
 
 
 class StreamTeacher(ScreeningTeacher):
-    """Base of selectors that screen tasks in turn and train on a queue, which a subclass fills in `_take_rate`.
+    """Base of selectors that screen tasks in turn and train on the tasks in a queue, which a subclass fills in
+    `_take_rate`.
 
     Attributes:
         queue: tasks to train on next, each with the ids of the proposals that screened it.
@@ -178,7 +180,7 @@ class StreamTeacher(ScreeningTeacher):
         super().setup()
         self.queue: dict[int, list[int]] = {}
         self._turns, self._tallies = Turns(self.pool.n), Tallies(self.screen)
-        self._ids: dict[int, list[int]] = {}  # proposals that screened a task whose tally is open
+        self._ids: dict[int, list[int]] = {}  # ids of screening proposals of tasks with an open tally
         self._joins: dict[int, list[int]] = {}  # of the batch being drawn
 
     @abstractmethod
@@ -189,7 +191,7 @@ class StreamTeacher(ScreeningTeacher):
         self._joins = {task: self.queue.pop(task) for task in list(self.queue)[:k]}
         train, free = list(self._joins), np.ones(self.pool.n, dtype=bool)
         free[train] = False
-        # A task whose tally is open comes first: otherwise single outcomes would hardly ever add up to a rate.
+        # A task with an open tally comes first: otherwise single outcomes would rarely add up to a rate.
         look = [task for task in self._tallies.open if free[task]][: k - len(train)]
         free[look] = False
         more = self._turns.take(k - len(train) - len(look), self._rng, allowed=free)

@@ -1,8 +1,8 @@
 """SEELE (arXiv 2509.06923): a hint, a prefix of the solution, long enough for a success rate of one half.
 
-Accuracy as a function of the hint is modelled for each prompt by item response theory's three-parameter logistic,
-fitted to its (hint, accuracy) pairs; the next hint is where the curve passes the target. On a space with axes, one axis
-is the hint; on a list of prompts the hint is in ``meta["hint"]``, as a fraction of the solution.
+For each prompt, accuracy as a function of the hint is modelled by the three-parameter logistic of item response theory,
+fitted to the prompt's (hint, accuracy) pairs; the next hint is where the curve crosses the target. On a space with
+axes, one axis is the hint; on a list of prompts the hint is in ``meta["hint"]``, as a fraction of the solution.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
 
 # Means and standard deviations of the prior of ln a, b and logit(c / HIGHEST_GUESS). The paper fits by least squares
-# alone, which is undetermined before three different hints were tried. Chosen here.
+# alone, which is undetermined before three different hints have been tried. The prior is ours.
 BELIEF, FIRMNESS = np.array([np.log(10.0), 0.5, -2.0]), np.array([0.5, 0.5, 1.0])
-HIGHEST_GUESS = 0.49  # accuracy without any understanding, c; at 1/2 no hint would be right
+HIGHEST_GUESS = 0.49  # upper bound of c, the accuracy of guessing; with c = 1/2 no hint would be needed
 
 
 @register("seele")
 class SEELE(PromptTeacher):
-    """Chooses prompts uniformly, and the length of a prompt's hint by its earlier answers.
+    """Chooses prompts uniformly, and the length of a prompt's hint by earlier answers to the prompt.
 
     The paper splits a step into rounds, so that the hint of the last round depends on the answers of the first; here
-    every proposal uses all outcomes of its prompt.
+    every proposal uses all earlier outcomes of its prompt.
 
     Raises:
         InputError: an option out of range, or an unknown axis.
@@ -41,13 +41,16 @@ class SEELE(PromptTeacher):
     paper = "2509.06923"
     asks = frozenset({"hint"})
     target: float = option(
-        default=0.5, above=0, high=1, says="the accuracy aimed at, below 1; the paper's bound is highest at a half."
+        default=0.5,
+        above=0,
+        high=1,
+        says="accuracy to aim at, below 1; the paper's bound on the gain is highest at a half.",
     )
     axis: int | str | None = option(
         default=None,
         saved=False,
-        says="name or index of the hint axis. Low is no hint, and high the whole solution. None takes the axis "
-        'called "hint", if any.',
+        says="name or index of the hint axis. Its low end must be no hint, its high end the whole solution. None "
+        'takes the axis called "hint", if any.',
     )
     memory: int = option(default=16, low=1, says="number of latest outcomes of a prompt in the fit.")
 
@@ -66,7 +69,7 @@ class SEELE(PromptTeacher):
         self._seen: dict[int, list[list[float]]] = {}  # prompt -> [hint, accuracy, episodes], the latest last
 
     def hints(self, prompts: Sequence[int] | np.ndarray) -> np.ndarray:
-        """float64[m] in [0, 1]: the hint that each prompt would get now."""
+        """Return float64[m] in [0, 1], the present hint of each prompt, as a share of the solution."""
         return best_hint(*_parameters(self.curves[prompts]), self.target)
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
@@ -85,7 +88,7 @@ class SEELE(PromptTeacher):
         point, steps = cube.encode(draw.task), cube.sizes[self._axis]
         if steps is None:
             point[self._axis] = hint
-        else:  # the nearest of the axis' values, and its own place between none and all
+        else:  # the nearest of the axis' values, and that value as a share of the solution
             level = round(hint * (steps - 1))
             point[self._axis], hint = (level + 0.5) / steps, level / max(steps - 1, 1)
         return replace(draw, record=[draw.record, hint], task=cube.decode(point), prob=np.nan)
@@ -126,14 +129,14 @@ class SEELE(PromptTeacher):
 
 
 def accuracy_at(hint: Any, slope: Any, place: Any, guess: Any) -> np.ndarray:
-    """c + (1-c) / (1 + exp(-a (hint - b))): the three-parameter logistic with slope a, place b and guess c."""
+    """Return c + (1-c) / (1 + exp(-a (hint - b))), the three-parameter logistic with slope a, place b and guess c."""
     return guess + (1 - guess) * 0.5 * (1 + np.tanh(0.5 * slope * (np.asarray(hint) - place)))
 
 
 def best_hint(slope: Any, place: Any, guess: Any, target: float = 0.5) -> np.ndarray:
     """Return the hint at which the curve passes ``target``: b + logit((target - c) / (1 - c)) / a, clipped to [0, 1].
 
-    It is 0 where the guess alone reaches the target.
+    The hint is 0 if guessing alone reaches the target.
     """
     share = (target - np.asarray(guess)) / (1 - np.asarray(guess))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -149,15 +152,16 @@ def fit_curves(
     start: np.ndarray | None = None,
     steps: int = 25,
 ) -> np.ndarray:
-    """float64[m, 3], the parameters (ln a, b, logit of c / 0.49) of m curves by least squares under `BELIEF`.
+    """Return float64[m, 3], the parameters (ln a, b, logit of c / 0.49) of m curves by least squares under the prior
+    `BELIEF`.
 
-    Levenberg-Marquardt on all curves at once. A pair's error counts with its episodes over 1/4, the largest variance of
-    an accuracy of one episode.
+    Levenberg-Marquardt on all curves at once. The squared error of a pair is weighted by its episodes over 1/4, the
+    largest variance of the accuracy of one episode.
 
     Args:
         hints, accuracies, episodes: float64[m, n]; pairs of 0 episodes are ignored.
-        start: float64[m, 3], where the descent begins; None begins at the belief.
-        steps: of the descent, accepted or not.
+        start: float64[m, 3], starting point; None starts at the prior means.
+        steps: number of steps, accepted or not.
     """
     weight = 4 * episodes
     found = np.tile(BELIEF, (len(hints), 1)) if start is None else start
@@ -191,7 +195,7 @@ def fit_curves(
 
 
 def _parameters(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(a, b, c) of rows (ln a, b, logit of c / `HIGHEST_GUESS`)."""
+    """Return (a, b, c) of rows (ln a, b, logit of c / `HIGHEST_GUESS`)."""
     bounded = np.clip(theta[:, 2], -30, 30)
     return np.exp(np.clip(theta[:, 0], -5, 5)), theta[:, 1], HIGHEST_GUESS / (1 + np.exp(-bounded))
 

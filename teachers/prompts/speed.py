@@ -1,4 +1,4 @@
-"""SPEED: screen each prompt with a few rollouts, and only go on with one that was neither always nor never solved
+"""SPEED: screen each prompt with a few rollouts, and train only on prompts that were neither always nor never solved
 (arXiv 2506.09016)."""
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .screening import StreamTeacher
 class SPEED(StreamTeacher):
     """Screens prompts with a few rollouts and trains on prompts whose pass rate lies strictly between two bounds.
 
-    A prompt that passes is proposed again for ``n`` more rollouts, first come first served, before further prompts are
-    screened. ``meta["joins"]`` of that proposal holds the ids of its screening proposals: the learner adds the
-    screening rollouts to the group, as the paper trains on both together.
+    A prompt that passes is proposed again for ``n`` more rollouts before further prompts are screened, in the order of
+    passing. ``meta["joins"]`` of that proposal holds the ids of its screening proposals: the learner adds the screening
+    rollouts to the group, as the paper trains on both together.
     """
 
     paper = "2506.09016"
     kept = (Kept(("_passed", "_screened"), key="passed"),)
-    screen: int = 4  # with n our choice: 24 in all
+    screen: int = 4  # screen and n are our choice: 24 rollouts in all
     n: int = 20
     low: float = option(
         default=0.0,
@@ -30,7 +30,9 @@ class SPEED(StreamTeacher):
         says="lower end of the open interval of pass rates that are trained on; 0 to 1 leaves out groups without "
         "variance.",
     )
-    high: float = option(default=1.0, low=0, high=1, says="upper end of that interval.")
+    high: float = option(
+        default=1.0, low=0, high=1, says="upper end of the open interval of pass rates that are trained on."
+    )
 
     def setup(self) -> None:
         if self.low >= self.high:

@@ -1,8 +1,8 @@
 """Train long, think short (arXiv 2508.08940): a limit on the answer's length that shrinks as training goes on.
 
-The student first learns to solve the tasks, then to answer in fewer tokens. The limit of the present
-step comes with every proposal, in ``meta["max_tokens"]``; the learner puts it in the prompt, and the recipe
-"train_long_think_short" rewards the length.
+The student first learns to solve the tasks, then to answer in fewer tokens. Every proposal has the limit of the present
+step in ``meta["max_tokens"]``; the learner states it in the prompt, and the recipe "train_long_think_short" rewards
+short answers.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ class TokenBudget(PromptTeacher):
     paper = "2508.08940"
     asks = frozenset({"max_tokens"})
     kept = ("step",)
-    start: int = option(default=256, low=1, says="B_0, tokens at the beginning; the paper has 256.")
+    start: int = option(default=256, low=1, says="B_0, the initial budget in tokens; the paper has 256.")
     factor: float = option(
         default=0.7,
         above=0,
         high=1,
-        says="gamma, by which the budget falls every `every` batches; 0.7 and 100 in the paper.",
+        says="gamma, factor on the budget after each `every` batches; 0.7 and 100 in the paper.",
     )
-    every: int = option(default=100, low=1, says="T, batches.")
+    every: int = option(default=100, low=1, says="T, number of batches between two changes of the budget.")
     decay: Literal["exponential", "linear"] = option(
         default="exponential",
-        says='"exponential" as above; "linear", the paper\'s ablation, subtracts (1 - factor) B_0 each time.',
+        says='"exponential" multiplies by `factor`; "linear", the paper\'s ablation, subtracts (1 - factor) B_0 each'
+        " time.",
     )
 
     def setup(self) -> None:
@@ -65,6 +66,6 @@ class TokenBudget(PromptTeacher):
 def token_budget(
     step: int, start: float = 256, factor: float = 0.7, every: int = 100, decay: str = "exponential"
 ) -> float:
-    """Tokens allowed at a step counted from 0, never less than 1 (arXiv 2508.08940, section 3)."""
+    """Return the number of tokens allowed at a step counted from 0, at least 1 (arXiv 2508.08940, section 3)."""
     times = step // every
     return max(1.0, start * (factor**times if decay == "exponential" else 1 - (1 - factor) * times))

@@ -1,8 +1,8 @@
-"""WebRL's curriculum (arXiv 2411.02337): new tasks grown from failed ones, kept where a critic predicts that they are
+"""WebRL's curriculum (arXiv 2411.02337): new tasks made from failed ones, kept if a critic predicts that they are
 feasible.
 
-An agent (or any callable) writes a task like one that was failed; on a space with axes a small step makes one. It is
-proposed where a critic's value of it lies in [0.05, 0.75]: neither out of reach nor mastered.
+An agent (or any callable) writes a task similar to one that failed; on a space with axes, a small step makes one. The
+task is proposed if a critic values it in [0.05, 0.75]: neither out of reach nor mastered.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ TaskCritic = Callable[[Any], float | Sequence[float]]
 
 @register("webrl")
 class WebRL(TaskMaker):
-    """Grows tasks from failed ones and keeps variants whose estimated success lies in a band.
+    """Makes variants of failed tasks and proposes those whose estimated success lies in a band.
 
     With probability `fresh`, before the first failure, or if no variant passes within `tries`, a proposal is uniform
     over the original space (origin "explore"). Otherwise it is a variant of a failed task ("edit"). On a list without a
-    generator the candidates are the other tasks of the list. (The paper grows 500 tasks between phases of training;
-    here each task is made when it is proposed.)
+    generator the candidates are random tasks of the list. (The paper makes 500 tasks between phases of training; here
+    each task is made when it is proposed.)
     """
 
     paper = "2411.02337"
     critic: TaskCritic | None = option(
         default=None,
         saved=False,
-        says="maps a task to its expected success. It may return several numbers (the paper's critic has two heads); "
-        "one in the band is enough. None estimates success from the outcomes of the last `memory` tasks: a Gaussian "
-        "kernel of width `bandwidth` in the unit cube (on a list over its features), with a prior of one episode at a "
-        "half. It is no part of a saved state.",
+        says="maps a task to its expected success. It may return several numbers (the paper's critic has two "
+        "heads); one in the band is enough. None estimates success from the outcomes of the last `memory` "
+        "tasks: a Gaussian kernel of width `bandwidth` in the unit cube (on a list, over its features), with a"
+        " prior of one episode with success 1/2. The critic is not part of a saved state.",
     )
     band: tuple[float, float] = option(
-        default=(0.05, 0.75), check=check_band, says="(lowest, highest) value that is kept."
+        default=(0.05, 0.75),
+        check=check_band,
+        says="(lowest, highest) value of the critic at which a variant is proposed.",
     )
     fresh: float = option(default=0.2, low=0, high=1, says="share of uniform tasks. No share is published.")
     failed_below: float = option(
@@ -51,10 +53,10 @@ class WebRL(TaskMaker):
         high=1,
         says="success rate below which a group counts as failed. The paper has single episodes.",
     )
-    failures: int = option(default=100, low=1, says="number of latest failed tasks that are remembered.")
+    failures: int = option(default=100, low=1, says="number of latest failed tasks that are stored.")
     tries: int = option(default=4, low=1, says="largest number of variants made for one proposal.")
-    memory: int = option(default=250, low=1, says="latest tasks in the estimate of success.")
-    bandwidth: float = option(default=0.1, above=0, says="width of the kernel of that estimate.")
+    memory: int = option(default=250, low=1, says="number of latest tasks in the estimate of success.")
+    bandwidth: float = option(default=0.1, above=0, says="width of the kernel in the estimate of success.")
 
     def setup(self) -> None:
         self.settings = {"critic": self.critic is not None}
@@ -64,7 +66,7 @@ class WebRL(TaskMaker):
         self._grown, self._kept = 0, 0
 
     def values(self, seeds: list[Seed]) -> np.ndarray:
-        """float64[m, heads]: the critic's values of the seeds' tasks."""
+        """Return float64[m, heads], the critic's values of the seeds' tasks."""
         if self.critic is not None:
             tasks = [self.source.task(seed, self._rng) for seed in seeds]
             return np.array(

@@ -1,5 +1,5 @@
-"""Students to test and compare teachers on: simulated ones, whose dynamics are known and cost nothing, and small real
-ones that play environments."""
+"""Students on which teachers are tested and compared: simulated students, whose dynamics are known and cheap to
+compute, and small real learners that play environments."""
 
 from __future__ import annotations
 

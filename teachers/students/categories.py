@@ -10,31 +10,31 @@ import numpy as np
 from ...checks import Declared, check_number, keyword_declared, option
 from ...errors import InputError
 
-SLOPE = 1.5  # of success in skill
+SLOPE = 1.5  # slope of the logit of success in the skill
 
 
 @keyword_declared
 class CategoryStudent(Declared):
-    """K arms whose skills grow with the variance of the practised outcomes, as under GRPO.
+    """A student with K skills, one per arm, that grow with the variance of the practised outcomes, as under GRPO.
 
-    An episode of arm k succeeds with p_k = sigmoid(1.5 (theta_k - b_k)). A group of n episodes with the share q of
-    successes gives the gain 4 q (1 - q), and after each batch theta <- theta + rate T g, where g_k sums the gains of
-    arm k's groups and T[j, k] is the effect of practice of k on j.
+    An episode of arm k succeeds with probability p_k = sigmoid(1.5 (theta_k - b_k)). A group of n episodes with the
+    share q of successes gives the gain 4 q (1 - q). After each batch theta <- theta + rate T g, where g_k is the sum of
+    the gains of arm k's groups and T[j, k] is the effect of practising k on j.
 
     Attributes:
         space: the tasks, Discrete(K).
         effects: float64[K, K], T.
         theta: float64[K], the skills; zero at first.
-        scored: bool[K], arms that count: neither infeasible nor coins.
+        scored: bool[K], arms that count in `score`: neither infeasible nor coins.
     """
 
-    arms: int = option(default=10, low=1, kw_only=False, says="K.")
+    arms: int = option(default=10, low=1, kw_only=False, says="K, number of arms.")
     easiest: float = option(default=-1.0, says="lowest b_k; the b_k are spaced equally.")
     hardest: float = option(default=5.0, says="highest b_k.")
     transfer: float | Sequence[Sequence[float]] | np.ndarray = option(
         default=1.5,
-        says="T as a matrix float[K, K]; or a number, the distance over which transfer falls by e: "
-        "T[j, k] = exp(-|j - k| / transfer); 0 is none.",
+        says="T as a matrix float[K, K]; or a number, the distance over which transfer falls by a factor e: T[j, k]"
+        " = exp(-|j - k| / transfer); 0 is no transfer.",
     )
     infeasible: Sequence[int] = option(default=(), says="arms that never succeed.")
     coins: Sequence[int] = option(default=(), says="arms that succeed with probability 1/2, and teach nothing.")
@@ -55,20 +55,20 @@ class CategoryStudent(Declared):
         self._rng = np.random.default_rng(self.seed)
 
     def rates(self) -> np.ndarray:
-        """float64[K], the chance of success of each arm now."""
+        """Return float64[K], the present success probability of each arm."""
         p = 1 / (1 + np.exp(-SLOPE * (self.theta - self._difficulty)))
         return np.where(self._infeasible, 0.0, np.where(self._coins, 0.5, p))
 
     def score(self) -> float:
-        """Mean chance of success over the arms that count."""
+        """Return the mean success probability over the arms in `scored`."""
         return float(self.rates()[self.scored].mean())
 
     def play(self, arms: np.ndarray, n: int) -> np.ndarray:
-        """float64[k, n], 0 or 1: n episodes of each of ``arms`` (int[k]). Nothing is learned."""
+        """Play n episodes of each of ``arms`` (int[k]) without learning; return float64[k, n], 0 or 1."""
         return (self._rng.random((len(arms), n)) < self.rates()[arms, None]).astype(np.float64)
 
     def practise(self, arms: np.ndarray, n: int) -> np.ndarray:
-        """Play n episodes of each of ``arms`` (int[k]) and learn from all of them; returns float64[k, n], 0 or 1."""
+        """Play n episodes of each of ``arms`` (int[k]) and learn from all of them; return float64[k, n], 0 or 1."""
         arms = np.asarray(arms, dtype=np.int64)
         returns = self.play(arms, n)
         share = returns.mean(1)

@@ -1,6 +1,5 @@
-"""The toy student of ALP-GMM's authors, with what later work made hard about it: noise, irrelevant axes, regions that
-are never learned, and forgetting; and with axes of different grain and students of different speed.
-"""
+"""The toy student of ALP-GMM's authors, extended by noise, irrelevant axes, regions that are never learned, forgetting,
+axes of different grain and students of different speed."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ import numpy as np
 from ...checks import Declared, check_count, check_share, keyword_declared, option
 from ...errors import InputError
 
-UNLOCK = 75  # visits after which a cube lets its successors be learned, and beyond which it counts as mastered
+UNLOCK = 75  # competence at which a cube unlocks its successors, and above which it counts as mastered
 CAP = 100
 LOCKED, LEARNABLE, MASTERED, UNLEARNABLE = range(4)
 
@@ -26,19 +25,18 @@ class HypercubeStudent(Declared):
     """The toy student of ALP-GMM's authors (Portelas et al. 2019, arXiv 1910.07224, section 5.1 and released code).
 
     The unit cube is cut into ``cubes ** dimensions`` cubes. A task in an unlocked cube raises the cube's competence by
-    1 (``gain``), up to 100. The start is unlocked. Another cube is unlocked once a neighbour has reached 75, that is,
-    any other cube whose index is equal or one nearer to the start along every axis. The return is the competence after
-    the task, as a share of 100. Further axes are irrelevant.
+    1 (``gain``), up to 100. The start is unlocked. Another cube is unlocked once the competence of a neighbour nearer
+    to the start reaches 75, that is, of another cube whose index along every axis is equal or one nearer to the start.
+    The return is the competence after the task, as a share of 100. ``irrelevant`` further axes have no effect.
 
-    Unlike the released code, cubes are found by arithmetic, so that a coordinate of exactly 1 always lies in the last
-    cube.
+    Unlike in the released code, a coordinate of exactly 1 always lies in the last cube.
 
     Attributes:
         shape: number of cubes along each axis.
         reachable: number of cubes that can be learned at all.
         space: the tasks, a Box.
         practised: number of episodes so far.
-        visits: numbers of episodes in cubes that were locked, learnable, mastered and unlearnable at the time.
+        visits: number of episodes each in cubes that were locked, learnable, mastered and unlearnable at the time.
     """
 
     dimensions: int = option(default=2, low=1, kw_only=False, says="number of relevant axes.")
@@ -51,25 +49,26 @@ class HypercubeStudent(Declared):
     )
     noise: Literal["none", "gaussian", "bernoulli"] = option(
         default="none",
-        says='"gaussian" adds N(0, scale^2) and clips to [0, 1]; "bernoulli" is 1 with the competence as probability, '
-        "else 0.",
+        says='noise of the return: "gaussian" adds N(0, scale^2) and clips to [0, 1]; "bernoulli" is 1 with the '
+        "competence as probability, else 0.",
     )
     scale: float = option(default=0.1, low=0, says="standard deviation of the Gaussian noise.")
     start: Sequence[int] | None = option(
         default=None,
-        says="index of the cube that can be learned at once; None is the origin (other starts: Portelas et al. 2020, "
+        says="index of the cube that is unlocked at first; None is the origin (other starts: Portelas et al. 2020, "
         "arXiv 2011.08463).",
     )
     unlearnable: float | Boxes = option(
         default=0.0,
-        says="cubes never learned: a share of all cubes, drawn by the seed; or boxes (low corner, high corner) in "
-        "the unit cube of the relevant axes, which cover the cubes whose centres they contain. The start is learnable.",
+        says="cubes that are never learned: a share of all cubes, drawn by the seed; or boxes (low corner, high "
+        "corner) in the unit cube of the relevant axes, which cover the cubes whose centres they contain. The "
+        "start is always learnable.",
     )
     unlearnable_return: Literal["zero", "coin"] = option(
-        default="zero", says='return of unlearnable cubes; "coin" is 0 or 1 with even chances.'
+        default="zero", says='return of unlearnable cubes: "zero", or "coin" for 0 or 1 with probability 1/2.'
     )
     forget_at: int | None = option(
-        default=None, says="number of episodes after which all competence is lost once; None disables it."
+        default=None, says="number of episodes after which all competence is lost once; None disables forgetting."
     )
     seed: int = option(default=0, says="seed of the noise and of the random unlearnable cubes.")
 
@@ -98,18 +97,18 @@ class HypercubeStudent(Declared):
         self.wipe()
 
     def wipe(self) -> None:
-        """Forget everything: the student is as at its birth, but for its generator and counts."""
+        """Reset all competence and unlocked cubes; the random generator and the counts of episodes are unchanged."""
         self._competence = [0] * len(self._dead)
         self._unlocked = [False] * len(self._dead)
         self._unlocked[self._start] = True
 
     def episode(self, task: np.ndarray) -> float:
-        """Practise ``task`` (float[dimensions + irrelevant] in [0, 1]) once; the return in [0, 1]."""
+        """Practise ``task`` (float[dimensions + irrelevant] in [0, 1]) once. Return the return, in [0, 1]."""
         return float(self.episodes(np.asarray(task)[None])[0])
 
     def episodes(self, tasks: np.ndarray) -> np.ndarray:
-        """Practise ``tasks`` (float[k, dimensions + irrelevant]) one after the other, as by `episode`, and return the
-        returns, float64[k]."""
+        """Practise ``tasks`` (float[k, dimensions + irrelevant]) one after the other, as by `episode`. Return
+        float64[k], the returns."""
         return np.array([self._practise(cube) for cube in self._indices(tasks).tolist()], dtype=np.float64)
 
     def _practise(self, cube: int) -> float:
@@ -141,7 +140,7 @@ class HypercubeStudent(Declared):
         return tuple(int(i) for i in np.unravel_index(self._indices(np.asarray(task)[None])[0], self.shape))
 
     def mastered(self) -> float:
-        """Compute the share of cubes with a competence above 75 among the learnable cubes."""
+        """Return the share of mastered cubes (competence above 75) among the cubes that can ever be learned."""
         return sum(self._competence[cube] > UNLOCK for cube in self._goals) / len(self._goals)
 
     @property
@@ -150,17 +149,17 @@ class HypercubeStudent(Declared):
 
     @property
     def competence(self) -> np.ndarray:
-        """int64[cubes, ...], a copy."""
+        """int64[cubes, ...], a copy of the competence of every cube."""
         return np.array(self._competence).reshape(self.shape)
 
     @property
     def learnable(self) -> np.ndarray:
-        """bool[cubes, ...]: the cubes that can be learned now or were."""
+        """bool[cubes, ...], True for unlocked cubes that are not unlearnable, mastered ones included."""
         return (np.array(self._unlocked) & ~np.array(self._dead)).reshape(self.shape)
 
     @property
     def frontier(self) -> np.ndarray:
-        """int64[m, dimensions]: the cubes that can be learned now and are not mastered yet."""
+        """int64[m, dimensions], indices of the cubes that can be learned now and are not mastered yet."""
         return np.argwhere(self.learnable & (self.competence <= UNLOCK))
 
     def _indices(self, tasks: np.ndarray) -> np.ndarray:
@@ -183,7 +182,7 @@ class HypercubeStudent(Declared):
         return dead.tolist()
 
     def _reachable(self) -> list[int]:
-        """The cubes that a student who practises everything learns in the end."""
+        """Return the flat indices of the cubes that a student who practises everything learns in the end."""
         found, waiting = {self._start}, [self._start]
         while waiting:
             for successor in self._successors[waiting.pop()]:

@@ -19,19 +19,19 @@ EPSILON = 1e-6  # added to the standard deviation of a group
 class ItemStudent(Declared):
     """Item-response student: item i is solved with p_i = sigmoid(a_i . theta + u_i - b_i).
 
-    theta are abilities shared between items, u_i is the skill in item i alone. Both are trained by gradient
-    ascent on the surrogate of a policy gradient, sum over groups and episodes of A log pi(outcome) / (n G), whose
-    gradient with respect to item i's logit is mean_j A_ij (y_ij - p_i), exactly.
+    theta are abilities shared between items, a_i the loadings of item i on them, b_i its difficulty, u_i the skill in
+    item i alone. theta and u are trained by gradient ascent on the policy-gradient surrogate, the sum over G groups of
+    n episodes of A log pi(outcome) / (n G). Its gradient by item i's logit is exactly mean_j A_ij (y_ij - p_i).
 
     Attributes:
-        space: the tasks, `FiniteTasks` of the numbers 0 .. items - 1; its features are two noisy views of the
-            difficulty and the loadings on the abilities, its difficulty is the first view.
+        space: `FiniteTasks` of the numbers 0 .. items - 1; the features are two noisy views of the difficulty and the
+            loadings, the prior difficulty is the first view.
         groups, effective: number of groups trained on, and of groups whose gradient was not zero.
     """
 
     items: int = option(default=2000, low=1, kw_only=False, says="number of items.")
     abilities: int = option(
-        default=4, low=1, kw_only=False, says="dimensions of theta. An item needs mostly one of them."
+        default=4, low=1, kw_only=False, says="number of dimensions of theta. An item needs mostly one of them."
     )
     mean: float = option(default=2.0, says="mean of the normal difficulties b_i.")
     spread: float = option(default=2.0, low=0, says="standard deviation of the difficulties.")
@@ -40,7 +40,8 @@ class ItemStudent(Declared):
         default=0.0, low=0, high=1, says="share of the items that are solved with probability 1/2, and teach nothing."
     )
     advantage: Literal["group", "plain"] = option(
-        default="group", says='"group", (y - mean) / (std + 1e-6) over the group (GRPO); "plain", y - mean.'
+        default="group",
+        says='advantage of an outcome y: "group", (y - mean) / (std + 1e-6) over the group (GRPO); "plain", y - mean.',
     )
     rate: float = option(default=0.25, low=0, says="learning rate of the abilities.")
     item_rate: float = option(default=0.1, low=0, says="learning rate of the item skills u_i.")
@@ -79,7 +80,7 @@ class ItemStudent(Declared):
         return np.where(self._dead[items], 0.0, np.where(self._coins[items], 0.5, p))
 
     def score(self) -> float:
-        """Mean chance of success over the items that can be learned."""
+        """Return the mean success probability over the items that can be learned."""
         return float(self.rates()[self.scored].mean())
 
     def play(self, items: Sequence[int] | np.ndarray, n: int | Sequence[int] | np.ndarray) -> list[np.ndarray]:
@@ -90,7 +91,7 @@ class ItemStudent(Declared):
         return np.split(drawn.astype(np.float64), np.cumsum(counts)[:-1]) if len(items) else []
 
     def gradient(self, items: np.ndarray, outcomes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the surrogate's gradient in (theta, own), given a non-empty group of outcomes per entry of ``items``.
+        """Return the surrogate's gradient by (theta, own), given a non-empty group of outcomes per entry of ``items``.
 
         As advantages sum to 0 in a group, the mean of A (y - p) equals the mean of A y.
         """
@@ -107,8 +108,8 @@ class ItemStudent(Declared):
         return (outcomes - mean) / scale
 
     def learn(self, items: Sequence[int] | np.ndarray, outcomes: Sequence[np.ndarray]) -> None:
-        """One step of gradient ascent. An item's own part is not divided by the number of groups, as only its own
-        groups pull at it."""
+        """Take one step of gradient ascent. The gradient of an item's own skill is not divided by the number of groups,
+        because only the item's groups contribute to it."""
         if not len(items):
             return
         items = np.asarray(items, dtype=np.int64)

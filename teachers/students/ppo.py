@@ -15,17 +15,18 @@ from ..wrapper import TeacherWrapper
 
 
 class Model(Protocol):
-    """The part of a Stable-Baselines3 algorithm that is used."""
+    """The methods of a Stable-Baselines3 algorithm that are used here."""
 
     def learn(self, total_timesteps: int) -> Any: ...
     def predict(self, observation: Any, deterministic: bool = False) -> tuple[Any, Any]: ...
 
 
 class Numbers(gym.ObservationWrapper[Any, Any, Any]):
-    """Observations as one float32 vector: arrays scaled to [0, 1] by their bounds, numbers as one-hot vectors, no text.
+    """Wrapper that gives observations as one float32 vector: arrays scaled to [0, 1] by their bounds, Discrete values
+    as one-hot vectors; text is left out.
 
     Raises:
-        InputError: nothing but text is observed, or an array has no bounds.
+        InputError: the observation has only text, or an array has no bounds.
     """
 
     def __init__(self, env: gym.Env[Any, Any]):
@@ -85,7 +86,8 @@ class PPOStudent:
         self.model.learn(total_timesteps=steps)
 
     def success(self, tasks: Sequence[Any]) -> float:
-        """Share of ``tasks`` solved, each played once by the most probable actions, without teacher or learning."""
+        """Return the share of ``tasks`` solved, played once each by the most probable actions without teacher or
+        learning."""
         return sum(self._solves(task) for task in tasks) / len(tasks)
 
     def _solves(self, task: Any) -> bool:
@@ -102,7 +104,7 @@ class PPOStudent:
 
 def _ppo(env: gym.Env[Any, Any], seed: int, options: dict[str, Any]) -> Model:
     try:
-        # By name, as teachers depend on nothing but NumPy and Gymnasium.
+        # Imported by name, as teachers depend only on NumPy and Gymnasium.
         baselines = importlib.import_module("stable_baselines3")
     except ModuleNotFoundError as error:
         if error.name not in ("stable_baselines3", "torch", "cloudpickle"):

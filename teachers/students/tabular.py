@@ -16,8 +16,8 @@ from ...errors import InputError
 class TabularStudent(Declared):
     """Q-learning (Watkins 1989) or SARSA (Rummery and Niranjan 1994) over raw observations.
 
-    Each observation is a row of the table; a Dict counts with all its entries. States with equal observations share a
-    row.
+    Each distinct observation is a row of the table; a Dict is identified by all its entries. States with equal
+    observations share a row.
 
     Attributes:
         table: observation -> float64[actions].
@@ -27,15 +27,16 @@ class TabularStudent(Declared):
     """
 
     env: gym.Env[Any, Any] = option(
-        kw_only=False, says='with discrete actions; tasks are passed as ``reset(options={"params": task})``.'
+        kw_only=False,
+        says='environment with Discrete actions; tasks are passed as ``reset(options={"params": task})``.',
     )
     algorithm: Literal["q", "sarsa"] = option(
-        default="q", says='"q" bootstraps from the best next action, "sarsa" from the one taken.'
+        default="q", says='"q" bootstraps from the best next action, "sarsa" from the next action taken.'
     )
     rate: float = option(default=0.2, above=0, high=1, says="step size.")
-    discount: float = option(default=0.97, low=0, high=1, says="of later rewards.")
+    discount: float = option(default=0.97, low=0, high=1, says="discount of later rewards.")
     explore: float = option(default=0.1, low=0, high=1, says="share of random actions while learning.")
-    initial: float = option(default=0.0, says="value of actions that were never tried.")
+    initial: float = option(default=0.0, says="initial value of every action.")
     seed: int = option(default=0, says="seed of exploration and of the episodes.")
 
     def setup(self) -> None:
@@ -70,7 +71,7 @@ class TabularStudent(Declared):
             values, action = following, next_action
 
     def success(self, tasks: Sequence[Any]) -> float:
-        """Share of ``tasks`` solved, each played once without learning."""
+        """Return the share of ``tasks`` solved, each played once without learning."""
         return sum(self.episode(task, learn=False)[1] for task in tasks) / len(tasks)
 
     def _values(self, observation: Any, keep: bool) -> np.ndarray:

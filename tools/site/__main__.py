@@ -1,7 +1,7 @@
 """Write the generated pages, build the site and check it: ``python -m palaestra.tools.site [--pages-only]``.
 
-``bash scripts/site.sh`` runs this in the checkout's environment. The exit code is 1 where the generator warns, a link
-is broken or something would be loaded over the network.
+``bash scripts/site.sh`` runs this in the checkout's environment. The exit code is 1 if the generator warns, a link is
+broken or a page would load something over the network.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--pages-only"]):
         print(f"usage: bash scripts/site.sh [--pages-only], not {' '.join(arguments)!r}.", file=sys.stderr)
         return 2
-    # Small data sets warn that they are small, which examples need not repeat.
+    # Small data sets warn about their size, which is not needed in examples.
     warnings.simplefilter("ignore", UserWarning)
     logging.disable(logging.WARNING)
     pages = site_pages()

@@ -1,4 +1,4 @@
-"""A page of the API per public module: the signature and docstring of every name in its ``__all__``."""
+"""Pages of the API, one per public module: the signature and docstring of every name in its ``__all__``."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ MODULES = (
 
 
 def api_pages() -> list[SitePage]:
-    """The API's pages after their index."""
+    """Return the index of the API and the page of each module."""
     names = tuple(("api", name) for name in MODULES)
     pages = [SitePage(f"api/{name}.md", (("api", name),), functools.partial(_page, name)) for name in MODULES]
     return [SitePage("api/index.md", names, _index), *pages]
 
 
 def public_names(module: Any) -> list[str]:
-    """The names of ``__all__``; without one, the public classes and functions that the module itself defines."""
+    """Return the names of ``__all__``; without it, the public classes and functions that the module itself defines."""
     if hasattr(module, "__all__"):
         return [name for name in module.__all__ if not name.startswith("_")]
     return sorted(
@@ -109,7 +109,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 class _Shown:
-    """A default whose text is the same in every process."""
+    """A default value whose text is the same in every process."""
 
     def __init__(self, value: Any):
         text = getattr(value, "__name__", "") if callable(value) else repr(value)

@@ -1,4 +1,4 @@
-"""A page of all commands: what ``palaestra COMMAND --help`` prints."""
+"""Page of all commands: the output of ``palaestra COMMAND --help``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .site_page import SiteContent, SitePage
 
 
 def command_pages() -> list[SitePage]:
-    """The page of commands."""
+    """Return the page of commands, in a list."""
     return [SitePage("commands.md", tuple(("commands", name) for name in COMMANDS), _page)]
 
 
@@ -28,7 +28,7 @@ def _page() -> SiteContent:
 
 
 def read_help(command: str) -> str:
-    """Return the ``--help`` text of a command, with all options, without colours, at a width of 100."""
+    """Return the ``--help`` text of a command, with all options, without colours, at a width of 100 characters."""
     out = io.StringIO()
     with _columns(100), contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         main([command, "--help-all" if command == "train" else "--help"])

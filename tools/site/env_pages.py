@@ -1,4 +1,4 @@
-"""A page per environment, and their index by kind: axes, examples with the solver's play, chance, extras, scores."""
+"""Pages of environments and their index by kind: axes, examples, the solver's play, trivial players, extras, scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAYERS = {
 
 
 def env_pages() -> list[SitePage]:
-    """One page for each registered environment of the package, after their index."""
+    """Return the index of the package's environments and the page of each."""
     names = own_ids()
     kinds = [("envs", name) for name in names]
     pages = [
@@ -39,12 +39,12 @@ def env_pages() -> list[SitePage]:
 
 
 def own_ids() -> list[str]:
-    """The ids that this package registers; other tests and packages may register more."""
+    """Return the ids that this package registers, without those of tests and other packages."""
     return [name for name in ids() if name.startswith("palaestra/")]
 
 
 def page_name(env_id: str) -> str:
-    """File name of an environment's page, without its ending."""
+    """Return the file name of an environment's page, without its suffix."""
     return env_id.partition("/")[2].lower()
 
 

@@ -1,4 +1,4 @@
-"""Formulas of the learner's components in LaTeX, and of a recipe as the sum of its parts; converted to MathML, which
+"""LaTeX formulas of the learner's components, and of a recipe as the sum of its parts; converted to MathML, which
 browsers draw without a script.
 
 Symbols: pi the policy, pi_old the anchor of ratios, mu the sampler, pi_ref the reference, r = pi / pi_old, l = log r, A
@@ -141,7 +141,7 @@ FORMULAS: dict[str, dict[str, str]] = {
     "scale": SCALES,
     "reduction": REDUCTIONS,
 }
-"""Stage -> component -> its formula. Stages and components without one are described in words."""
+"""Stage -> component -> its formula. Other stages and components are described in words."""
 
 
 @functools.cache
@@ -165,7 +165,7 @@ def recipe_formulas(recipe: Any) -> list[tuple[str, str]]:
         if term.baseline.name in BASELINES and term.scale.name in SCALES:
             scaled = SCALES[term.scale.name]
             parts.append((f"Advantage: {term.returns.name} as R, {term.scale.name}", rf"A_i{mark}={scaled}"))
-            # An estimator that updates itself is written as such.
+            # The formula of a running estimate is an assignment to b itself.
             form = BASELINES[term.baseline.name]
             parts.append((f"Baseline {term.baseline.name}", form if r"\leftarrow" in form else rf"b_i{mark}={form}"))
     named = [part for part in recipe.regularisers if part.name in REGULARISERS]

@@ -1,4 +1,4 @@
-"""Checks of a built site: links and anchors lead somewhere, and no page loads anything over the network."""
+"""Checks of a built site: every link and anchor has a target, and no page loads anything over the network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 LOADS = {**dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src"), "link": "href"}
-"""Elements that load something as the page opens -> the attribute that names it. Canonical links load nothing."""
+"""Element that loads something when the page opens -> its attribute with the address."""
 QUIET = {"canonical", "alternate", "prev", "next", "author", "edit"}
 
 
@@ -35,7 +35,7 @@ class _Links(HTMLParser):
 
 
 def find_faults(site: Path) -> Iterator[str]:
-    """A sentence for each broken link, missing anchor and thing that is loaded over the network."""
+    """Yield a sentence for each broken link, missing anchor and file that is loaded over the network."""
     pages = {path.resolve(): _Links() for path in sorted(site.rglob("*.html"))}
     for path, links in pages.items():
         links.feed(path.read_text(encoding="utf-8"))
@@ -46,7 +46,7 @@ def find_faults(site: Path) -> Iterator[str]:
                 yield f"{name} loads {target} over the network"
         for target in (*links.targets, *links.loads):
             fault = _fault(target, path, links, pages, site.resolve())
-            if fault and name.name != "404.html":  # whose links are from the root of a server
+            if fault and name.name != "404.html":  # its links start at the root of a server
                 yield f"{name} links to {target}, {fault}"
 
 

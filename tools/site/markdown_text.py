@@ -1,6 +1,7 @@
 """Markdown from plain values: tables, fenced blocks, and docstrings in Google's style.
 
-Text of docstrings is data: what Markdown or HTML would take for markup is escaped, names in backticks become code.
+Text of docstrings is data: characters that Markdown or HTML would interpret are escaped, names in backticks become
+code.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.]*(?:, \*{0,2}[A-Za-z_][\w.]*)*): ")
 
 
 def inline(text: Any) -> str:
-    """Return plain text as one line of Markdown; what stands in backticks is code, arXiv numbers are links."""
+    """Return plain text as one line of Markdown: text in backticks becomes code, arXiv numbers become links."""
     line = " ".join(str(text).split())
     parts, end = [], 0
     for found in _CODE.finditer(line):
@@ -34,12 +35,12 @@ def _escape(text: str) -> str:
 
 
 def code(text: Any) -> str:
-    """Return text as inline code, whatever it holds."""
+    """Return text as inline code, with all characters escaped; "" for blank text."""
     return f"<code>{escape_html(' '.join(str(text).split()))}</code>" if str(text).strip() else ""
 
 
 def escape_html(text: str) -> str:
-    """Escape what HTML and Markdown would read as markup, as entities."""
+    """Escape characters that HTML and Markdown would interpret, as entities."""
     escaped = html.escape(text, quote=False)
     return re.sub(r"[\\`*_\[\]|~^${}]", lambda found: f"&#{ord(found[0])};", escaped)
 
@@ -47,7 +48,7 @@ def escape_html(text: str) -> str:
 def fence(text: str, language: str = "text", most: int = 4000) -> str:
     """Return text as a fenced block, cut after ``most`` characters; the fence is longer than any in the text."""
     shown = text if len(text) <= most else f"{text[:most]}\n… ({len(text) - most} more characters)"
-    # A lone surrogate or a control character cannot stand in a page.
+    # A lone surrogate or a control character is not allowed in a page.
     shown = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "\N{REPLACEMENT CHARACTER}", shown)
     shown = shown.encode("utf-8", "replace").decode("utf-8")
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
@@ -56,13 +57,13 @@ def fence(text: str, language: str = "text", most: int = 4000) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; cells are Markdown already (see `inline`). "" without rows."""
+    """Return a Markdown table; cells must be Markdown (see `inline`). "" without rows."""
     lines = [f"| {' | '.join(cell or ' ' for cell in row)} |" for row in rows]
     return "\n".join([f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}", *lines]) if lines else ""
 
 
 def join(*parts: str) -> str:
-    """Join blocks by empty lines, leaving out empty ones."""
+    """Join blocks with empty lines between them; empty blocks are left out."""
     return "\n\n".join(part for part in parts if part)
 
 
@@ -107,7 +108,7 @@ def _items(lines: Sequence[str]) -> list[str]:
 
 
 def _section(lines: Sequence[str]) -> str:
-    """The entries of a section as a list: ``name: text``, continued on deeper lines."""
+    """Return the entries of a section as a list: ``name: text``, continued on more deeply indented lines."""
     entries: list[str] = []
     for line in inspect.cleandoc("\n".join(["", *lines])).splitlines():
         if not line.strip():

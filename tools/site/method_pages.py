@@ -1,4 +1,4 @@
-"""A page per teacher and per reward, and tables of agents, engines, verifiers, suites, histories and measures."""
+"""Pages of teachers and rewards, and tables of agents, engines, verifiers, suites, histories, measures and others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .site_page import SiteContent, SitePage
 
 
 def method_pages() -> list[SitePage]:
-    """Pages of teachers and rewards with their indexes, and one page for each further table."""
+    """Return the pages of teachers and rewards with their indexes, and one page for each further table."""
     pages = [
         *_kind("teachers", TEACHERS, _teacher, "Teachers", TEACHER_LEAD, ("name", "kind", "summary", "paper")),
         *_kind("rewards", REWARDS, _reward, "Rewards", REWARD_LEAD, ("name", "summary", "sees", "paper")),
@@ -66,7 +66,7 @@ TABLE_PAGES = {
         "`palaestra bench NAME` measures a part of the package; see [the figures](../benchmarks/index.md).",
     ),
 }
-"""Kinds with one table each -> title and lead."""
+"""Kind with one table -> title and first sentence of its page."""
 
 
 def _kind(
@@ -83,7 +83,7 @@ def _kind(
 
 
 def own_names(registry: Registry[Any]) -> list[str]:
-    """Return the names that this package registers, without the names from other installed packages."""
+    """Return the names that this package registers, without those of other installed packages."""
     modules = {name: getattr(registry[name], "__module__", "palaestra") for name in registry}
     return [name for name, module in modules.items() if module.split(".")[0] == "palaestra"]
 
@@ -141,7 +141,7 @@ def _reward_rows() -> list[Any]:
 
 
 def _options(value: Any) -> str:
-    """The options of a constructor or a function: type, default, range and meaning, as far as they are declared."""
+    """Return a table of the declared options of a constructor or function: type, default, range and meaning."""
     rows = [row for row in option_rows(value) if row["name"] not in ("space", "answer", "reference")]
     columns = [name for name in ("name", "type", "default", "range", "summary") if any(row[name] for row in rows)]
     cells = [[inline(row[name]) if name == "summary" else code(row[name]) for name in columns] for row in rows]
@@ -149,7 +149,7 @@ def _options(value: Any) -> str:
 
 
 def _module(value: Any) -> str:
-    """The docstring of the module that defines it, and where that is."""
+    """Return the docstring of the module that defines a value, and the path of the module."""
     module = sys.modules.get(getattr(value, "__module__", ""))
     if module is None or not module.__name__.startswith("palaestra."):
         return ""
@@ -171,7 +171,7 @@ def _entries_page(kind: str, registry: Registry[Any], title: str, lead: str) -> 
 
 
 def table_rows(kind: str) -> list[dict[str, Any]]:
-    """The rows of a kind that has one table, with plain text in every cell."""
+    """Return the rows of a kind in `TABLE_PAGES`, with plain text in every cell."""
     if kind == "measures":
         return measures()
     if kind == "benchmarks":
@@ -182,7 +182,7 @@ def table_rows(kind: str) -> list[dict[str, Any]]:
 
 
 def _table_page(kind: str, title: str, lead: str) -> SitePage:
-    # The rows of measures take long to make.
+    # Making the rows of measures takes long.
     names = list(MEASURES) if kind == "measures" else [str(row["name"]) for row in table_rows(kind)]
 
     def make() -> SiteContent:

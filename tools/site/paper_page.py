@@ -1,4 +1,4 @@
-"""The index of papers: every method that is implemented, by paper, with the pieces that implement it."""
+"""Index of papers: every implemented method that has a paper, with links to the components that implement it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ OWN = re.compile(
 
 
 def paper_pages() -> list[SitePage]:
-    """The page of papers."""
+    """Return the page of papers, in a list."""
     return [SitePage("papers.md", (("papers", "all"),), _page)]
 
 
 def methods() -> list[tuple[str, str, str, str, str]]:
-    """(citation, kind, name, link, state) of every registered method that names a paper."""
+    """Return (citation, kind, name, link, state) of every registered method that names a paper."""
     found = []
     for name in own_names(RECIPES):
         recipe: Any = RECIPES[name]
@@ -66,7 +66,7 @@ def _page() -> SiteContent:
         numbers = ARXIV.findall(cited) or [cited]
         for number in numbers:
             by_paper[number].append(tuple(piece))  # type: ignore[arg-type]
-            # The citation with the most words names the paper best.
+            # The longest citation describes the paper best.
             if len(numbers) == 1 and len(cited) > len(titles.get(number, "")):
                 titles[number] = cited
             titles.setdefault(number, f"arXiv {number}")

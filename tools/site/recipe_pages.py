@@ -1,4 +1,4 @@
-"""A page per recipe with its formula and stages, and a page per stage with its components."""
+"""Pages of recipes with formula and stages, and pages of stages with their components."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAD = (
 
 
 def recipe_pages() -> list[SitePage]:
-    """Pages of recipes and of stages, each with its index."""
+    """Return the pages of recipes and of stages, each kind with its index."""
     names, parts = own_names(RECIPES), stages()
     pages = [SitePage("recipes/index.md", tuple(("recipes", name) for name in names), _index)]
     pages += [SitePage(f"recipes/{name}.md", (("recipes", name),), functools.partial(_recipe, name)) for name in names]

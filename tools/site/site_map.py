@@ -1,4 +1,4 @@
-"""All generated pages of the site, not yet made."""
+"""List of all generated pages of the site, whose contents are made on demand."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from .site_page import SitePage
 
 
 def site_pages() -> list[SitePage]:
-    """List every generated page; the slow work happens when a page is made."""
+    """Return every generated page; the slow work is done when the content of a page is made."""
     return [*env_pages(), *method_pages(), *recipe_pages(), *paper_pages(), *api_pages(), *command_pages()]

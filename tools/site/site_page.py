@@ -1,4 +1,4 @@
-"""One generated page: where it stands in ``docs/reference``, and how its text is made when it is asked for."""
+"""One generated page: its place in ``docs/reference``, and a function that makes its content on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class SiteContent:
-    """The Markdown of a page, and the files beside it (pictures) by name."""
+    """Markdown of a page, and further files in the same folder (pictures) by name."""
 
     text: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -17,12 +17,12 @@ class SiteContent:
 
 @dataclass(frozen=True)
 class SitePage:
-    """A page that is not yet made.
+    """A page whose content is made on demand.
 
     Attributes:
         path: file under ``docs/reference``, such as "teachers/alp-gmm.md".
         covers: (kind, name) of every registered object that the page describes; kinds as in `palaestra list`.
-        make: returns the page's content; all slow work happens here.
+        make: returns the page's content; all slow work is done here.
     """
 
     path: str
