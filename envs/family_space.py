@@ -99,10 +99,8 @@ class FamilySpace(ParamSpace):
         return {name: weight / total for name, weight in weights.items()}
 
     def draw_family(self, rng: np.random.Generator, among: Sequence[str] | None = None) -> str:
-        """Draw a family in proportion to the weights, with one number of ``rng``.
-
-        With ``among``, only these families are drawn: uniformly if all of them have the weight 0.
-        """
+        """Draw a family in proportion to the weights, with one number of ``rng``. With ``among``, only these families
+        are drawn: uniformly if all of them have the weight 0."""
         shares = {name: share for name, share in self.shares.items() if among is None or name in among}
         if sum(shares.values()) <= 0:
             shares = dict.fromkeys(shares, 1.0)

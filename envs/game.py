@@ -141,11 +141,8 @@ class Game(TaskEnv):
         return self.max_turns
 
     def least_turn_limit(self, state: Any) -> int | None:
-        """Return a cheap lower bound of an expensive `turn_limit`, or None to call `turn_limit` at each reset.
-
-        With a bound, `turn_limit` is called with the start state only if the episode reaches the bound, or for a
-        snapshot.
-        """
+        """Return a cheap lower bound of an expensive `turn_limit`, which is then called, with the start state, only if
+        the episode reaches the bound, or for a snapshot. None (the default): `turn_limit` is called at each reset."""
         return None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:

@@ -46,10 +46,8 @@ def hint_text(steps: Sequence[str], share: float, question: str = "") -> str:
 
 
 def cut_steps(steps: Sequence[str], share: float, question: str = "") -> tuple[Sequence[str], str]:
-    """Return a hint as (steps shown whole, beginning of the first step); at most one of them is not empty.
-
-    The arguments are the same as for `hint_text`.
-    """
+    """Return a hint as (steps shown whole, beginning of the first step), of which at least one is empty. The arguments
+    are those of `hint_text`."""
     *working, answer = steps
     if share <= 0 or share >= 1:
         return ([], "") if share <= 0 else (steps, "")

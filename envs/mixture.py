@@ -123,12 +123,12 @@ class Mixture(TaskEnv):
     Parameters:
         env ("Arithmetic", "LinearEquation", "GuessNumber" unless ``envs`` says otherwise): the environment; none is
             harder than another.
-        The axes of each environment, with its name before theirs; by default Arithmetic.terms (2 to 6, on request 2 to
+        The axes of each environment, prefixed with its name; by default Arithmetic.terms (2 to 6, on request 2 to
         20), Arithmetic.digits (1 to 6, on request 1 to 15), Arithmetic.operations ("+", "+-", "+-*"),
         LinearEquation.size (5 to 50, on request 3 to 10000), LinearEquation.sides ("one", "both"),
         LinearEquation.solution ("integer", "fraction"), GuessNumber.bits (4 to 16, on request 1 to 60),
-        GuessNumber.slack (4 to 0, harder downwards, on request 0 to 100). ``info["params"]`` has those of the
-        environment in play.
+        GuessNumber.slack (4 to 0, harder downwards, on request 0 to 100). ``info["params"]`` has only ``env`` and the
+        axes of the environment in play.
 
     Observation:
         The text of the environment in play.
@@ -150,8 +150,7 @@ class Mixture(TaskEnv):
     Args:
         envs: the environments, see above.
         longest_answer: most characters of the right answer to a question; questions with a longer answer are not
-            played, as verifying long answers is unreliable. An environment's own value takes precedence. None: no
-            limit.
+            played, as verifying long answers is unreliable. An environment's own value overrides this. None: no limit.
         **kwargs: arguments of `TaskEnv`. ``axes`` names axes as above: ``{"env": ["Arithmetic"],
             "Arithmetic.digits": [1, 2]}``. ``split``, ``prompt``, ``answer_format``, ``max_action`` and ``thoughts``
             are passed on to every environment; the options of an environment override them.

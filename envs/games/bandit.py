@@ -29,15 +29,9 @@ Choice = Callable[[Sequence[int], Sequence[float]], int]
 
 @dataclass(frozen=True, slots=True)
 class BanditArms:
-    """Hidden part of a game.
-
-    Attributes:
-        kind: "bernoulli" or "gaussian", the distribution of payouts.
-        means: mean payout of each arm.
-        scaled_means: (mean - lowest) / (highest - lowest) of each arm.
-        chance: a random number for each pull of each arm, [arm][pull].
-        allowed: the largest regret that counts as a success.
-    """
+    """Hidden part of a game: ``kind``, the distribution of payouts ("bernoulli" or "gaussian"); ``means``, the mean
+    payout of each arm; ``scaled_means``, (mean - lowest) / (highest - lowest) of each arm; ``chance[arm][pull]``, the
+    random number of each pull; ``allowed``, the largest regret that counts as a success."""
 
     kind: str
     means: tuple[float, ...]
@@ -57,15 +51,9 @@ class BanditArms:
 
 @dataclass(frozen=True, slots=True)
 class BanditState:
-    """State of a game.
-
-    Attributes:
-        arms: the hidden part.
-        counts, sums: number of pulls and sum of payouts of each arm.
-        scaled_return: sum of the scaled means of the arms pulled.
-        regret: expected regret so far.
-        last: of the last pull: (UCB would have pulled it, it is the best arm, its mean payout was the best so far).
-    """
+    """State of a game: ``arms``, the hidden part; ``counts`` and ``sums``, the number of pulls and sum of payouts of
+    each arm; ``scaled_return``, the sum of the scaled means of all pulls; ``regret``, the expected regret so far;
+    ``last``, three flags of the arm pulled last: UCB's choice, the best arm, the best mean payout so far."""
 
     arms: BanditArms
     counts: tuple[int, ...]

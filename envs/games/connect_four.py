@@ -26,15 +26,10 @@ _ORDER = (3, 2, 4, 1, 5, 0, 6)
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """State of a game; the agent is to move.
-
-    Attributes:
-        mine, theirs: discs of the agent and of the opponent, as bit sets.
-        moves: number of moves that the agent has in all.
-        opponent, mistakes: the opponent's strategy, and the share of its moves that are random.
-        chance: two random numbers in [0, 1) for each of the opponent's moves.
-        made: number of moves that the agent has made.
-    """
+    """State of a game, the agent to move: ``mine`` and ``theirs``, bit sets of the discs of agent and opponent;
+    ``moves``, the agent's number of moves in all; ``opponent`` and ``mistakes``, the strategy of the opponent and the
+    share of its random moves; ``chance``, two random numbers in [0, 1) for each move of the opponent; ``made``, the
+    number of moves that the agent has made."""
 
     mine: int
     theirs: int

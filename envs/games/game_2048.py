@@ -36,16 +36,9 @@ CYCLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Game2048State:
-    """State of a game of 2048.
-
-    Attributes:
-        rows: the board, as exponents of the tiles.
-        goal: exponent of the goal.
-        limit: number of turns allowed.
-        planned: number of the oracle's moves to the goal.
-        chance: random numbers in [0, 1) of all tiles, two for each: cell and value.
-        made: number of moves made.
-    """
+    """State of a game: ``rows``, the board as exponents of tiles; ``goal``, the exponent of the goal; ``limit``, the
+    number of turns allowed; ``planned``, the number of the oracle's moves to the goal; ``chance``, two random numbers
+    in [0, 1) for each tile to come (cell and value); ``made``, the number of moves made."""
 
     rows: Rows
     goal: int
@@ -234,15 +227,10 @@ Packed = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Cached results for one packed row or column.
-
-    Attributes:
-        first, last: the line after a slide towards its first or its last cell, packed.
-        first_value, last_value, value: `_row_value` of both and of the line itself.
-        first_spread, last_spread, spread: the tiles of all three, 16 bits apart, so that shifts transpose four lines.
-        holes: for each empty cell, the position of its lowest bit.
-        largest: the largest tile.
-    """
+    """Cached results for one packed row or column: ``first`` and ``last``, the line after a slide towards its first or
+    last cell; ``value`` and so on, the `_row_value` of the line and of both slides; ``spread`` and so on, their tiles
+    16 bits apart, so that shifts transpose four lines; ``holes``, the position of the lowest bit of each empty cell;
+    ``largest``, the largest tile."""
 
     first: int
     last: int

@@ -20,15 +20,8 @@ _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
 
 @dataclass(frozen=True, slots=True)
 class GuessNumberState:
-    """State of a game.
-
-    Attributes:
-        secret, size: the hidden number, from 1 to ``size``.
-        guesses: number of guesses allowed.
-        low, high: the range in which the number must still lie.
-        reply: the last reply, "" at the start.
-        salt: see `splits.salt`.
-    """
+    """State of a game: the hidden number ``secret``, from 1 to ``size``; the number of ``guesses`` allowed; the range,
+    ``low`` to ``high``, in which the number must still lie; the last ``reply``; and a ``salt`` (see `splits.salt`)."""
 
     secret: int
     size: int

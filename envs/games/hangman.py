@@ -23,14 +23,8 @@ _BY_FREQUENCY = "eaoirlnstudmckphgbfwyjvzxq"
 
 @dataclass(frozen=True, slots=True)
 class HangmanState:
-    """State of a game.
-
-    Attributes:
-        secret: the hidden word.
-        lives: the number of misses that loses the game.
-        tried, wrong: letters tried and wrong words guessed so far.
-        salt: see `splits.salt`.
-    """
+    """State of a game: the hidden word ``secret``; ``lives``, the number of misses that loses the game; the letters
+    ``tried`` and the ``wrong`` words guessed so far; and a ``salt`` (see `splits.salt`)."""
 
     secret: str
     lives: int

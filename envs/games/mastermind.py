@@ -25,15 +25,8 @@ _WEIGHED, _AGAINST = 24, 256
 
 @dataclass(frozen=True, slots=True)
 class MastermindState:
-    """State of a game.
-
-    Attributes:
-        secret: the hidden code.
-        colours: number of letters in the alphabet.
-        guesses: number of guesses allowed.
-        past: the guesses so far, each with its marks (guess, exact, near).
-        salt: see `splits.salt`.
-    """
+    """State of a game: the hidden code ``secret``; ``colours``, the number of letters in the alphabet; the number of
+    ``guesses`` allowed; the guesses so far in ``past``, as (guess, exact, near); and a ``salt`` (see `splits.salt`)."""
 
     secret: str
     colours: int

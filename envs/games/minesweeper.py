@@ -22,15 +22,9 @@ _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", 
 
 @dataclass(frozen=True, slots=True)
 class MinesweeperState:
-    """State of a game. Sets of cells are bit sets with bit row * size + column.
-
-    Attributes:
-        size: side length of the board.
-        mines, opened, given: cells with mines, open cells, and cells open at the start.
-        work: cost of the solver, see `measure_solving_work`.
-        exploded: the mine that was opened, or -1.
-        salt: see `splits.salt`.
-    """
+    """State of a game: ``size``, the side length of the board; ``mines``, ``opened`` and ``given``, bit sets (bit row *
+    size + column) of the mines, the open cells and the cells open at the start; ``work``, the cost of the solver (see
+    `measure_solving_work`); ``exploded``, the mine that was opened, or -1; and a ``salt`` (see `splits.salt`)."""
 
     size: int
     mines: int

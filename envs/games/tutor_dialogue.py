@@ -33,18 +33,11 @@ operation); question 2 (the student is stuck). Telling a result ends the lesson:
 
 @dataclass(frozen=True, slots=True)
 class TutorState:
-    """State of a lesson.
-
-    Attributes:
-        first, operations, results: the calculation: first number, (operation, number) and result of each step.
-        faults: for each step, the student's wrong result by a misconception, or None.
-        doubts: for each step, "stuck" or "asks" if the student says so before the step, else "".
-        turns: number of turns of the episode.
-        place: index of the current step.
-        doubting, wrong: True if the doubt, or the wrong result, of the current step is still to be dealt with.
-        reply: the student's reaction to the last act.
-        salt: see `splits.salt`.
-    """
+    """State of a lesson: the calculation, with the ``first`` number, and ``operations`` (operation, number) and
+    ``results`` of the steps; for each step the student's wrong result by a misconception (``faults``, None: none) and
+    the doubt before it (``doubts``: "", "stuck" or "asks"); the number of ``turns`` of the episode; the index ``place``
+    of the current step, and whether its doubt or wrong result is still open (``doubting``, ``wrong``); the student's
+    ``reply`` to the last act; and a ``salt`` (see `splits.salt`)."""
 
     first: int
     operations: tuple[tuple[str, int], ...]

@@ -34,17 +34,10 @@ PROPERTIES = (
 
 @dataclass(frozen=True, slots=True)
 class TwentyQuestionsState:
-    """State of a game.
-
-    Attributes:
-        names, descriptions: of the items in the table.
-        secret: index of the hidden item.
-        having: property -> items that have it, as a bit set (bit i for item i).
-        questions: number of questions allowed.
-        left: items that fit all answers so far, as a bit set.
-        reply: the last reply, "" at the start.
-        salt: see `splits.salt`.
-    """
+    """State of a game: ``names`` and ``descriptions`` of the items; ``secret``, the index of the hidden item;
+    ``having``, property -> bit set of the items that have it (bit i for item i); the number of ``questions`` allowed;
+    ``left``, a bit set of the items that fit all answers so far; the last ``reply``; and a ``salt`` (see
+    `splits.salt`)."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]

@@ -26,15 +26,8 @@ _WEIGHED, _AGAINST, _PROBES = 16, 48, 60
 
 @dataclass(frozen=True, slots=True)
 class WordleState:
-    """State of a game.
-
-    Attributes:
-        secret: the hidden word.
-        shown: the letters shown at the start, "_" for the others.
-        guesses: number of guesses allowed.
-        past: the guesses so far, each with its colours.
-        salt: see `splits.salt`.
-    """
+    """State of a game: the hidden word ``secret``; the letters ``shown`` at the start, "_" for the others; the number
+    of ``guesses`` allowed; the guesses so far in ``past``, as (guess, colours); and a ``salt`` (see `splits.salt`)."""
 
     secret: str
     shown: str

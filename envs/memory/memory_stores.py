@@ -19,14 +19,8 @@ from .stories import ATTRIBUTES, NAMES, Story, StoryFact, draw_story
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A command and its result.
-
-    Attributes:
-        turn: the turn, from 0.
-        command: the command.
-        error: why the command failed; None if it did not.
-        in_place: the result of `stands_in_place` for the text written; None if nothing was written.
-    """
+    """A command with the turn (from 0), the ``error`` that says why it failed (None: it did not), and ``in_place``, the
+    result of `stands_in_place` for the text written (None: nothing was written)."""
 
     turn: int
     command: MemoryCommand
@@ -36,15 +30,8 @@ class MemoryCall:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """State of an episode.
-
-    Attributes:
-        story: the texts and questions.
-        room: the most characters that the memory may hold.
-        at: index of the text shown; the number of texts after the last one.
-        memory: the memory.
-        calls: the commands so far.
-    """
+    """State of an episode: ``story``, the texts and questions; ``room``, the most characters that the memory may hold;
+    ``at``, the index of the text shown, or the number of texts at the end; the memory; and the commands so far."""
 
     story: Story
     room: int

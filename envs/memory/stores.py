@@ -32,13 +32,8 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommand:
-    """Command of one line.
-
-    Attributes:
-        name: "core", "insert", "update", "delete" or "nothing".
-        where: the store of "insert", or the id of the entry of "update" and "delete".
-        text: the text to write.
-    """
+    """Command of one line: ``name`` is "core", "insert", "update", "delete" or "nothing"; ``where`` is the store of
+    "insert", or the id of the entry of "update" and "delete"; ``text`` is the text to write."""
 
     name: str
     where: str = ""

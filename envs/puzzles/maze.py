@@ -23,14 +23,9 @@ _PASSABLE = bytes(ord("1" if chr(code) in ".SG" else "0") for code in range(256)
 
 
 class Labyrinth(NamedTuple):
-    """A maze.
-
-    Attributes:
-        text: the drawing, rows of characters separated by spaces.
-        stride: number of characters in the text from a place to the place below it.
-        start, goal: indices into the text.
-        way: a shortest way, in the letters UDLR.
-    """
+    """A maze: the drawing as ``text``, rows of characters separated by spaces; ``stride``, the number of characters
+    from a place to the place below it; ``start`` and ``goal``, indices into the text; ``way``, a shortest way in the
+    letters UDLR."""
 
     text: str
     stride: int

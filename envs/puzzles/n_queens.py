@@ -131,10 +131,8 @@ class NQueens(Question):
 
 
 def _draw_unique_board(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Draw (given queens, full board), where the full board is the only completion of the given queens.
-
-    Both are the columns of the queens, row by row; the given queens are in ``kept`` rows, with -1 in the others.
-    """
+    """Draw (queens in ``kept`` rows, full board) such that the full board is the only completion. Both are the columns
+    of the queens, row by row, -1 for none."""
     while True:
         queens = _random_board(size, rng)
         # Finding a board takes longer than trying some subsets of its queens.
@@ -158,13 +156,9 @@ def _random_board(size: int, rng: np.random.Generator) -> list[int]:
 def _complete_board(
     orders: list[list[int]], queens: list[int], columns: int, falling: int, rising: int, budget: list[int]
 ) -> bool:
-    """Complete ``queens`` in place by a search of at most ``budget`` nodes. Return True if a completion was found.
-
-    Args:
-        orders: for each row, the columns in the order in which they are tried.
-        columns, falling, rising: bit sets of the columns and diagonals attacked so far.
-        budget: the nodes left, in a list of one element, which the search reduces.
-    """
+    """Complete ``queens`` in place by a search of at most ``budget[0]`` nodes, which is reduced. Return True if a
+    completion was found. ``orders`` are the columns of each row in the order of trial; the bit sets are the columns and
+    diagonals attacked so far."""
     row, size = len(queens), len(orders)
     if row == size:
         return True

@@ -29,13 +29,9 @@ _SQUARES = ("1", "2", "3", "4")
 
 
 class Car(NamedTuple):
-    """A car.
-
-    Attributes:
-        across: True if the car slides left and right, False if up and down.
-        masks: for each place along its line, a bit set of the squares that it covers.
-        squares: the same squares as indices into the text of the board.
-    """
+    """A car: ``across`` is True if it slides left and right, False if up and down; ``masks`` has, for each place along
+    its line, a bit set of the squares that it covers; ``squares`` has the same squares as indices into the text of the
+    board."""
 
     across: bool
     masks: tuple[int, ...]

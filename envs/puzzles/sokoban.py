@@ -26,14 +26,9 @@ OFF_PLAN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Constant part of a game.
-
-    Attributes:
-        room: the drawing of the room without boxes and player.
-        stride: see `directions`, also for places.
-        boxes, player: places of the boxes and the player at the start.
-        plan: pushes that solve the level, as (place of the box before the push, direction).
-    """
+    """Constant part of a game: ``room``, the drawing without boxes and player (see `directions` for places and
+    ``stride``); the places of ``boxes`` and ``player`` at the start; ``plan``, pushes that solve the level, as (place
+    of the box before the push, direction)."""
 
     room: str
     stride: int

@@ -52,11 +52,8 @@ def default_button(page: Page, form: Any) -> Control | None:
 
 
 def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> Sending:
-    """Return the request of a form on the page at address ``base``, submitted by ``button`` (None: by no button).
-
-    Raises:
-        ValueError: the address of the form is invalid.
-    """
+    """Return the request of a form on the page at address ``base``, submitted by ``button`` (None: by no button). Raise
+    ValueError if the address of the form is invalid."""
     source = {} if button is None else button.element.attrib
     method = (source.get("formmethod") or form.get("method") or "get").strip().lower()
     target = source.get("formaction") or form.get("action") or base

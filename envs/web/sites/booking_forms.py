@@ -109,12 +109,10 @@ def _days_of_month(month: str) -> tuple[tuple[date | None, ...], ...]:
 
 
 def render_month(month: str, nights: str, week: int, weekend: int) -> Markup:
-    """Return the HTML rows of the calendar of a month, with the price of each free night.
+    """Return the HTML rows of the calendar of a month ("YYYY-MM"), with the price of each free night.
 
-    Args:
-        month: "YYYY-MM".
-        nights: one mark for each night from `TODAY` on: `FREE`, `OWN` or another mark for taken.
-        week, weekend: price of a night from Sunday to Thursday, and of Friday and Saturday, in whole units.
+    ``nights`` has a mark for each night from `TODAY` on: `FREE`, `OWN` or another one for taken. The prices ``week``
+    (Sunday to Thursday) and ``weekend`` are in whole units.
     """
     rows = []
     for days in _days_of_month(month):

@@ -1,5 +1,4 @@
-"""Templates of the booking site about the visitor's own bookings: report a deadline, move, lengthen and change
-bookings."""
+"""Templates of the booking site about the visitor's own bookings: report a deadline, move, lengthen, change."""
 
 from __future__ import annotations
 
@@ -105,11 +104,8 @@ class MovingTemplate(ChangeTemplate):
     def draw_moves(
         self, rng: Rng, database: Database, number: int, shifts: tuple[tuple[int, int], ...]
     ) -> tuple[tuple[Any, ...], ...] | None:
-        """Draw ``number`` moves of bookings in different rooms, so that they can be done in any order. Return None if
-        too few rooms are free.
-
-        ``shifts`` are the possible moves, as (days by which the arrival moves, days by which the departure moves).
-        """
+        """Draw ``number`` moves of bookings in different rooms, so that any order works; None if too few rooms are
+        free. ``shifts`` are the possible moves, as days by which (arrival, departure) move."""
         moves: list[tuple[Any, ...]] = []
         bookings = [one for one in select_bookings(database) if one["is_free"]]
         for booking in pick_several(rng, bookings, len(bookings)):

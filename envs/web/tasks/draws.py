@@ -26,10 +26,8 @@ def pick_in_order(rng: np.random.Generator, values: Any, number: int) -> list[An
 
 
 def quote_titles(objects: Iterable[tuple[Any, ...]], place: int = 1) -> str:
-    """Return the titles of objects in quotation marks, as a part of a sentence: "A", "B" and "C".
-
-    ``place`` is the index of the title in each object.
-    """
+    """Return the titles of objects in quotation marks, as a part of a sentence: "A", "B" and "C". ``place`` is the
+    index of the title in each object."""
     return name_all([f'"{one[place]}"' for one in objects])
 
 

@@ -214,13 +214,8 @@ def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) 
 
 
 def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
-    """Judge the end of a task: return (True for a success, feedback in words).
-
-    Args:
-        start: the start of the task.
-        rows: the `judged_rows` at the end.
-        answer: the agent's answer.
-    """
+    """Return (True for a success, feedback in words), given the start of a task, and the `judged_rows` and the agent's
+    answer at the end."""
     removed, added = differences(start, rows)
     goal = start.goal
     for wanted, found in ((goal.removed, removed), (goal.added, added)):
@@ -256,11 +251,8 @@ def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
 def change_rows(
     site: str, database: sqlite3.Connection, name: str, changes: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return ``removed`` and ``added`` of a goal whose judged rows ``name`` change.
-
-    Args:
-        changes: id of a row -> column -> new value.
-    """
+    """Return ``removed`` and ``added`` of a goal whose judged rows ``name`` change; ``changes`` is id of a row ->
+    column -> new value."""
     sql, removed, added = f"{SITES[site].judged[name]} WHERE id = ?", [], []
     for number, change in changes.items():
         row = dict(database.execute(sql, (number,)).fetchone())

@@ -30,13 +30,8 @@ LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an article.
-
-    Attributes:
-        text: the sentence, with links as ``[[title]]`` or ``[[title|text]]``.
-        relation: the relation that the sentence states; "" for none.
-        listed: True if the sentence lists the things that have the article's thing as their value of the relation.
-    """
+    """A sentence of an article, with links as ``[[title]]`` or ``[[title|text]]``, and the relation that it states (""
+    for none); ``listed`` is True if it lists the things that have the article's thing as value of the relation."""
 
     text: str
     relation: str = ""

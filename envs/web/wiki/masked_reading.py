@@ -40,13 +40,8 @@ _LEAD = re.compile(r"^(?:[^\w\[(]+|[^;\n]{0,40}\b(?:they|values|answers?|masks?)
 
 @dataclass(frozen=True, slots=True)
 class MaskedTask:
-    """Data of a task.
-
-    Attributes:
-        seed, articles: seed and number of articles of the corpus.
-        facts: the facts whose values are masked, in the order of the masks.
-        named: the things that the paragraph names, as (number of the thing, name used).
-    """
+    """Data of a task: seed and number of ``articles`` of the corpus; ``facts``, whose values are masked, in the order
+    of the masks; ``named``, the things that the paragraph names, as (number of the thing, name used)."""
 
     seed: int
     articles: int

@@ -26,15 +26,9 @@ _TRIES = 12
 
 @dataclass(frozen=True, slots=True)
 class RaceState:
-    """State of an episode.
-
-    Attributes:
-        seed, articles: seed and number of articles of the corpus.
-        goal: number of the article to reach.
-        at, part: number of the open article, and the part of it that is shown, from 1.
-        distance: length of a shortest path from the start to the goal, in links.
-        spare: turns allowed beyond ``distance``.
-    """
+    """State of an episode: seed and number of ``articles`` of the corpus; ``goal`` and ``at``, the numbers of the
+    article to reach and of the open one, of which ``part`` is shown (from 1); ``distance``, the links of a shortest
+    path from the start to the goal; ``spare``, the turns allowed beyond ``distance``."""
 
     seed: int
     articles: int
