@@ -12,6 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from .game import is_value
 from .task_env import TaskEnv
 from .unicode import Unicode
 
@@ -122,19 +123,10 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
         if isinstance(policy, Cycle) and policy.turn % len(policy.actions) == 0:
             state = env.here()
             # A cycle that starts again in a state in which it has started before would loop until the turn limit.
-            if _compares_by_value(state):
+            if is_value(state):
                 if state in seen:
                     return False
                 seen.add(state)
         _, _, terminated, truncated, info = env.step(policy())
         if terminated or truncated:
             return bool(info["is_success"])
-
-
-def _compares_by_value(state: Any) -> bool:
-    """Return whether ``state`` is immutable and compares by its content rather than by identity."""
-    try:
-        hash(state)
-    except TypeError:
-        return False
-    return type(state).__eq__ is not object.__eq__

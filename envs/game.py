@@ -70,6 +70,20 @@ class Transition:
             raise InputError("a transition can only be a success when it is done.")
 
 
+def is_value(state: Any) -> bool:
+    """Return True if ``state`` is immutable: it can be hashed, and compares by its content rather than by identity."""
+    try:
+        hash(state)
+    except TypeError:
+        return False
+    return type(state).__eq__ is not object.__eq__
+
+
+def copy_state(state: Any) -> Any:
+    """Return a copy of a state, or the state itself if it is immutable (see `is_value`)."""
+    return state if is_value(state) else copy.deepcopy(state)
+
+
 Past = tuple[list[float], list[Any], int]
 """An episode up to a step, from which a game computes its extras: (progress after each step, states from the start
 state on if the family ``keeps_states``, number of steps so far). The lists may already contain later steps."""
@@ -240,13 +254,13 @@ class Game(TaskEnv):
         return self._state
 
     def get_state(self) -> dict[str, Any]:
-        episode = {"state": copy.deepcopy(self.here()), "turn": self._turn, "limit": self._find_limit()}
+        episode = {"state": copy_state(self.here()), "turn": self._turn, "limit": self._find_limit()}
         past = {"completion": list(self._completion), "states": list(self._states)}
         return {**super().get_state(), **episode, "progress": self._progress, **past}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         super().set_state(state)
-        self._state = copy.deepcopy(state["state"])
+        self._state = copy_state(state["state"])
         self._turn = state["turn"]
         self._limit, self._start = state["limit"], None
         self._progress = state["progress"]

@@ -1,4 +1,4 @@
-"""The actions of any environment as functions with typed parameters, for trainers and evaluations that call tools.
+"""Actions of any environment as functions with typed parameters, for trainers and evaluations that call tools.
 
     from palaestra.integrations.action_tools import action_tools, write_action
 
@@ -6,9 +6,9 @@
     action_tools(env)                                # (ToolFunction(name="guess", parameters={"word": ...}),)
     env.step(write_action(env, "guess", {"word": "crane"}))
 
-An environment with tools offers its tools, plus a function for the answer if no tool takes it. Any other environment
-offers one function: with the name in `NAMES`, or named after the form of its answers, described by its docstring's
-"Action".
+An environment with tools offers its tools, plus a function for the answer if none of the tools takes the answer. Any
+other environment offers one function, named as in `NAMES` or after the form of its answers (`FORMS`), and described by
+the section "Action" of its docstring.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ NAMES: dict[str, tuple[str, str, Any]] = {
     "WikiRace": ("command", "text", str),
     "Wordle": ("guess", "word", str),
 }
-"""Name of an id, without namespace and version -> its function, the function's parameter, and a type or the values."""
+"""Environment id without namespace and version -> (function, its parameter, the parameter's type or allowed values)."""
 FORMS: dict[str, tuple[str, str]] = {
     "program": ("submit", "program"),
     "move": ("act", "action"),
     "moves": ("act", "actions"),
 }
-"""Form of answers -> function and parameter; any other is an ``answer(text)``."""
+"""Form of answers -> (function, its parameter); for any other form the function is ``answer(text)``."""
 _ANSWER = ToolFunction(
     "answer",
     "Give the answer, which ends the task.",
@@ -82,10 +82,10 @@ def action_tools(env: gym.Env[Any, Any]) -> tuple[ToolFunction, ...]:
 
 
 def write_action(env: gym.Env[Any, Any], name: str, arguments: Mapping[str, Any]) -> str:
-    """Write the action of a call of one of `action_tools`.
+    """Convert a call of one of `action_tools` to the text of the environment's action.
 
     Raises:
-        InputError: there is no such function, or the arguments do not fit; a sentence for the agent.
+        InputError: there is no such function, or the arguments do not fit; the message is a sentence for the agent.
     """
     own, inner = functions_of(env), env.unwrapped
     if isinstance(inner, OffersFunctions) and any(function.name == name for function in own):

@@ -33,12 +33,12 @@ from ..errors import InputError, shorten
 from ..rewards.recording import Recording
 
 OVER = "The episode is over"
-"""First words of the sentence that reports the end of an episode to the player."""
+"""Beginning of the sentence that reports the end of an episode to the player."""
 COLUMNS = (
     "prompt", "answer", "env", "seed", "kwargs", "options", "task_id", "params", "difficulty",
 )  # fmt: skip
-"""Columns of a sample: the first observation; the reference solver's first action ("" without one); the episode, as in
-`EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
+"""Columns of a sample: the first observation; the reference solver's answer to a question ("" for other environments);
+the episode, as in `EpisodeRow`; the task's hash, parameters (JSON) and difficulty."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class EpisodeRow:
     """One episode as plain data.
 
     Args:
-        env: an environment's id.
-        seed: of the reset.
-        kwargs: the environment's arguments, as the text of a JSON object.
-        options: of the reset, likewise: ``{"difficulty": 0.5}`` or ``{"params": {...}}``.
+        env: id of an environment.
+        seed: seed for ``reset``, at least 0.
+        kwargs: arguments of the environment, as the text of a JSON object.
+        options: options for ``reset``, as the text of a JSON object: ``{"difficulty": 0.5}`` or ``{"params": {...}}``.
 
     Raises:
-        InputError: a text is no JSON object, or the seed no non-negative int.
+        InputError: a text is not a JSON object, or the seed is not a non-negative int.
     """
 
     env: str
@@ -71,7 +71,7 @@ class EpisodeRow:
     def of(
         cls, env: str, seed: int, kwargs: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
     ) -> EpisodeRow:
-        """A row with arguments and options as mappings."""
+        """Make a row from arguments and options given as mappings."""
         return cls(env, seed, write_object("kwargs", kwargs or {}), write_object("options", options or {}))
 
     @classmethod
@@ -88,28 +88,28 @@ class EpisodeRow:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The environment's arguments as a mapping."""
+        """Arguments of the environment as a mapping."""
         return read_object("kwargs", self.kwargs)
 
     def plain(self) -> dict[str, Any]:
-        """The row as a mapping."""
+        """Return the row as a mapping."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """The outcome of an episode so far; plain data.
+    """Outcome of an episode so far, as plain data.
 
     Attributes:
-        reward: the sum of all rewards (the return).
-        is_success: False until the episode has ended in success; None where the environment never says.
-        progress: in [0, 1]; 0 where the environment does not say.
+        reward: sum of all rewards (the return).
+        is_success: False until the episode has ended in success; None if the environment never reports it.
+        progress: in [0, 1]; 0 if the environment does not report it.
         reward_terms: name -> sum over the turns; they sum to ``reward``.
         reward_valid: False if the machinery failed at any turn: the reward then says nothing about the player.
-        action_error: of the last turn; None, or a sentence.
-        turns: how many were played.
-        refused: how many of them had an action error.
-        terminated, truncated: how the episode ended, if it did.
+        action_error: why the last turn's action could not be used, one sentence; None for a usable action.
+        turns: number of turns played.
+        refused: number of turns with an action error.
+        terminated, truncated: flags of the last step.
         task_id, params, difficulty: of the task.
     """
 
@@ -129,19 +129,17 @@ class EpisodeResult:
 
     @property
     def score(self) -> float | None:
-        """The reward; None where it is not valid, which trainers that know None leave out of the group."""
+        """Return of the episode, or None if it is not valid; trainers that accept None leave it out of the group."""
         return self.reward if self.reward_valid else None
 
     def plain(self) -> dict[str, Any]:
-        """The result as a mapping of JSON-able values."""
+        """Return the result as a mapping of JSON-able values."""
         return asdict(self)
 
 
 class TextEpisode:
-    """Plays one episode after another, each from its row; keeps the environment while id and arguments stay the same.
-
-    Not for several threads at a time: make one for each.
-    """
+    """Player of one episode after another, each from its row; the environment is kept while id and arguments stay the
+    same. An object must not be used by several threads at a time: make one for each."""
 
     def __init__(self) -> None:
         self._made: tuple[str, str] | None = None
@@ -151,7 +149,7 @@ class TextEpisode:
 
     @property
     def env(self) -> gym.Env[Any, Any]:
-        """The environment. Raises InputError before the first `begin`."""
+        """Environment of the present episode. Raises InputError before the first `begin`."""
         if self._env is None:
             raise InputError("no episode has begun; call begin(row) first.")
         return self._env
@@ -163,7 +161,7 @@ class TextEpisode:
 
     @property
     def recording(self) -> Recording:
-        """The record of the episode. Raises InputError before the first `begin`."""
+        """Record of the episode. Raises InputError before the first `begin`."""
         if self._recording is None:
             raise InputError("no episode has begun; call begin(row) first.")
         return self._recording
@@ -185,11 +183,11 @@ class TextEpisode:
         return observation
 
     def act(self, action: Any) -> str:
-        """Take a turn and return the text for the player: the next observation, or at the end the feedback. The text
-        includes the error of a faulty action, and after the end a sentence that begins with `OVER`.
+        """Take a turn and return the text for the player: the next observation, or at the end the feedback.
 
-        An exception of the environment is a failure of the machinery. It is propagated, and the episode is over without
-        a score.
+        The text includes the error of a faulty action, and after the end a sentence that begins with `OVER`. An
+        exception of the environment is a failure of the machinery: it is propagated, and the episode is over without a
+        score.
 
         Raises:
             InputError: the episode is over or has not begun.
@@ -211,7 +209,7 @@ class TextEpisode:
         return "\n".join(filter(None, (text, self._tell_end()))) if recording.over else text
 
     def result(self) -> EpisodeResult:
-        """The outcome so far. Raises InputError before the first `begin`."""
+        """Return the outcome so far. Raises InputError before the first `begin`."""
         recording = self.recording
         terms: dict[str, list[float]] = {}
         for step in recording.steps:
@@ -234,7 +232,7 @@ class TextEpisode:
         )
 
     def close(self) -> None:
-        """Close the environment; `begin` makes another."""
+        """Close the environment; `begin` makes a new one."""
         env, self._env, self._made, self._recording = self._env, None, None, None
         self._has_failed = False
         if env is not None:
@@ -255,7 +253,7 @@ def make_text_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.E
     """Make an environment whose observations and actions are text.
 
     Raises:
-        InputError: there is no such id, an argument does not fit, or it is not played in text.
+        InputError: an unknown id, an argument that does not fit, or an environment whose spaces are not text.
     """
     try:
         env = gym.make(env_id, disable_env_checker=True, **(kwargs or {}))
@@ -273,10 +271,10 @@ def make_text_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.E
 
 
 def make_array_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.Env[Any, Any]:
-    """Make an environment for learners of arrays: one that is not played in text.
+    """Make an environment for policies over arrays: one that is not played in text.
 
     Raises:
-        InputError: there is no such id, or it is played in text.
+        InputError: an unknown id, or an environment that is played in text.
     """
     try:
         env = gym.make(env_id, disable_env_checker=True, **(kwargs or {}))
@@ -291,21 +289,24 @@ def make_array_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.
 
 
 def has_one_answer(env: gym.Env[Any, Any]) -> bool:
-    """True if one answer ends every episode of the environment."""
+    """Return True if one answer ends every episode of the environment."""
     return isinstance(env.unwrapped, Question)
 
 
 def make_rows(
     env_id: str, n: int, split: str = "train", seed: int = 0, kwargs: Mapping[str, Any] | None = None
 ) -> list[EpisodeRow]:
-    """The rows of n episodes, with the seeds from ``seed`` on.
+    """Make the rows of n episodes, with the seeds from ``seed`` on.
 
     Args:
+        env_id: id of an environment.
+        n: number of rows.
         split: "train", "test" or "all", for environments that have splits.
+        seed: seed of the first row; later rows count up from it.
         kwargs: further arguments of the environment.
 
     Raises:
-        InputError: n or the seed is no non-negative int, or ``kwargs`` is not JSON-able or names the split again.
+        InputError: n or the seed is not a non-negative int, or ``kwargs`` is not JSON-able or also has the split.
     """
     if kwargs and "split" in kwargs:
         raise InputError("the split is given twice; leave it out of the environment's arguments.")
@@ -317,7 +318,7 @@ def make_rows(
 def make_samples(
     env_id: str, n: int, split: str = "train", seed: int = 0, kwargs: Mapping[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The rows of `make_rows`, each with what its task is: mappings with the names `COLUMNS`.
+    """Yield the rows of `make_rows` together with prompt, answer and task, as mappings with the keys `COLUMNS`.
 
     Raises:
         InputError: see `make_rows` and `make_text_env`.
@@ -330,7 +331,7 @@ def make_samples(
             env: Any = episode.env.unwrapped
             yield {
                 "prompt": prompt,
-                # The first action of a game is no use by itself.
+                # The first action of a game is of no use by itself.
                 "answer": str(env.oracle()) if has_one_answer(episode.env) else "",
                 **row.plain(),
                 "task_id": result.task_id,
@@ -342,7 +343,7 @@ def make_samples(
 
 
 def read_object(name: str, text: Any) -> dict[str, Any]:
-    """Read the text of a JSON object. Raises InputError for anything else."""
+    """Parse the text of a JSON object. Raises InputError for anything else; ``name`` names the value in the message."""
     try:
         value = json.loads(text)
     except (TypeError, ValueError):
@@ -353,7 +354,7 @@ def read_object(name: str, text: Any) -> dict[str, Any]:
 
 
 def write_object(name: str, value: Mapping[str, Any]) -> str:
-    """Write a mapping as JSON, with sorted keys. Raises InputError for what JSON does not have."""
+    """Write a mapping as JSON with sorted keys. Raises InputError if a value has no JSON form."""
     try:
         return json.dumps(as_plain(value), sort_keys=True, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError) as error:
@@ -361,7 +362,7 @@ def write_object(name: str, value: Mapping[str, Any]) -> str:
 
 
 def as_plain(value: Any) -> Any:
-    """Numpy's numbers and arrays as Python's."""
+    """Convert Numpy's numbers and arrays, at any depth, to Python's numbers and lists."""
     if isinstance(value, Mapping):
         return {str(key): as_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -8,7 +8,8 @@
     push("me/countdown", "palaestra/Countdown-v0", n=1000)     # the same, to the Hub
 
 Every row has the seed, arguments and options of its episode, from which `palaestra.integrations.core.TextEpisode`
-replays it exactly: the environment computes the reward, not a comparison with the reference. On the command line:
+replays the episode exactly: the reward is computed by the environment, not by comparison with the answer. On the
+command line:
 ``palaestra dataset palaestra/Countdown-v0 --out countdown``.
 """
 
@@ -35,11 +36,13 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
 
     Args:
         env_id: an id with text observations and actions.
-        split: "train", "test" or "all". The two have no task in common.
-        **kwargs: of the environment.
+        n: number of rows, at least 1.
+        split: "train", "test" or "all". Train and test have no task in common.
+        seed: seed of the first episode.
+        **kwargs: arguments of the environment.
 
     Raises:
-        InputError: there is no such id, or an argument does not fit.
+        InputError: an unknown id, or an argument that does not fit.
     """
     with needs_extra("a data set", "datasets"):
         from datasets import Dataset, Features, Value
@@ -64,15 +67,18 @@ def save(
     """Write ``train.parquet``, ``test.parquet`` and a data-set card into a new folder and return its path.
 
     Args:
-        n: episodes of the training split.
-        test: episodes of the test split, a fifth of n by default; 0 leaves it out.
+        folder: the folder, which must be empty or not exist.
+        env_id: an id with text observations and actions.
+        n: number of episodes of the training split.
+        test: number of episodes of the test split; None takes a fifth of n, 0 leaves the split out.
+        seed: seed of the first episode of each split.
         license: licence on the card; environments that read another data set inherit that data set's licence.
         lm_eval: also write a task of lm-evaluation-harness over the test split; see `lm_eval_tasks`.
-        **kwargs: arguments of the environment; not the split.
+        **kwargs: arguments of the environment, without the split.
 
     Raises:
-        InputError: see `to_dataset` and `lm_eval_tasks.check_question`; or the folder is in use. A failure leaves
-            nothing there.
+        InputError: see `to_dataset` and `lm_eval_tasks.check_question`; or the folder is in use. On failure nothing is
+            left in the folder.
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -109,11 +115,13 @@ def save(
 
 
 def push(repo: str, env_id: str, n: int, *, private: bool = False, **options: Any) -> str:
-    """Upload to the Hugging Face Hub what `save` writes, in one commit; return the data set's address.
+    """Upload the files of `save` to the Hugging Face Hub, in one commit; return the data set's address.
 
     Args:
         repo: "user/name".
-        **options: of `save`.
+        env_id, n: as for `save`.
+        private: make a new data set private.
+        **options: further arguments of `save`.
 
     Raises:
         InputError: see `save`.

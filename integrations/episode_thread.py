@@ -1,4 +1,4 @@
-"""An episode in a separate thread, for servers and evaluations that play many episodes at once on one event loop.
+"""Episodes in separate threads, for servers and evaluations that play many episodes at once on one event loop.
 
     episode = ThreadedEpisode()
     text = await asyncio.wrap_future(episode.begin(row))
@@ -21,7 +21,7 @@ from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer
 
 
 class SessionThread:
-    """Runs calls one after another in one thread, which a hanging call cannot keep the program from ending."""
+    """Daemon thread that runs submitted calls in order; a call that hangs does not keep the program from ending."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
@@ -33,7 +33,7 @@ class SessionThread:
         return future
 
     def end(self) -> None:
-        """Let the thread end after the calls that were submitted."""
+        """End the thread after the calls that were submitted."""
         self._calls.put(None)
 
     def _work(self) -> None:
@@ -44,12 +44,12 @@ class SessionThread:
                     future.set_result(call())
                 except Exception as error:
                     future.set_exception(error)
-                except BaseException as error:  # an environment that exits, which must not end the program
+                except BaseException as error:  # such as SystemExit in an environment, which must not end the program
                     future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 class ThreadedEpisode:
-    """A `TextEpisode` whose environment lives in one thread; calls return a future. Close it when it is done."""
+    """`TextEpisode` whose environment lives in one thread; `begin` and `act` return futures. It must be closed."""
 
     def __init__(self) -> None:
         self._thread, self._episode = SessionThread(), TextEpisode()
@@ -65,18 +65,18 @@ class ThreadedEpisode:
         return has_one_answer(self._episode.env)
 
     def begin(self, row: EpisodeRow | Mapping[str, Any]) -> Future[str]:
-        """See `TextEpisode.begin`."""
+        """Begin the episode of a row, see `TextEpisode.begin`; return a future of the first observation."""
         return self._thread.submit(lambda: self._episode.begin(row))
 
     def act(self, action: Any) -> Future[str]:
-        """See `TextEpisode.act`."""
+        """Take a turn, see `TextEpisode.act`; return a future of the text for the player."""
         return self._thread.submit(lambda: self._episode.act(action))
 
     def result(self) -> EpisodeResult:
-        """The outcome so far; not while a call is running."""
+        """Return the outcome so far. Must not be called while a call is running."""
         return self._episode.result()
 
     def close(self) -> None:
-        """Close the environment after the calls that are running, and end the thread."""
+        """Close the environment after the submitted calls, and end the thread."""
         self._thread.submit(self._episode.close)
         self._thread.end()

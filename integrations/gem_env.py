@@ -1,4 +1,4 @@
-"""Our environments in text as GEM's: for what makes its environments by ``gem.make`` and trains on them.
+"""Palaestra's text environments in GEM, for trainers that make environments with ``gem.make``.
 
     import gem
     from palaestra.integrations import gem_env
@@ -8,7 +8,7 @@
     observation, info = env.reset(seed=7)
     observation, reward, terminated, truncated, info = env.step("50")
 
-The other way round, `palaestra/GEM-v0` plays GEM's games.
+The environment `palaestra/GEM-v0` does the reverse: it plays GEM's games in Palaestra.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SEEDS = 1 << 31
 
 
 class GemEnv(gem.Env):
-    """An environment in text with GEM's methods.
+    """Text environment with GEM's methods.
 
-    ``info`` is our ``info`` without the entries that an agent must not see. An episode that the machinery cannot judge
-    raises RuntimeError, so that no reward is learned from.
+    ``info`` is the `EpisodeResult` so far as a mapping. If the machinery cannot judge an episode, RuntimeError is
+    raised, so that no reward is learned from.
 
     Args:
-        env: an id.
-        seed: seed of the episodes after resets without a seed.
-        **kwargs: the environment's arguments.
+        env: id of an environment.
+        seed: seed from which the seeds of episodes are drawn, for resets without a seed.
+        **kwargs: arguments of the environment.
     """
 
     def __init__(self, env: str, seed: int = 0, **kwargs: Any):
@@ -48,7 +48,7 @@ class GemEnv(gem.Env):
         self._actions: list[str] = []
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode; a seed names one."""
+        """Begin an episode, and return the first observation and ``info``. With ``seed`` None a seed is drawn."""
         chosen = int(self._rng.integers(_SEEDS)) if seed is None else check_count("seed", seed)
         self._row, self._actions = EpisodeRow.of(self._env, chosen, self._kwargs), []
         return self._episode.begin(self._row), self._info()
@@ -57,7 +57,7 @@ class GemEnv(gem.Env):
         """Take a turn.
 
         Raises:
-            InputError: no episode has begun, or it is over.
+            InputError: no episode has begun, or the episode is over.
             RuntimeError: the machinery failed.
         """
         before = self._episode.result().reward
@@ -69,8 +69,8 @@ class GemEnv(gem.Env):
         return text, result.reward - before, result.terminated, result.truncated, self._info()
 
     def spawn(self, same_state: bool = False, **kwargs: Any) -> GemEnv:
-        """Another environment with the same arguments, or others; with ``same_state`` in the same episode, whose
-        actions are played again there."""
+        """Make another environment with the same arguments, overridden by ``kwargs``. With ``same_state`` it is in the
+        same episode, after the same actions, which are replayed there."""
         made = GemEnv(**{"env": self._env, "seed": int(self._rng.integers(_SEEDS)), **self._kwargs, **kwargs})
         if same_state and self._row is not None:
             made.reset(self._row.seed)
@@ -79,7 +79,7 @@ class GemEnv(gem.Env):
         return made
 
     def sample_random_action(self) -> str:
-        """A random legal action, where the environment knows one. Raises InputError where it does not."""
+        """Return a random legal action. Raises InputError if the environment cannot draw one."""
         env: Any = self._episode.env.unwrapped
         action = env.random_action(env.here(), self._rng)
         if action is None:
@@ -100,10 +100,10 @@ def register(env_id: str, name: str | None = None, **kwargs: Any) -> str:
     Args:
         env_id: an environment that is played in text.
         name: name in GEM; by default the id.
-        **kwargs: the environment's arguments.
+        **kwargs: arguments of the environment.
 
     Raises:
-        InputError: there is no such environment, an argument does not fit, or the name is taken.
+        InputError: an unknown environment, an argument that does not fit, or a name that is taken.
     """
     make_text_env(env_id, kwargs).close()
     chosen = name or env_id

@@ -1,4 +1,4 @@
-"""Environments as tasks of Inspect (inspect_ai), the evaluation framework: its models, limits, logs and viewer.
+"""Environments as tasks of the evaluation framework Inspect (inspect_ai), with its models, limits, logs and viewer.
 
     inspect eval palaestra/Arithmetic-v0 --model openai/gpt-5 -T n=200 -T difficulty=0.5
     inspect eval palaestra/Wordle-v0 --model ollama/qwen3 --message-limit 20
@@ -10,8 +10,8 @@
 Every id played in text is a task of that name, which Inspect finds if palaestra is installed. The parameters of a task
 (``-T``) are the parameters of `task`. A sample is an episode: the first observation is its input, and the conversation
 continues until the episode is over. The scores are success, reward and progress; an episode that the machinery could
-not judge has no score and is in no mean. A question is judged by the scorer, so that any solver or agent of Inspect can
-answer it; a game needs the solver `play`.
+not judge has no score and is left out of the means. The scorer plays the answer to a question, so that any solver or
+agent of Inspect can answer it; a game (several turns) needs the solver `play`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ with needs_extra("palaestra.integrations.inspect_tasks", "inspect"):
     from inspect_ai.solver import generate, solver  # pyright: ignore[reportMissingImports]
 
 RESULT = "palaestra_result"
-"""Key in a sample's store of the episode's outcome so far, an `EpisodeResult` as a mapping."""
+"""Key of the outcome so far in a sample's store, an `EpisodeResult` as a mapping."""
 _HOME = "palaestra/"
 _tasks: dict[str, Callable[..., Any]] = {}
 
@@ -65,7 +65,7 @@ def task(env_id: str, *, n: int = 100, split: str = "test", seed: int = 0, **kwa
 
 @solver
 def play() -> Any:
-    """Plays the episode of a sample: every reply of the model is an action, and every observation a user's message."""
+    """Return a solver that plays a sample's episode: replies are actions, observations are user messages."""
 
     async def solve(state: Any, generate: Any) -> Any:
         episode = ThreadedEpisode()
@@ -90,7 +90,7 @@ def play() -> Any:
     name="outcome",
 )
 def judge() -> Any:
-    """Success, reward and progress of the episode that was played; a question's is played here, with the answer."""
+    """Return a scorer of the played episode's success, reward and progress; a question is played here first."""
 
     async def score(state: Any, target: Any) -> Any:
         found, told = state.store.get(RESULT), None
@@ -131,12 +131,12 @@ async def _answer(state: Any) -> tuple[dict[str, Any], str]:
 
 
 async def _wait(future: Future[Any]) -> Any:
-    """Wait for a call of an episode, under whichever event loop Inspect runs on."""
+    """Await a call of an episode, on any event loop that Inspect may use."""
     return await to_thread.run_sync(future.result, abandon_on_cancel=True)
 
 
 def _register(env_id: str) -> None:
-    """Make the environment known to Inspect: as palaestra/NAME, where NAME is the id without our own namespace."""
+    """Register the environment with Inspect as palaestra/NAME, with NAME the id without the prefix "palaestra/"."""
 
     def make(n: int = 100, split: str = "test", seed: int = 0, **kwargs: Any) -> Task:
         check_count("n", n, low=1)

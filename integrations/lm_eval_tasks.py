@@ -1,12 +1,12 @@
-"""A question environment as a task of lm-evaluation-harness (lm_eval): a folder for its ``--include_path``.
+"""Question environments as tasks of lm-evaluation-harness (lm_eval), as a folder for its ``--include_path``.
 
     palaestra dataset palaestra/Countdown-v0 --n 500 --test 500 --lm-eval --out countdown
     lm_eval --include_path countdown --tasks palaestra_countdown --apply_chat_template \
         --model local-chat-completions --model_args model=NAME,base_url=http://127.0.0.1:8000/v1/chat/completions
 
-The folder is a data set (see `datasets`) with a task's YAML and a few lines of Python, which call `load` and `score`
-here. The test split is evaluated. Metrics: valid, the share of answers that could be judged; and the means of success,
-reward and progress over the judged answers.
+The folder is a data set (see `datasets`) with a task's YAML file and a small Python file that calls `load` and `score`
+of this module. The test split is evaluated. Metrics: valid, the share of answers that could be judged; and the means of
+success, reward and progress over the judged answers.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def score(doc, results):
 
 
 def name_of(env_id: str) -> str:
-    """The task's name in lm_eval: palaestra/Countdown-v0 is palaestra_countdown."""
+    """Return the task's name in lm_eval: palaestra_countdown for palaestra/Countdown-v0."""
     plain = re.sub(r"-v0$", "", env_id.rpartition(":")[2])
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", plain).lower()
 
 
 def check_question(env_id: str, kwargs: Mapping[str, Any]) -> None:
-    """Raises InputError if an episode of the environment has several turns."""
+    """Raise InputError if an episode of the environment has several turns."""
     with make_text_env(env_id, kwargs) as env:
         if not has_one_answer(env):
             raise InputError(
@@ -52,7 +52,7 @@ def check_question(env_id: str, kwargs: Mapping[str, Any]) -> None:
 
 
 def write_task(folder: Path, env_id: str) -> None:
-    """Write the task of a data set that lies in the folder."""
+    """Write the task's YAML and Python files into the folder of a data set."""
     metrics = "".join(f"  - metric: {name}\n    aggregation: mean\n    higher_is_better: true\n" for name in METRICS)
     name = name_of(env_id)
     # Answers are read whole: lm_eval would cut them at a blank line.
@@ -76,14 +76,15 @@ metric_list:
 
 
 def load(folder: Path) -> dict[str, Any]:
-    """Read the test split that lies in the folder, as lm_eval wants it."""
+    """Read the test split in the folder, in the form that lm_eval requires: {"test": data set}."""
     from datasets import Dataset
 
     return {"test": Dataset.from_parquet(str(folder / "test.parquet"))}
 
 
 def score(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
-    """Judge the answer to a row. An answer that could not be judged only has valid=0, and is in no mean."""
+    """Judge the answer to a row and return its metrics. An answer that could not be judged gets only valid=0, so that
+    it enters no other mean."""
     episode = TextEpisode()
     try:
         episode.begin(doc)

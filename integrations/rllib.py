@@ -1,4 +1,4 @@
-"""RLlib on gridworlds, with one teacher that chooses the levels for all of its env runners.
+"""RLlib on gridworlds, with one teacher that chooses the levels for all env runners.
 
     from palaestra.integrations.rllib import environment, log_outcome, teacher_of
     from ray.rllib.algorithms.ppo import PPOConfig
@@ -8,14 +8,14 @@
     result = config.build_algo().train()
     print(result["env_runners"]["success"], teacher_of(name).metrics())
 
-Any algorithm of its new API will do. The teacher lives in the process that called `environment` and is served to the
-env runners, so that all of them teach one; on other machines too, where ``host`` is given. Evaluate without it, in env
-runners of their own, which RLlib makes where ``evaluation_interval`` is set:
+Any algorithm of RLlib's new API works. The teacher lives in the process that called `environment` and is served to the
+env runners, so that all of them report to one teacher; with ``host`` also to env runners on other machines. Evaluate
+without the teacher, in separate env runners, which RLlib makes if ``evaluation_interval`` is set:
 
     without = {"explore": False, "env_config": {"teacher": None, "split": "test"}}
     config.evaluation(evaluation_interval=5, evaluation_duration=50, evaluation_config=without)
 
-Environments in text have no arrays to look at: language models play those.
+Environments in text have no array observations; language models play them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ _NUMBERS = itertools.count()
 
 
 class JudgedSteps(gym.Wrapper[Any, Any, Any, Any]):
-    """Keeps only the small, plain entries of ``info``, as RLlib stores every step's and sends it between processes.
+    """Wrapper that keeps only small, plain entries of ``info``, as RLlib stores it every step and sends it between
+    processes.
 
-    A step that the machinery could not judge raises RuntimeError, so that no reward is learned from. RLlib drops such
+    If the machinery could not judge a step, RuntimeError is raised, so that no reward is learned from. RLlib drops such
     an episode, and restarts the environment with ``config.fault_tolerance(restart_failed_sub_environments=True)``.
     """
 
@@ -70,7 +71,7 @@ def environment(
 
     Args:
         env_id: an environment with arrays or numbers as observations, such as palaestra/DoorKey-v0.
-        teacher: a registered name, a teacher, or a served teacher; None plays the environment's distribution.
+        teacher: a registered name, a teacher, or a served teacher; None plays the environment's own distribution.
         seed: seed of a teacher given by name.
         host: name or address under which env runners on other machines reach this one.
         **kwargs: the environment's arguments.
@@ -115,8 +116,8 @@ def teacher_of(name: str) -> ServedTeacher:
 
 
 def log_outcome(*, episode: Any, metrics_logger: Any, **_: Any) -> None:
-    """Log success and progress of an episode, as ``result["env_runners"]["success"]`` and ``"progress"``; to be passed
-    as ``config.callbacks(on_episode_end=log_outcome)``."""
+    """Log success and progress of an episode, as ``result["env_runners"]["success"]`` and ``"progress"``. Pass the
+    function as ``config.callbacks(on_episode_end=log_outcome)``."""
     info = episode.get_infos(-1)
     for name, value in (("success", info.get("is_success")), ("progress", info.get("progress"))):
         if value is not None:
@@ -124,7 +125,7 @@ def log_outcome(*, episode: Any, metrics_logger: Any, **_: Any) -> None:
 
 
 class _Maker:
-    """Makes the environment of an env runner, in whatever process that is."""
+    """Picklable function that makes the environment of an env runner, in any process."""
 
     def __init__(self, env_id: str, kwargs: Mapping[str, Any], handle: TeacherHandle | None):
         self.env_id, self.kwargs, self.handle = env_id, dict(kwargs), handle

@@ -9,8 +9,8 @@
     print(env.get_wrapper_attr("teacher").metrics())
     print(success_rate(model, "palaestra/LavaGap-v0", episodes=20, difficulty=0))
 
-Any of its algorithms will do, and any other learner of Gymnasium environments with arrays. Environments in text have no
-arrays to look at: language models play those.
+Any algorithm of Stable-Baselines3 works, and any other learner of Gymnasium environments with array observations.
+Environments in text have no array observations; language models play them.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def curriculum_env(
 ) -> gym.Env[Any, Any]:
     """Make an environment whose levels a teacher chooses, with observations as one array of float32 in [0, 1].
 
-    ``env.get_wrapper_attr("teacher")`` is the teacher. In several processes (``SubprocVecEnv``) pass one that is
-    served: ``with palaestra.teachers.serve(teacher) as served``.
+    ``env.get_wrapper_attr("teacher")`` is the teacher. For several processes (``SubprocVecEnv``) pass a served teacher:
+    ``with palaestra.teachers.serve(teacher) as served``.
 
     Args:
         env_id: an environment with arrays or numbers as observations, such as palaestra/DoorKey-v0.
-        teacher: a registered name, a teacher, or one that is served.
-        seed: of a teacher given by name.
-        **kwargs: the environment's arguments.
+        teacher: a registered name, a teacher, or a served teacher.
+        seed: seed of a teacher given by name.
+        **kwargs: arguments of the environment.
 
     Raises:
-        InputError: there is no such environment or teacher, or it is played in text.
+        InputError: an unknown environment or teacher, or an environment that is played in text.
     """
     env = make_array_env(env_id, kwargs)
     return Numbers(
@@ -57,14 +57,16 @@ def success_rate(
     deterministic: bool = True,
     **kwargs: Any,
 ) -> float:
-    """The share of episodes that a model solves, without a teacher.
+    """Return the share of episodes that a model solves, without a teacher.
 
     Args:
-        model: with ``predict(observation, deterministic=...)``, as all of Stable-Baselines3.
-        episodes: at least 1; episode i has the seed ``seed`` + i.
+        model: an object with ``predict(observation, deterministic=...)``, such as a model of Stable-Baselines3.
+        env_id: as for `curriculum_env`.
+        episodes: number of episodes, at least 1; episode i has the seed ``seed`` + i.
+        seed: seed of the first episode.
         split: "train", "test" or "all".
-        deterministic: take the most probable actions; otherwise draw them, by the model's own generator.
-        **kwargs: the environment's arguments, such as ``difficulty=0.3``.
+        deterministic: take the most probable actions; otherwise draw them with the model's own generator.
+        **kwargs: arguments of the environment, such as ``difficulty=0.3``.
 
     Raises:
         InputError: as for `curriculum_env`.

@@ -1,4 +1,4 @@
-"""Our environments in text as TextArena's games for one player: for what makes games by ``textarena.make``.
+"""Palaestra's text environments as one-player games of TextArena, for trainers that use ``textarena.make``.
 
     import textarena
     from palaestra.integrations import textarena_env
@@ -10,7 +10,7 @@
     done, info = env.step("50")
     rewards, game_info = env.close()
 
-The other way round, `palaestra/TextArena-v0` plays TextArena's games.
+The environment `palaestra/TextArena-v0` does the reverse: it plays TextArena's games in Palaestra.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _SEEDS = 1 << 31
 
 
 class TextArenaEnv(textarena.Env):
-    """An environment in text with TextArena's methods; an episode is a game.
+    """Text environment with TextArena's methods; an episode is a game.
 
-    The reward of the game is the episode's return, and its reason says how it ended; ``game_info`` also has the
-    episode's result. An episode that the machinery cannot judge is a RuntimeError, and no reward to learn from.
+    The reward of the game is the episode's return, and its reason says how the episode ended; ``game_info`` also has
+    the `EpisodeResult` under "result". If the machinery cannot judge an episode, RuntimeError is raised, so that no
+    reward is learned from.
 
     Args:
-        env: an id.
-        **kwargs: the environment's arguments.
+        env: id of an environment.
+        **kwargs: arguments of the environment.
     """
 
     def __init__(self, env: str, **kwargs: Any):
@@ -52,7 +53,7 @@ class TextArenaEnv(textarena.Env):
             raise InputError(f"{self._env} is for one player, not {num_players}; reset(num_players=1, ...).")
         chosen = int(self._rng.integers(_SEEDS)) if seed is None else check_count("seed", seed)
         text = self._episode.begin(EpisodeRow.of(self._env, chosen, self._kwargs))
-        # Without the seed: our environments leave the global generator alone, which TextArena's state would seed.
+        # The seed is not passed: TextArena's state would seed the global generator, which our environments leave alone.
         self.state = textarena.SinglePlayerState(num_players=1)
         self.state.reset(game_state={}, player_prompt_function=lambda player_id, game_state: text)
 
@@ -78,16 +79,18 @@ class TextArenaEnv(textarena.Env):
 
 
 def register(env_id: str, name: str | None = None, **kwargs: Any) -> str:
-    """Register an environment with TextArena and return its name for ``textarena.make``. Observations repeat the
-    conversation, as in all games of TextArena; under the name "NAME-raw" they are single messages.
+    """Register an environment with TextArena and return its name for ``textarena.make``.
+
+    Observations repeat the conversation, as in all games of TextArena; under the name "NAME-raw" they are single
+    messages.
 
     Args:
         env_id: an environment that is played in text.
         name: name in TextArena; by default the id.
-        **kwargs: the environment's arguments.
+        **kwargs: arguments of the environment.
 
     Raises:
-        InputError: there is no such environment, an argument does not fit, or the name is taken.
+        InputError: an unknown environment, an argument that does not fit, or a name that is taken.
     """
     make_text_env(env_id, kwargs).close()
     chosen = name or env_id

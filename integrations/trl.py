@@ -11,9 +11,9 @@
     data = trl.dataset("palaestra/Countdown-v0", 1000)    # one answer: a reward function
     GRPOTrainer(trl.model("smollm2-135m"), trl.reward("palaestra/Countdown-v0"), train_dataset=data).train()
 
-Every row holds the seed of its episode, so that all generations of a group meet the same task. An episode whose reward
-is not valid, as the machinery failed, has the reward None: TRL leaves it out of its group. A model must call the tools;
-a reply without a call ends TRL's loop and never reaches the environment. `palaestra.integrations.trl.Curriculum` is a
+Every row holds the seed of its episode, so that all generations of a group meet the same task. If the machinery fails,
+the reward is invalid and returned as None: TRL leaves the episode out of its group. A model must call the tools; a
+reply without a call ends TRL's loop and never reaches the environment. `palaestra.integrations.trl.Curriculum` is a
 data set whose rows a teacher draws.
 """
 
@@ -45,11 +45,9 @@ __all__ = [
 
 
 class ToolEnvironment:
-    """Base of TRL's tool environments: holds an episode; the subclass of an environment has its actions as methods.
-
-    TRL turns all public methods except ``reset`` and ``get_reward`` into tools, so there are no other public ones.
-    Members for users have a leading underscore: ``_episode``, the `TextEpisode`, and ``_result()``.
-    """
+    """Base class of TRL's tool environments, which holds an episode; subclasses have the environment's actions as
+    methods. TRL turns all public methods except ``reset`` and ``get_reward`` into tools, so there are no other public
+    ones. Members for users have a leading underscore: ``_episode`` (a `TextEpisode`) and ``_result()``."""
 
     _env_id: str
     _kwargs: str
@@ -59,7 +57,11 @@ class ToolEnvironment:
         self._train = True
 
     def reset(self, **row: Any) -> str | None:
-        """Begin the episode of a row; returns the first observation, which TRL appends to the prompt."""
+        """Begin the episode of a row and return the first observation, which TRL appends to the prompt.
+
+        Raises:
+            InputError: the row has no seed, or belongs to another environment.
+        """
         if row.get("seed") is None:
             raise InputError(
                 f"the row has no 'seed', so that a group would mix tasks; train on "
@@ -77,7 +79,7 @@ class ToolEnvironment:
         )
 
     def get_reward(self) -> float | None:
-        """The episode's return; None where it is not valid, or is not to be trained on."""
+        """Return the episode's return; None if it is not valid, or the row has ``train=False``."""
         return self._episode.result().score if self._train else None
 
     def _result(self) -> EpisodeResult:
@@ -85,11 +87,11 @@ class ToolEnvironment:
 
 
 class EnvironmentFactory:
-    """Makes the environments of one id; see `environment`. It can be pickled, as TRL's asynchronous trainer needs."""
+    """Picklable factory of the environments of one id; see `environment`. TRL's asynchronous trainer pickles it."""
 
     def __init__(self, env_id: str, kwargs: str):
         self.env_id, self.kwargs = env_id, kwargs
-        _environment_class(env_id, kwargs)  # so that what does not fit is told here
+        _environment_class(env_id, kwargs)  # so that wrong arguments raise here
 
     def __call__(self) -> ToolEnvironment:
         return _environment_class(self.env_id, self.kwargs)()
@@ -103,8 +105,8 @@ def environment(env_id: str, **kwargs: Any) -> EnvironmentFactory:
 
     Args:
         env_id: an id with text observations and actions.
-        **kwargs: arguments of the environment, such as ``difficulty=0.2``, ``split="train"``; a row's arguments take
-            precedence.
+        **kwargs: arguments of the environment, such as ``difficulty=0.2``, ``split="train"``; a row's column "kwargs"
+            replaces them.
 
     Raises:
         InputError: an unknown id, an argument that does not fit, or an environment that is not played in text.
@@ -113,8 +115,9 @@ def environment(env_id: str, **kwargs: Any) -> EnvironmentFactory:
 
 
 def model(name: str) -> str:
-    """Return the folder of a registered model (``palaestra list models``) or a GGUF file, for TRL's trainer; any other
-    folder or hub id unchanged.
+    """Return the folder of a registered model (``palaestra list models``) or GGUF file, for TRL's trainer.
+
+    Any other folder or hub id is returned unchanged.
 
     Raises:
         InputError: the model is not installed or cannot be read.
@@ -130,6 +133,9 @@ def dataset(
     Its columns are "prompt" (messages), "env", "seed", "kwargs" and "options" (JSON).
 
     Args:
+        env_id: an id with text observations and actions.
+        n: number of rows.
+        split: "train", "test" or "all".
         seed: seed of the first episode; later episodes count up from it.
         tools: True if the episodes are played with tools: the prompt is then `INSTRUCTION`, to which `environment` adds
             the observation. False makes the question the prompt. None takes False if one answer ends the episode.
@@ -156,16 +162,16 @@ def dataset(
 def reward(env_id: str, **kwargs: Any) -> Callable[..., list[float | None]]:
     """Make a reward function of ``GRPOTrainer`` for an environment that one answer ends.
 
-    It returns the environment's reward of each completion, and None where the verdict is not valid, or the row is of
-    another id: so the functions of several ids can stand side by side. It logs the share of successes as
+    The function returns the environment's reward of each completion, and None if the verdict is not valid or the row is
+    of another id, so that the functions of several ids can be used together. It logs the share of successes as
     "NAME/success".
 
     Args:
         env_id: an id with text observations and actions.
-        **kwargs: of the environment, for rows without the column "kwargs".
+        **kwargs: arguments of the environment, for rows without the column "kwargs".
 
     Raises:
-        InputError: there is no such id, an argument does not fit, or an episode has several turns.
+        InputError: an unknown id, an argument that does not fit, or episodes of several turns.
     """
     with make_text_env(env_id, kwargs) as env:
         if not has_one_answer(env):
@@ -198,12 +204,12 @@ def _environment_class(env_id: str, kwargs: str) -> type[ToolEnvironment]:
 
 
 def _free_name(name: str) -> str:
-    """The name of a function's method: TRL calls ``reset`` and ``get_reward`` itself."""
+    """Return the name of a function's method; TRL itself calls ``reset`` and ``get_reward``."""
     return f"{name}_tool" if name in ("reset", "get_reward") or name.startswith("_") else name
 
 
 def _method(function: ToolFunction) -> Callable[..., str]:
-    """A method that calls a function, with the signature and the docstring from which TRL makes its schema."""
+    """Make the method that calls a function; TRL makes the tool's schema from its signature and docstring."""
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     lines = []
     for name in sorted(function.parameters, key=lambda each: each in function.optional):
@@ -227,7 +233,7 @@ def _method(function: ToolFunction) -> Callable[..., str]:
             raise InputError(f"{function.name} was called wrongly: {error}.") from None
         given = {name: value for name, value in bound.items() if name != "self" and value is not None}
         episode = self._episode
-        # Errors are raised; TRL shows them to the model.
+        # TRL shows exceptions to the model.
         return episode.act("" if episode.over else write_action(episode.env, function.name, given))
 
     method.__name__ = method.__qualname__ = _free_name(function.name)

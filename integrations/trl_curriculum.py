@@ -1,4 +1,4 @@
-"""A data set for TRL whose rows a teacher draws while the model trains; see `Curriculum`."""
+"""Data set for TRL whose rows a teacher draws while the model trains; see `Curriculum`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .core import EpisodeResult, EpisodeRow, TextEpisode, has_one_answer, make_t
 from .trl_rows import judge, prompt_of
 
 STATE = "teacher.json"
-"""The file of a checkpoint with the teacher's state."""
+"""Name of the file with the teacher's state in a checkpoint folder."""
 
 
 class Curriculum:
-    """A teacher that chooses the tasks of ``GRPOTrainer``.
+    """Curriculum for ``GRPOTrainer``: a teacher chooses the tasks.
 
         curriculum = trl.Curriculum("palaestra/Countdown-v0", "alp-gmm", seed=0)
         GRPOTrainer(model, curriculum.reward, args=GRPOConfig("out", max_steps=200, shuffle_dataset=False),
@@ -30,21 +30,22 @@ class Curriculum:
 
     With tools, also give ``environment_factory=trl.environment(env_id)``: the environment gives the reward, and
     `reward` only reports to the teacher. TRL prefetches one generation batch, so the first two batches are drawn before
-    any reward, and each later one with the rewards up to the last batch but one. The callback saves the teacher with
+    any reward, and each later batch with the rewards up to the last batch but one. The callback saves the teacher with
     every checkpoint, and restores it in ``train(resume_from_checkpoint=...)``, which needs
-    ``GRPOConfig(ignore_data_skip=True)``. Only for a single process, as several would each have a separate teacher.
+    ``GRPOConfig(ignore_data_skip=True)``. Training must run in a single process, as several would each have a separate
+    teacher.
 
     Args:
         env_id: an id with text observations and actions.
-        teacher: a name, or a teacher over the environment's parameters.
+        teacher: a registered name, or a teacher over the environment's parameters.
         seed: seed of a teacher given by name, and of the episodes.
         tools: see `palaestra.integrations.trl.dataset`.
         options: options of a teacher given by name.
         **kwargs: arguments of the environment.
 
     Raises:
-        InputError: an unknown id or teacher, or a teacher with requests that TRL cannot meet: measurements of the
-            model, rewritten prompts, numbers of rollouts.
+        InputError: an unknown id or teacher, or a teacher whose ``needs`` or ``asks`` TRL cannot meet: measurements of
+            the model, rewritten prompts, numbers of rollouts.
     """
 
     def __init__(
@@ -79,7 +80,8 @@ class Curriculum:
         self._waiting: dict[int, Proposal] = {}
 
     def dataset(self) -> Any:
-        """Make the endless ``datasets.IterableDataset``. GRPOConfig needs max_steps, shuffle_dataset=False."""
+        """Make the endless ``datasets.IterableDataset``, for GRPOConfig with ``max_steps`` and
+        ``shuffle_dataset=False``."""
         with needs_extra("a data set", "datasets"):
             from datasets import Features, IterableDataset, List, Value
         text = Value("string")
@@ -98,10 +100,10 @@ class Curriculum:
         log_metric: Any = None,
         **columns: Any,
     ) -> list[float | None]:
-        """Report the groups of a generation batch to the teacher: a reward function of ``GRPOTrainer``.
+        """Report the groups of a generation batch to the teacher; a reward function of ``GRPOTrainer``.
 
         Returns:
-            The reward of each completion; None for all where TRL takes the rewards from environments.
+            The reward of each completion; None for all if TRL takes the rewards from environments.
         """
         if "proposal" not in columns:
             raise InputError("the rows were not drawn by a teacher; train on Curriculum.dataset().")
@@ -130,7 +132,7 @@ class Curriculum:
         curriculum = self
 
         class SaveTeacher(TrainerCallback):
-            """Saves and restores the teacher of a curriculum."""
+            """Callback that saves and restores the teacher of a curriculum."""
 
             def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 if state.is_world_process_zero:
@@ -167,7 +169,7 @@ class Curriculum:
         )
 
     def restore(self, path: Path) -> None:
-        """Continue from a state that `save` wrote.
+        """Continue from a state written by `save`.
 
         Raises:
             InputError: the file is missing, or belongs to another teacher or environment.

@@ -12,11 +12,11 @@ INSTRUCTION = (
     "Take every action by calling a tool; text outside of a call is not seen. Stop calling when you are told that the "
     "episode is over."
 )
-"""The system prompt of episodes that are played with tools."""
+"""System prompt of episodes that are played with tools."""
 
 
 def prompt_of(episode: TextEpisode, row: EpisodeRow, tools: bool) -> list[dict[str, str]]:
-    """The messages of a row's prompt."""
+    """Return the messages of a row's prompt: the observation, or with ``tools`` only `INSTRUCTION`."""
     if tools:
         return [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": ""}]
     return [{"role": "user", "content": episode.begin(row)}]
@@ -25,7 +25,11 @@ def prompt_of(episode: TextEpisode, row: EpisodeRow, tools: bool) -> list[dict[s
 def judge(
     episode: TextEpisode, env_id: str, kwargs: str, completions: Sequence[Any], columns: Mapping[str, Sequence[Any]]
 ) -> Iterator[EpisodeResult | None]:
-    """Play each completion as the answer of its row; None for a row of another id."""
+    """Play each completion as the answer to its row and yield the result; None for a row of another id.
+
+    Raises:
+        InputError: there is no column "seed".
+    """
     if "seed" not in columns:
         raise InputError(f"the data set has no column 'seed'; take palaestra.integrations.trl.dataset({env_id!r}, n).")
     for index, completion in enumerate(completions):

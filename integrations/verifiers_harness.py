@@ -1,6 +1,6 @@
-"""A harness of verifiers that holds a plain conversation from this process: no shell, no tools, no program to start.
+"""Harness of verifiers that holds a plain conversation from this process: no shell, no tools, no program to start.
 
-Verifiers' own ``null`` harness starts a Python program for each turn; of a game's turns, nearly all time goes there.
+Verifiers' own ``null`` harness starts a Python program for each turn, which takes nearly all the time of a game's turn.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from verifiers.v1.dialects.chat import message_to_wire  # pyright: ignore[report
 
 class ChatHarnessConfig(vf.HarnessConfig):
     max_retries: int = 2
-    """Largest number of retries of a request that the endpoint refuses temporarily."""
+    """Most retries of a request that the endpoint refuses temporarily."""
 
 
 class ChatHarness(vf.Harness[ChatHarnessConfig]):
-    """Sends the conversation to the endpoint of the rollout, which records the reply."""
+    """Harness that sends the conversation to the endpoint of the rollout, which records the reply."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
@@ -45,7 +45,7 @@ class ChatHarness(vf.Harness[ChatHarnessConfig]):
             messages.append({"role": "user", "content": prompt})
         else:
             messages += [message_to_wire(message) for message in prompt or ()]
-        if self._client is None:  # one for all rollouts; how long one may take is theirs to say
+        if self._client is None:  # one for all rollouts; verifiers limits the time of a rollout
             self._client = AsyncOpenAI(base_url=endpoint, api_key=secret, timeout=None)
         client = self._client.with_options(base_url=endpoint, api_key=secret, max_retries=self.config.max_retries)
         try:

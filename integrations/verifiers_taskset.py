@@ -1,10 +1,10 @@
-"""The taskset of verifiers over all ids, and the environment that plays its episodes, for the module `palaestra_vf`.
+"""Taskset of verifiers over all ids, and the environment that plays its episodes, for the module `palaestra_vf`.
 
-A task is an episode as plain data, so that it plays alike wherever it is sent; its prompt is the first observation. A
-question is judged by the task, so that other environments of verifiers (best of n, for one) may sample it too; a game
-is played by `PalaestraEnv`, each observation a user's turn. The reward is the episode's, success and progress are
-metrics, and ``trace.info["palaestra"]`` has the whole outcome. An episode that the machinery could not judge is an
-error of the rollout, which trainers leave out, and never a reward of 0.
+A task is an episode as plain data, so that it plays alike wherever it is sent; its prompt is the first observation. The
+task plays and judges the answer to a question, so that other environments of verifiers (such as best of n) may sample
+it too; a game is played by `PalaestraEnv`, with each observation as a user message. The reward is the episode's,
+success and progress are metrics, and ``trace.info["palaestra"]`` has the whole outcome. If the machinery could not
+judge an episode, the rollout has an error, and trainers leave it out; it never has a reward of 0.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .core import EpisodeResult, EpisodeRow, has_one_answer, make_samples, make_
 from .episode_thread import ThreadedEpisode
 
 INFO = "palaestra"
-"""Key in a trace's ``info`` of the outcome, an `EpisodeResult` as a mapping."""
+"""Key of the outcome in a trace's ``info``, an `EpisodeResult` as a mapping."""
 
 
 class PalaestraConfig(vf.TasksetConfig):
     env: str = "palaestra/Arithmetic-v0"
-    """Ids with text observations and actions, separated by commas; of several, the tasks alternate."""
+    """Ids with text observations and actions, separated by commas; the tasks of several ids alternate."""
     n: int = 1000
-    """Tasks of each id."""
+    """Number of tasks per id."""
     split: Literal["train", "test", "all"] = "train"
-    """The two have no task in common."""
+    """Split of the tasks; train and test have no task in common."""
     seed: int = 0
     """Seed of the first task; later tasks count up from it."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -39,7 +39,7 @@ class PalaestraConfig(vf.TasksetConfig):
 
 
 class EpisodeData(vf.TaskData):
-    """The row of an episode, see `palaestra.integrations.core.EpisodeRow`, and what its task is."""
+    """Row of an episode (see `palaestra.integrations.core.EpisodeRow`), with the hash and difficulty of its task."""
 
     env: str
     seed: int
@@ -56,16 +56,16 @@ class EpisodeData(vf.TaskData):
 class EpisodeTask(vf.Task[EpisodeData, vf.State, vf.TaskConfig]):
     @property
     def key(self) -> str:
-        """The same for every rollout of an episode, wherever it stands in the taskset."""
+        """Key of the episode, equal for all its rollouts, wherever the task stands in the taskset."""
         data = self.data
         return f"{data.env} {data.seed} {data.kwargs} {data.options}"
 
     @vf.reward
     async def reward(self, trace: vf.Trace) -> float:
-        """The reward of the episode that was played; a question's is played here, with the last reply as the answer.
+        """Return the reward of the played episode; for a question, the last reply is played as the answer first.
 
         Raises:
-            InputError: nobody has played the game.
+            InputError: the episode has several turns and was not played.
             RuntimeError: the episode could not be judged.
         """
         if INFO not in trace.info:
@@ -92,11 +92,11 @@ class EpisodeTask(vf.Task[EpisodeData, vf.State, vf.TaskConfig]):
 
 class PalaestraEnvConfig(vf.EnvConfig):
     player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
-    """Who plays, by `ChatHarness` unless another is named; in this process, which gives the model nothing to run."""
+    """Agent that plays; by default `ChatHarness`, which runs in this process and gives the model nothing to execute."""
 
 
 class PalaestraEnv(vf.Env[PalaestraEnvConfig]):
-    """Plays the episode of a task: each reply is an action, each observation a user's turn."""
+    """Environment that plays the episode of a task: each reply is an action, each observation a user message."""
 
     async def run(self, task: EpisodeTask, agents: vf.Agents) -> None:
         if task.data.one_answer:

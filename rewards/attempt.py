@@ -1,4 +1,4 @@
-"""Calls of code that users write: what fails is a sentence about one episode instead of the end of a run."""
+"""Calls of user-written reward code: an exception becomes a sentence about one episode instead of ending the run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ _log = logging.getLogger(__name__)
 
 
 class FailedCall(str):
-    """Description of a failure; ``down`` where it was a connection, which a repetition would find no better."""
+    """Description of a failed call, as text. ``down`` is True if a connection failed: repeating the call would fail as
+    well."""
 
     down: bool = False
 
 
 def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function. Return its result, or a `FailedCall` if it raises or builds a verdict of no finite numbers.
+    """Call a function. Return its result, or a `FailedCall` if it raises or builds a `Verdict` with unusable numbers.
 
     Raises:
-        InputError, MissingExtra, NotImplementedError: the function raises them; they are about the set-up, not about
-            one episode.
+        InputError, MissingExtra, NotImplementedError: raised by the function and passed on, because they concern the
+            set-up and not one episode.
     """
     try:
         return function(*arguments)
@@ -40,7 +41,8 @@ def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def read_number(value: Any) -> float | str:
-    """Read a finite number; a sentence that says what there is instead, or the text that ``value`` is."""
+    """Convert ``value`` to a finite float. Return an error sentence if that fails; a text is returned unchanged, as it
+    already is one."""
     if isinstance(value, str):
         return value
     shown = shorten(repr(value), 60)
@@ -56,7 +58,8 @@ def read_number(value: Any) -> float | str:
 
 
 def read_list(found: Any, count: int) -> Sequence[Any] | str:
-    """Read one value for each of ``count`` episodes or steps; a sentence that says what there is instead."""
+    """Convert ``found`` to a sequence of ``count`` values, one per episode or step. Return an error sentence if that
+    fails; a text is returned unchanged."""
     if isinstance(found, str):
         return found
     try:

@@ -2,8 +2,8 @@
 
 Novelty and similarity rewards take any `Embedder`: a callable from N texts to an array of N rows. `HashedNgrams` needs
 no weights and no network and gives the same numbers in every process; texts without a common word are orthogonal. A
-sentence encoder in its place compares meaning beyond shared words; so do the hidden states of a model in training,
-which a learner measures where the embedder is "policy" or "reference".
+sentence encoder compares meaning beyond shared words. So do the hidden states of the model in training: the learner
+measures them if the embedder is the name "policy" or "reference".
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from ..errors import InputError
 from .episode import Episode
 
 Embedder = Callable[[Sequence[str]], np.ndarray]
-"""N texts to an array of shape [N, D]."""
+"""Callable from N texts to an array of shape [N, D]."""
 
 MODELS = ("policy", "reference")
-"""Names in the place of an embedder: hidden states of that model, which the learner measures."""
+"""Names that may replace an embedder: the learner then measures the hidden states of the policy or the reference."""
 
 MAX_CHARACTERS = 100_000
-"""Only the first characters of a text are read, up to this number, to bound the cost of answers of megabytes."""
+"""Number of characters read from the start of a text; bounds the cost of very long answers."""
 
 _FOLDED = 32_768
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
 def split_words(text: str) -> list[str]:
-    """Split ``text`` into its words, case-folded, and single punctuation marks."""
+    """Split ``text`` into case-folded words and single punctuation marks."""
     return _WORDS.findall(text[:MAX_CHARACTERS].casefold())
 
 
 @dataclass(frozen=True)
 class HashedNgrams:
-    """Counts of n-grams, as rows of length 1 (of length 0 for a text without any).
+    """Counts of n-grams as rows of Euclidean length 1; the row of a text without n-grams is 0.
 
     Args:
         sizes: numbers of units in an n-gram; (1, 2) counts single units and pairs.
-        unit: "word", or "character" (of the text in lower case, white space as single spaces).
-        columns: None gives each n-gram of one call a separate column, without collisions; rows of different calls are
-            then not comparable. A number hashes the n-grams to that many columns, the same in every call and process.
-            With more than 32,768 different n-grams in one call, None hashes them too.
+        unit: "word", or "character" (of the lower-cased text, with runs of white space as single spaces).
+        columns: number of columns into which n-grams are hashed, the same in every call and process. None gives each
+            n-gram of one call a separate column, without collisions; rows of different calls are then not comparable,
+            and with more than 32,768 different n-grams in one call, these are hashed to 32,768 columns.
 
     Raises:
         InputError: an n-gram size or a number of columns below 1, or an unknown unit.
@@ -99,10 +99,10 @@ def _hash(gram: str) -> int:
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray | None:
-    """Return ``embedder(texts)`` as a float64 array [N, D]; None if an entry is not finite (the embedder failed).
+    """Return ``embedder(texts)`` as a float64 array [N, D], or None if an entry is not finite (the embedder failed).
 
     Raises:
-        InputError: the embedder returned another shape.
+        InputError: the embedder did not return a two-dimensional array with one row per text.
     """
     rows = np.asarray(embedder(texts), dtype=np.float64)
     if rows.ndim != 2 or len(rows) != len(texts):
@@ -112,12 +112,12 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class EmbeddingSource:
-    """Source of a reward's vectors.
+    """Source of the vectors that a reward compares: an embedder, or measures from the episode.
 
     Attributes:
-        embedder: maps texts to vectors; None where they are measured.
-        needs: the measures that are then read.
-        options: of their producers, by measure.
+        embedder: callable from texts to vectors; None if the vectors are measures.
+        needs: names of the measures to read from ``Episode.extras``; empty with an embedder.
+        options: measure name -> options for the measure's producer.
     """
 
     embedder: Embedder | None
@@ -126,7 +126,7 @@ class EmbeddingSource:
 
     @classmethod
     def of(cls, embedder: Embedder | str | None, *measures: str) -> EmbeddingSource:
-        """Read the argument ``embedder`` of a reward.
+        """Build the source from the option ``embedder`` of a reward.
 
         Args:
             embedder: a callable, or a name in `MODELS`; None reads the measures from the episode.
@@ -151,13 +151,13 @@ def collect_features(
     text: Callable[[Episode], str] = lambda e: e.response,
     name: str = "features",
 ) -> np.ndarray | None:
-    """Collect one row per episode: the embedding of its text, or the extra ``name`` if ``embedder`` is None.
+    """Collect one row per episode: the embedding of its text, or ``episode.extra(name)`` if ``embedder`` is None.
 
     Returns:
-        An array [N, D], or None if an entry is missing or not finite.
+        An array [N, D], or None if a value is None or not finite.
 
     Raises:
-        InputError: the extras are missing, or are not vectors of one length.
+        InputError: an episode lacks the entry ``name`` in ``extras``, or the entries are not vectors of equal length.
     """
     if embedder is not None:
         return embed(embedder, [text(episode) for episode in episodes])
@@ -173,23 +173,22 @@ def collect_features(
 
 
 def cosines(left: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
-    """Cosine between each row of ``left`` [N, D] and each of ``right`` [M, D] (``left`` itself by default).
-
-    Rounded to 12 digits, so that equal rows give exactly equal numbers whatever the order of summation. The cosine of a
-    row of length 0 is 0.
-    """
+    """Return the cosines [N, M] between the rows of ``left`` [N, D] and those of ``right`` [M, D] (by default
+    ``left``). Cosines are rounded to 12 digits, so that equal rows give exactly equal numbers whatever the order of
+    summation. The cosine of a row of length 0 is 0."""
     unit = [_normalise_rows(rows) for rows in ((left,) if right is None else (left, right))]
     return np.clip(np.round(unit[0] @ unit[-1].T, 12), -1.0, 1.0)
 
 
 def goal_projection(state: np.ndarray, goal: np.ndarray, baseline: np.ndarray, alpha: float) -> float:
-    """``1 - |P(s - g)|^2 / 2`` with ``P = alpha d d' / |d|^2 + (1 - alpha) I`` and ``d = g - b`` (VLM-RM, arXiv
-    2310.12921, section 3): at alpha 0 the cosine of state and goal, at 1 the place of the state between baseline and
-    goal alone. At most 1, which the goal has.
+    """Return ``1 - |P(s - g)|^2 / 2`` with ``P = alpha d d' / |d|^2 + (1 - alpha) I`` and ``d = g - b`` (VLM-RM, arXiv
+    2310.12921, section 3).
+
+    With alpha 0 this is the cosine of state and goal. With alpha 1 only the component of the state along the line from
+    baseline to goal counts. The maximum is 1, at the goal.
 
     Args:
-        state, goal, baseline: s, g and b, [D] each; they are scaled to length 1. Where g = b there is no direction, and
-            the first part of P is 0.
+        state, goal, baseline: s, g and b, [D] each; they are scaled to length 1. If g = b, the first summand of P is 0.
         alpha: in [0, 1].
     """
     s, g, b = _normalise_rows(np.stack([state, goal, baseline]))

@@ -16,7 +16,7 @@ from .answers import extract
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn.
+    """One turn: an observation, the agent's action, and the environment's response to the action.
 
     Args:
         observation: the agent's input before this action; text in most environments.
@@ -24,10 +24,10 @@ class Step:
         reward: the environment's reward of this step; finite.
         terms: the environment's named reward terms, summing to ``reward``.
         tokens: length of the action in tokens.
-        logps: log-probability of each sampled token of the action, nats; None where they were not recorded.
+        logps: log-probability of each sampled token of the action, nats; None if not recorded.
         action_error: reason why the environment could not use the action; None for a usable action.
         feedback: the environment's comment on the action.
-        extras: the environment's measures of the state after the action, by the names in its ``supplies``.
+        extras: measures of the state after the action, by the names in the environment's ``supplies``.
     """
 
     observation: Any
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One finished episode.
+    """One finished episode, as rewards judge it.
 
     Args:
         task_id: the environment's ``info["task_id"]``.
@@ -57,10 +57,11 @@ class Episode:
         steps: the turns in order.
         success: the environment's ``info["is_success"]`` at the end.
         progress: the environment's ``info["progress"]`` at the end, in [0, 1].
-        valid: False when any step had ``reward_valid`` False.
-        truncated: the episode was cut off by a limit on turns or tokens.
+        valid: False if any step had ``reward_valid`` False.
+        truncated: True if a limit on turns or tokens ended the episode.
         max_tokens: the limit on action tokens in force, or None.
-        extras: values that the environment or the caller supplied, by the names in the ``needs`` of rewards.
+        extras: further values ("extras") from the environment or the caller, by the names that rewards list in
+            ``needs``.
     """
 
     task_id: str
@@ -107,7 +108,7 @@ class Episode:
         """Log-probabilities of all sampled tokens, nats.
 
         Raises:
-            InputError: they were not recorded.
+            InputError: a step has no log-probabilities.
         """
         parts = [step.logps for step in self.steps]
         if any(part is None for part in parts):
@@ -118,7 +119,7 @@ class Episode:
         """Return ``extras[name]``.
 
         Raises:
-            InputError: neither the environment nor the caller supplied it.
+            InputError: neither the environment nor the caller supplied ``name``.
         """
         if name not in self.extras:
             raise InputError(

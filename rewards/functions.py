@@ -1,4 +1,4 @@
-"""Functions as rewards: with an episode as argument, or with the parameters of TRL's or verifiers' reward functions.
+"""Plain functions as rewards: functions of an episode, and reward functions written for TRL or verifiers.
 
 TRL calls ``f(prompts, completions, **columns)`` with lists and reads a list; verifiers calls ``f(prompt, completion,
 answer, ...)`` for one reply and reads a number. The names of the parameters decide which convention applies.
@@ -16,7 +16,7 @@ from .episode import Episode
 
 
 def _messages(episode: Episode) -> list[dict[str, str]]:
-    """The conversation before the last reply, as chat messages."""
+    """Return the conversation before the last reply, as chat messages."""
     found = []
     for step in episode.steps:
         found += [{"role": "user", "content": str(step.observation)}, {"role": "assistant", "content": step.action}]
@@ -37,17 +37,21 @@ _VALUES: Mapping[str, Callable[[Episode], Any]] = MappingProxyType(
         "state": lambda episode: {"prompt": episode.prompt, "completion": episode.response, **episode.params},
     }
 )
-"""Name of a parameter -> its value; in TRL's form prompt and completion are called prompts and completions, and all are
-lists."""
+"""Parameter name -> function that reads the argument from an episode. TRL's convention calls prompt and completion
+"prompts" and "completions", and passes every argument as a list."""
 _BATCHED = ("prompts", "completions")
 _NEEDS_REFERENCE = frozenset({"answer", "reference", "ground_truth"})
 
 
 def take_function(function: Callable[..., Any]) -> tuple[Callable[[Episode], Any], frozenset[str]]:
-    """Return a function of an episode, and the names of the extras that it reads.
+    """Adapt a reward function to one argument, an `Episode`.
+
+    Returns:
+        The function of an episode, and the names of the entries of ``Episode.extras`` that it reads ("reference" or
+        none).
 
     Raises:
-        InputError: a parameter without a default has a name that nothing is known for.
+        InputError: a parameter without a default has an unknown name.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -1,6 +1,6 @@
-"""The table of measures: every quantity that a reward, a teacher, a component or a rollout strategy can ask for.
+"""Table of measures: every quantity that a reward, a teacher, a component or a rollout strategy can ask for.
 
-Readers list the measures that they read in ``needs``, by the names of this table. Producers are declared elsewhere:
+Consumers list the measures that they read in ``needs``, by the names of this table. Producers are declared elsewhere:
 environments list their measures in ``supplies``, components in ``provides``, and the learner's are registered in
 `palaestra.agents.grpo.measures`. ``palaestra list measures`` joins both sides. A new quantity needs a row, see `add`:
 
@@ -18,15 +18,15 @@ from ..registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class MeasureSpec:
-    """A named quantity.
+    """A row of the table of measures: the name, shape and unit of one quantity.
 
     Attributes:
-        name: as in ``needs``, ``supplies`` and ``provides``.
-        shape: form of the value of one episode, such as "float" or "[K + 1]"; K turns, T action tokens. For quantities
-            of a training batch of N tokens, "[N]".
-        unit: what its numbers count, such as "nats" or "probability"; "" for data that is not a number.
-        summary: one line.
-        brought: what must be brought to supply it, where no shipped piece does by itself; else "".
+        name: the name used in ``needs``, ``supplies`` and ``provides``.
+        shape: form of the value of one episode, such as "float" or "[K + 1]", with K turns and T action tokens; "[N]"
+            for quantities of a training batch of N tokens.
+        unit: unit of the numbers, such as "nats" or "probability"; "" for data that is not a number.
+        summary: one line of description.
+        brought: what the user must bring to supply the measure, if nothing in the package supplies it alone; else "".
     """
 
     name: str
@@ -40,7 +40,7 @@ MEASURES: Registry[MeasureSpec] = Registry("measure", table="measures")
 
 
 def add(name: str, shape: str, unit: str, summary: str, brought: str = "") -> MeasureSpec:
-    """Add a row to the table; see `MeasureSpec`.
+    """Add a row to the table and return it; see `MeasureSpec`.
 
     Raises:
         InputError: the name is taken.
@@ -51,7 +51,8 @@ def add(name: str, shape: str, unit: str, summary: str, brought: str = "") -> Me
 
 
 def check_names(what: str, names: Collection[str]) -> None:
-    """Raise InputError, with close names, where one is not in the table; ``what`` says whose names they are."""
+    """Raise InputError, with similar names, if a name is not in the table. ``what`` begins the message: the object that
+    lists the names."""
     for name in sorted(names):
         if name not in MEASURES:
             known = ", ".join(find_near(name, MEASURES)) or "see palaestra list measures"
@@ -62,12 +63,12 @@ def check_names(what: str, names: Collection[str]) -> None:
 
 
 def list_brought(names: Collection[str]) -> str:
-    """List what must be brought for the measures of these names, in words; "" where shipped pieces supply them all."""
+    """Join the `MeasureSpec.brought` texts of the named measures with commas; "" if the package supplies them all."""
     known = (MEASURES[name].brought for name in sorted(names) if name in MEASURES)
     return ", ".join(dict.fromkeys(filter(None, known)))
 
 
-# Measures of a task or an episode that environments supply.
+# Measures of a task or an episode, supplied by environments.
 _ENVIRONMENT = """
 reference | text or data | | what the verifier compares an answer with
 solution_steps | list of text | | the worked solution, one step a line, the answer last

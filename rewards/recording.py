@@ -13,19 +13,19 @@ from .episode import Episode, Step
 
 
 class Recording:
-    """One episode, from its reset on.
+    """Record of one episode, filled from ``reset`` on.
 
     Args:
-        observation, info: what ``reset`` returned.
+        observation, info: the return values of ``reset``.
 
     Attributes:
         observation: the newest observation.
-        task_id, params, difficulty: of the task; "", {} and None where the environment does not say.
+        task_id, params, difficulty: of the task, from ``info``; "", {} and None if absent there.
         steps: the turns so far.
-        success: the environment's newest ``is_success``; None where it never says, as success is not inferred.
-        progress: its newest ``progress``; None where it never says.
-        valid: False once any reward was invalid: a failure of the machinery, not of the agent.
-        terminated, truncated: how the last step ended the episode, if it did.
+        success: the newest ``info["is_success"]``; None if never given. Success is not inferred from rewards.
+        progress: the newest ``info["progress"]``; None if never given.
+        valid: False once any ``info["reward_valid"]`` was False: the machinery failed, not the agent.
+        terminated, truncated: the flags returned by the last step.
         extras: the newest ``info["extras"]``.
     """
 
@@ -49,7 +49,7 @@ class Recording:
 
     @property
     def reward(self) -> float:
-        """The sum of the rewards so far."""
+        """Sum of the step rewards so far."""
         return float(sum(step.reward for step in self.steps))
 
     def add(
@@ -61,16 +61,13 @@ class Recording:
         tokens: int = 0,
         logps: tuple[float, ...] | None = None,
     ) -> Step:
-        """Record a turn.
+        """Record a turn and return it.
 
         Args:
             action: the agent's output.
-            result: result of ``step``: observation, reward, terminated, truncated and info.
+            result: return value of ``step``: observation, reward, terminated, truncated and info.
             seen: the observation that the agent saw, if it differs from the environment's last observation.
             tokens, logps: see `Step`.
-
-        Returns:
-            the turn.
         """
         observation, reward, terminated, truncated, info = result
         step = Step(
@@ -95,7 +92,7 @@ class Recording:
         return step
 
     def episode(self, max_tokens: int | None = None) -> Episode:
-        """The turns so far, as rewards judge them; an unknown success counts as none."""
+        """Return the turns so far as an `Episode`; an unknown success becomes False, an unknown progress 0."""
         return Episode(
             task_id=self.task_id,
             params=self.params,

@@ -15,8 +15,8 @@ base            method                     judges
 ==============  =========================  =============================================================
 
 A reward lists in ``needs`` the measures that it reads besides texts, counts and the environment's rewards, such as
-log-probabilities, hidden states or prefix values; the caller puts them into ``Episode.extras``. Classes register by
-name; other packages contribute through the entry-point group ``palaestra.rewards``.
+log-probabilities, hidden states or prefix values; the caller puts the measures into ``Episode.extras``. Classes
+register by name; other packages contribute through the entry-point group ``palaestra.rewards``.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ R = TypeVar("R", bound="type[Reward]")
 
 
 class Reward(Declared):
-    """Base class; a subclass implements `value`, or ``__call__`` if it has several terms.
+    """Base class of rewards. A subclass implements `value`, or ``__call__`` if it has several terms.
 
-    Its options are declared: ``weight: float = option(default=1.0, low=0, says="...")`` (see `checks.declared`).
+    Options are declared: ``weight: float = option(default=1.0, low=0, says="...")`` (see `checks.declared`).
 
     Attributes:
-        name: the registered name, which is also the name of its term.
-        paper: its source, with section or equation; empty for our own.
-        needs: names of the entries of ``Episode.extras`` that it reads.
-        measure_options: measure name -> options for the learner's measurement of it.
-        counts: attributes that count what was judged; they are 0 at first, and saved.
-        learns_from: measures of a training batch that a learner passes to its method ``update``.
-        brings: inputs that only the caller can supply, in words; "" if the learner or a shipped environment supplies
-            all. By default a registered reward derives it from the measures in ``needs``.
-        complete: True if its value replaces the environment's reward of the whole episode; False if it is added.
-        bounds: lowest and highest value that it can take; a property where options decide.
+        name: the registered name, also used as the name of the reward's term.
+        paper: the source, with section or equation; empty for our own.
+        needs: names of the entries of ``Episode.extras`` that the reward reads.
+        measure_options: measure name -> options for the learner's measurement.
+        counts: names of attributes that count judged episodes or the like; they start at 0 and are saved.
+        learns_from: measures of a training batch that a learner passes to the reward's method ``update``.
+        brings: inputs that only the caller can supply, in words; "" if the learner or an environment of the package
+            supplies all. By default, registration derives it from the measures in ``needs``.
+        complete: True if the value replaces the environment's reward of the whole episode; False if it is added.
+        bounds: lowest and highest possible value; a property where options decide.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
             registered reward that claims it.
     """
@@ -71,8 +71,8 @@ class Reward(Declared):
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def value(self, episode: Episode) -> float | str | None:
-        """Reward of one valid episode; where it could not be determined (a judge that did not answer), a sentence that
-        says why, or None."""
+        """Return the reward of one valid episode. If it cannot be determined (a judge did not answer), return a
+        sentence that says why, or None."""
         raise NotImplementedError(f"{type(self).__name__} must implement value(episode) -> float.")
 
     def __call__(self, episode: Episode) -> Verdict:
@@ -80,8 +80,8 @@ class Reward(Declared):
         return self.verdict(episode, self.value(episode) if episode.valid else None)
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        """Judge several episodes of one task, in order; the default judges each alone. Where that raises an exception,
-        the episode's verdict is invalid."""
+        """Judge several episodes of one task, in order. The default judges each alone, and makes the verdict of an
+        episode invalid if judging it raises an exception."""
         verdicts = []
         for episode in episodes:
             verdict = attempt(self, episode)
@@ -92,15 +92,15 @@ class Reward(Declared):
         return verdicts
 
     def batch(self, groups: Sequence[Sequence[Episode]]) -> list[list[Verdict]]:
-        """Judge the groups of one training step, in order; the default judges each alone."""
+        """Judge the groups of one training step, in order; the default judges each group alone."""
         return [self.group(group) for group in groups]
 
     def verdict(self, episode: Episode, value: float | str | None) -> Verdict:
-        """Build a verdict with one term; it is invalid if ``value`` is no finite number or the episode is invalid.
+        """Build a verdict with one term. It is invalid if ``value`` is not a finite number or the episode is invalid.
 
-        The score is ``value`` scaled from the bounds to [0, 1], or clipped to [0, 1] if the reward is unbounded. A text
-        in place of a value is the reason of the failure and becomes the feedback. If ``value`` is None, the feedback
-        is the error message of the score source that failed.
+        The score is ``value`` scaled from ``bounds`` to [0, 1], or clipped to [0, 1] if the reward is unbounded. A text
+        given as ``value`` is the reason of a failure and becomes the feedback. If ``value`` is None, the feedback is
+        the error message of the score source that failed.
         """
         value = None if value is None else read_number(value)
         if value is None or isinstance(value, str) or not episode.valid:
@@ -122,12 +122,12 @@ class Reward(Declared):
 
     @property
     def children(self) -> Mapping[str, Reward]:
-        """The rewards that this one is made of, or takes scores from, by name."""
+        """Rewards that this reward combines or takes scores from, by name."""
         sources = {name: getattr(value, "reward", None) for name, value in vars(self).items()}
         return {name: part for name, part in sources.items() if isinstance(part, Reward)}
 
     def walk(self) -> Iterator[Reward]:
-        """This reward and all that it is made of."""
+        """Yield this reward and all its descendants, parents first."""
         yield self
         for child in self.children.values():
             yield from child.walk()
@@ -138,7 +138,7 @@ class Reward(Declared):
             child.advance(step, steps)
 
     def state_dict(self) -> dict[str, Any]:
-        """State that changes during use, as plain JSON data; the children's states are under their names."""
+        """Return the state that changes during use as plain JSON data, with each child's state under its name."""
         states = {name: child.state_dict() for name, child in self.children.items()}
         counts = {name: getattr(self, name) for name in self.counts}
         return {**{name: state for name, state in states.items() if state}, **counts}
@@ -147,7 +147,7 @@ class Reward(Declared):
         """Restore a saved state.
 
         Raises:
-            InputError: it belongs to another reward.
+            InputError: the state has entries that this reward does not have.
         """
         children = self.children
         if unknown := sorted(set(state) - {*children, *self.counts}):
@@ -158,11 +158,11 @@ class Reward(Declared):
             setattr(self, name, int(state.get(name, 0)))
 
     def describe(self) -> str:
-        """One line with the name and the most important parameters."""
+        """Return one line with the name and the most important parameters."""
         return self.name
 
     def tree(self) -> str:
-        """The reward and its parts, one a line, indented."""
+        """Return the reward and its parts as text, one per line, indented by depth."""
         return "\n".join(self._tree_lines(""))
 
     def _tree_lines(self, label: str) -> Iterator[str]:
@@ -175,18 +175,18 @@ class Reward(Declared):
 
 
 class StepReward(Reward):
-    """A reward with one number a step; its value is their sum. Learners read them from `Verdict.steps`."""
+    """Reward with one number per step; its value is their sum. Learners read the numbers from `Verdict.steps`."""
 
     def values(self, episode: Episode) -> Sequence[float] | None:
-        """Rewards of the steps of a valid episode; None where they could not be determined."""
+        """Return one reward per step of a valid episode, or None if the rewards could not be determined."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episode) -> numbers, one a step.")
 
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
-        """Start an episode with its first observation and extras. Only stateful rewards that score each step at once
-        need this."""
+        """Start an episode with its first observation and extras (``info["extras"]``). Only rewards that keep state for
+        `at_once` need this."""
 
     def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
-        """Reward of ``step`` right after it was taken; None where it depends on other steps.
+        """Return the reward of ``step`` right after it was taken; None if it depends on other steps.
 
         Args:
             step: the step just taken.
@@ -196,17 +196,18 @@ class StepReward(Reward):
         return None
 
     def from_extras(self, extras: Mapping[str, Any], terminated: bool) -> float | None:
-        """Reward of the step just taken, from the extras that came with it; None where these do not tell.
+        """Return the reward of the step just taken, from ``info["extras"]`` after that step; None if they do not
+        suffice.
 
         Args:
-            extras: of the episode so far.
+            extras: the newest ``info["extras"]``.
             terminated: the step ended the task.
         """
         return None
 
     @property
     def has_newest(self) -> bool:
-        """True if the reward of a step follows from it and the steps before, by `at_once` or `from_extras`."""
+        """True if the reward of a step is known once the step is taken, by `at_once` or `from_extras`."""
         cls = type(self)
         return cls.at_once is not StepReward.at_once or cls.from_extras is not StepReward.from_extras
 
@@ -218,8 +219,8 @@ class StepReward(Reward):
         return self.verdict_of_steps(episode, self.values(episode) if episode.valid else None)
 
     def verdict_of_steps(self, episode: Episode, values: Sequence[float] | None) -> Verdict:
-        """Build a verdict from the rewards of the steps; it is invalid if ``values`` is None, or not one finite number
-        a step."""
+        """Build a verdict from the rewards of the steps. It is invalid if ``values`` is None or does not hold one
+        finite number per step."""
         if values is None:
             return self.verdict(episode, None)
         found = read_list(values, len(episode.steps))
@@ -232,10 +233,10 @@ class StepReward(Reward):
 
 
 class PooledReward(Reward):
-    """A reward that judges each episode alone, but many in one call: of a model, or of an endpoint."""
+    """Reward that judges each episode alone but many in one call, such as one of a model or an endpoint."""
 
     def values(self, episodes: Sequence[Episode]) -> Sequence[float | str | None]:
-        """Rewards of one or more valid episodes of any tasks, in order; see `Reward.value`."""
+        """Return one reward per episode, in order, for one or more valid episodes of any tasks; see `Reward.value`."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
 
     def value(self, episode: Episode) -> float | str | None:
@@ -252,9 +253,9 @@ class PooledReward(Reward):
         ]
 
     def _values_of(self, episodes: Sequence[Episode]) -> Sequence[Any]:
-        """Return the rewards of episodes. If the call fails, each episode is judged in a call of its own, and one that
-        fails again gets the description of its failure in place of a reward. If a connection failed, all episodes get
-        that description, without further calls."""
+        """Return the rewards of the episodes. If the call fails, each episode is judged in a separate call, and an
+        episode that fails again gets the description of the failure in place of a reward. If a connection failed, all
+        episodes get that description, without further calls."""
         found = attempt(self.values, episodes)
         values = read_list(found, len(episodes))
         if not isinstance(values, str):
@@ -265,10 +266,10 @@ class PooledReward(Reward):
 
 
 class GroupReward(Reward):
-    """A reward that compares siblings. Episodes that are not valid are neither compared nor counted."""
+    """Reward that compares siblings (episodes of one task). Invalid episodes are left out of the comparison."""
 
     def values(self, episodes: Sequence[Episode]) -> Sequence[float | str | None]:
-        """Rewards of the valid episodes of one task, in order; there is at least one. See `Reward.value`."""
+        """Return one reward per episode, in order, for one or more valid episodes of one task; see `Reward.value`."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(episodes) -> numbers, one each.")
 
     def value(self, episode: Episode) -> float | str | None:
@@ -282,10 +283,10 @@ class GroupReward(Reward):
 
 
 class BatchReward(GroupReward):
-    """A reward that compares the groups of a training step. Groups without a valid episode are left out."""
+    """Reward that compares all groups of a training step. Groups without a valid episode are left out."""
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[float | str | None]]:  # type: ignore[override]
-        """Rewards of the valid episodes of each group, in order; each group has at least one."""
+        """Return the rewards of the valid episodes of each group, in order; each group has at least one episode."""
         raise NotImplementedError(f"{type(self).__name__} must implement values(groups) -> lists of numbers.")
 
     def value(self, episode: Episode) -> float | str | None:
@@ -312,7 +313,13 @@ _HOMES = ("algebra", "design.program_reward", "judges", "models.model_rewards", 
 
 
 def _take_reward(value: Any) -> type[Reward]:
-    """A class that is not registered, named by itself; a function of an episode as the ``value`` of a class."""
+    """Return a reward class for an object found by ``module:name``.
+
+    An unregistered `Reward` class is named after itself; a function of an episode becomes the ``value`` of a new class.
+
+    Raises:
+        InputError: the object is neither.
+    """
     if isinstance(value, type) and issubclass(value, Reward):
         return _name_reward(value, value.__name__) if value.name == Reward.name else value
     if isinstance(value, type) or not callable(value):
@@ -324,7 +331,7 @@ def _take_reward(value: Any) -> type[Reward]:
 
 
 def _name_reward(cls: R, name: str) -> R:
-    """Write the constructor of declared options; set ``name``, and ``brings`` by ``needs``."""
+    """Generate the constructor from the declared options, set ``name``, and derive ``brings`` from ``needs``."""
     cls = declared(cls)
     cls.name = name
     if not cls.brings and isinstance(cls.needs, frozenset):
@@ -343,19 +350,20 @@ REWARDS: Registry[type[Reward]] = Registry(
 
 @dataclass_transform(eq_default=False, field_specifiers=(option,))
 def register(name: str) -> Callable[[R], R]:
-    """Class decorator: ``@palaestra.rewards.register("my-reward")``; it sets ``name``, and ``brings`` by ``needs``, and
-    writes the constructor if the class declares options (see `checks.declared`)."""
+    """Return a class decorator that registers a reward: ``@palaestra.rewards.register("my-reward")``. The decorator
+    sets ``name``, derives ``brings`` from ``needs``, and generates the constructor if the class declares options (see
+    `checks.declared`)."""
     return lambda cls: REWARDS.register(name)(_name_reward(cls, name))
 
 
 def make(name: str, /, **options: Any) -> Reward:
-    """The reward registered under ``name``, or that ``module:name`` stands for, built with ``options``.
+    """Build the reward registered under ``name``, or named as ``module:name``, with ``options``.
 
     An option that is itself a reward may be written as data, ``{"name": "overlong", "cache": 64}``, so that a whole
     tree fits into a configuration file.
 
     Raises:
-        InputError: unknown name, or options that its constructor does not take.
+        InputError: unknown name, or options that the constructor does not take.
     """
     return REWARDS.make(name, **{key: _build_rewards(value) for key, value in options.items()})
 
@@ -367,7 +375,7 @@ def build(data: Mapping[str, Any]) -> Reward:
 
 
 def _build_rewards(value: Any) -> Any:
-    """Replace every mapping with the "name" of a reward by the reward that it describes, also inside other mappings.
+    """Replace every mapping whose "name" is a registered reward by that reward, also inside other mappings.
 
     Names of judges and verifiers stay: the reward that uses their scores builds them (see `terms.scores.as_scorer`).
     """

@@ -22,7 +22,7 @@ def _vector(values: ArrayLike, least: int = 0) -> np.ndarray:
 
 
 def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
-    """Return from each step: ``r_t + discount * r_{t+1} + ...``."""
+    """Return the discounted sum of rewards from each step on, ``r_t + discount * r_{t+1} + ...``, [K]."""
     r_t = _vector(r_t)
     returns, later = np.zeros_like(r_t), 0.0
     for t in range(len(r_t) - 1, -1, -1):
@@ -31,20 +31,20 @@ def suffix_sums(r_t: ArrayLike, discount: float = 1.0) -> np.ndarray:
 
 
 def clip_steps(s_t: ArrayLike, threshold: float) -> np.ndarray:
-    """``min(s_t - threshold, 0)``: only steps below the threshold count (arXiv 2410.15115, Clip)."""
+    """Return ``min(s_t - threshold, 0)``: only steps below the threshold count (arXiv 2410.15115, Clip)."""
     return np.minimum(_vector(s_t) - threshold, 0.0)
 
 
 def delta_steps(s_t: ArrayLike) -> np.ndarray:
-    """``s_t - s_{t+1}``, and the last score itself, so that the return from step t is s_t (arXiv 2410.15115, Delta)."""
+    """Return ``s_t - s_{t+1}`` (s_K for the last step): the return from step t is s_t (arXiv 2410.15115, Delta)."""
     s_t = _vector(s_t)
     return s_t - np.append(s_t[1:], 0.0)[: len(s_t)]
 
 
 def min_form_steps(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
-    """``softmax(-r / temperature) * r``: rewards whose sum is a soft minimum (PURE, arXiv 2504.15275).
+    """Return ``softmax(-r / temperature) * r``: rewards whose sum is a soft minimum (PURE, arXiv 2504.15275).
 
-    At temperature 0 the worst step keeps its reward and all others get 0; steps that tie for worst share it.
+    At temperature 0 the worst step keeps its reward and all others get 0; steps that tie for worst share the reward.
 
     Raises:
         InputError: the temperature is negative.
@@ -60,12 +60,12 @@ def min_form_steps(r_t: ArrayLike, temperature: float = 0.1) -> np.ndarray:
 
 
 def renorm_steps(process_t: ArrayLike, outcome: float) -> np.ndarray:
-    """``process_t + outcome - 1``, both in [0, 1]: each less one half (PPR ReNorm, arXiv 2509.25598)."""
+    """Return ``process_t + outcome - 1``: both scores, in [0, 1], minus one half (PPR ReNorm, arXiv 2509.25598)."""
     return _vector(process_t) + outcome - 1.0
 
 
 def merge_runs(labels: Sequence[bool]) -> list[tuple[int, int, bool]]:
-    """Merge steps of equal labels into runs (start, stop, label), the thoughts of TP-GRPO (arXiv 2507.23317)."""
+    """Merge consecutive steps of equal labels into runs (start, stop, label), TP-GRPO's thoughts (arXiv 2507.23317)."""
     runs: list[tuple[int, int, bool]] = []
     for t, label in enumerate(labels):
         if runs and runs[-1][2] == bool(label):
@@ -76,12 +76,12 @@ def merge_runs(labels: Sequence[bool]) -> list[tuple[int, int, bool]]:
 
 
 def thought_rewards(labels: Sequence[bool], correct: bool, outcome: float, scale: float) -> np.ndarray:
-    """Process rewards at the ends of thoughts (TP-GRPO, arXiv 2507.23317).
+    """Return process rewards [K], non-zero only on the last step of each thought (TP-GRPO, arXiv 2507.23317).
 
-    ``outcome + suffix_sums(result)`` is then, in a correct solution, ``outcome`` on correct thoughts and
-    ``outcome - scale`` on wrong ones; in a wrong solution, ``outcome`` on thoughts that lead to the wrong answer and 0
-    on the others. For thoughts with alternating labels the rewards are the paper's: plus and minus ``scale``
-    (``outcome`` in wrong solutions), and 0 on the last thought.
+    A thought is a run of steps of equal labels (`merge_runs`). ``outcome + suffix_sums(result)`` is then, in a correct
+    solution, ``outcome`` on correct thoughts and ``outcome - scale`` on wrong ones; in a wrong solution, ``outcome`` on
+    thoughts that lead to the wrong answer and 0 on the others. For thoughts with alternating labels the rewards are the
+    paper's: plus and minus ``scale`` (``outcome`` in wrong solutions), and 0 on the last thought.
 
     Args:
         labels: for each step, true if it is correct (correct solution) or leads to the wrong answer (wrong solution).
@@ -99,17 +99,18 @@ def thought_rewards(labels: Sequence[bool], correct: bool, outcome: float, scale
 
 
 def ability_scale(successes: Sequence[bool], weight: float = 1.0) -> float:
-    """``weight`` times the group's share of successes: a weak policy loses less by wrong thoughts (TP-GRPO)."""
+    """Return ``weight`` times the group's share of successes (0 for an empty group): a weak policy loses less by wrong
+    thoughts (TP-GRPO)."""
     return weight * float(np.mean(np.asarray(successes, dtype=float))) if len(successes) else 0.0
 
 
 def prefix_gains(v_k: ArrayLike) -> np.ndarray:
-    """``v_k - v_{k-1}``, the change of the value of the prefix by each step (DenseGRPO, arXiv 2601.20218)."""
+    """Return ``v_k - v_{k-1}``, the change of the prefix value by each step, [K] (DenseGRPO, arXiv 2601.20218)."""
     return np.diff(_vector(v_k, least=1))
 
 
 def turning_points(v_k: ArrayLike) -> np.ndarray:
-    """Mask of the steps that move towards the final value right after a step that moved away from it.
+    """Return a mask [K] of the steps that move towards the final value right after a step that moved away from it.
 
     With ``s_k = sign(v_k - v_{k-1}) * sign(v_K - v_0)`` a turning point has ``s_{k-1} < 0 < s_k`` (TP-GRPO,
     TurningPoint, arXiv 2602.06422).
@@ -120,11 +121,11 @@ def turning_points(v_k: ArrayLike) -> np.ndarray:
 
 
 def turning_point_gains(v_k: ArrayLike, first: bool = False) -> np.ndarray:
-    """`prefix_gains`, but a turning point gets the whole later gain ``v_K - v_{k-1}`` (arXiv 2602.06422).
+    """Return `prefix_gains`, but with the whole later gain ``v_K - v_{k-1}`` at turning points (arXiv 2602.06422).
 
     Args:
         v_k: values of prefixes 0..K.
-        first: give the later gain to the first step as well where it moves towards the final value.
+        first: give the whole later gain also to the first step, if it moves towards the final value.
     """
     v_k = _vector(v_k, least=1)
     gains, turns = np.diff(v_k), turning_points(v_k)
@@ -134,11 +135,9 @@ def turning_point_gains(v_k: ArrayLike, first: bool = False) -> np.ndarray:
 
 
 def propagated_gains(v_k: ArrayLike, threshold: float = 0.0, ahead: int = 3, discount: float = 0.9) -> np.ndarray:
-    """Prefix gains, where a step without a gain gets a share of the next one (VSRM, arXiv 2508.10293).
-
-    A step keeps its gain if the gain's absolute value exceeds ``threshold``. Any other step gets ``discount ** q``
-    times the first such gain q steps later, with its sign, for q up to ``ahead``; without one it keeps its own gain.
-    """
+    """Return prefix gains, where a step without a gain gets a share of the next gain (VSRM, arXiv 2508.10293). A step
+    keeps its gain if the gain's absolute value exceeds ``threshold``. Any other step gets ``discount ** q`` times the
+    first such gain, q steps later, with sign, for q up to ``ahead``; if there is none, the step keeps its own gain."""
     gains = prefix_gains(v_k)
     result = gains.copy()
     large = np.abs(gains) > threshold
@@ -151,10 +150,11 @@ def propagated_gains(v_k: ArrayLike, threshold: float = 0.0, ahead: int = 3, dis
 
 
 def cumulative_regret(v_k: ArrayLike, best: float = 1.0, lengths: ArrayLike | None = None) -> float:
-    """Sum over prefixes of ``best - v_k``, each times its length in tokens where given (MRT, arXiv 2503.07572).
+    """Return the sum over prefixes of ``best - v_k``, weighted by ``lengths`` in tokens if given (MRT, arXiv
+    2503.07572).
 
     Raises:
-        InputError: as many lengths as values are needed.
+        InputError: the numbers of lengths and values differ.
     """
     v_k = _vector(v_k)
     weights = np.ones_like(v_k) if lengths is None else _vector(lengths)
@@ -164,13 +164,13 @@ def cumulative_regret(v_k: ArrayLike, best: float = 1.0, lengths: ArrayLike | No
 
 
 def potential_differences(phi_k: ArrayLike, discount: float = 1.0) -> np.ndarray:
-    """``discount * phi_{k+1} - phi_k`` for the states 0..K of an episode (Ng, Harada and Russell, ICML 1999)."""
+    """Return ``discount * phi_{k+1} - phi_k`` [K] for states 0..K of an episode (Ng, Harada, Russell, ICML 1999)."""
     phi_k = _vector(phi_k, least=1)
     return discount * phi_k[1:] - phi_k[:-1]
 
 
 def waypoint_potentials(positions: ArrayLike, waypoints: ArrayLike, radius: float = 0.0) -> np.ndarray:
-    """Minus the length of the path from each position through the waypoints not yet reached, in their order.
+    """Return potentials [K + 1]: minus the length of the path from each position through all waypoints not yet reached.
 
     The number of waypoints reached is part of the state, so a loop that reaches none sums to 0 (KAGI, arXiv 2407.10341,
     whose constants are not published; distances are Euclidean here).
@@ -178,7 +178,7 @@ def waypoint_potentials(positions: ArrayLike, waypoints: ArrayLike, radius: floa
     Args:
         positions: [K + 1, D], the states of an episode.
         waypoints: [W, D]; with none the potential is 0 everywhere.
-        radius: at this distance a waypoint counts as reached.
+        radius: distance at which a waypoint counts as reached.
     """
     positions, waypoints = np.asarray(positions, dtype=np.float64), np.asarray(waypoints, dtype=np.float64)
     if not len(waypoints):

@@ -1,4 +1,4 @@
-"""Mixin for rewards that change during training: it stores and saves the number of the current update."""
+"""`Timed`: mixin for rewards that change during training; stores and saves the number of the current update."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .reward import Reward
 
 
 class Timed(Reward):
-    """Mixin that stores the current update. Before the first call of `advance` it is 0, of an unknown number."""
+    """Mixin that stores the current update ``step`` of ``steps``; both are 0 (unknown) until `advance` is called."""
 
     step: int = 0
     steps: int = 0
 
     def now(self, value: ScheduleLike) -> float:
-        """The value of a schedule at the current update."""
+        """Return the value of a schedule at the current update."""
         return schedule(value)(self.step, self.steps)
 
     def advance(self, step: int, steps: int) -> None:

@@ -16,18 +16,18 @@ from ..errors import InputError
 
 
 class VerdictError(InputError):
-    """A verdict whose numbers cannot be used."""
+    """Error for a verdict with unusable numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardSpan:
-    """The reward of a part of an action, such as one thought.
+    """Reward of a part of an action, such as one thought.
 
     Args:
         turn: index of the turn.
-        start, stop: positions of the part's characters in the action.
-        reward: reward of the part; it is included in the turn's reward in `Verdict.steps`, or without steps in the
-            verdict's reward.
+        start, stop: character positions of the part in the action.
+        reward: reward of the part. It is already included in the turn's reward in `Verdict.steps`, or in the verdict's
+            reward if there are no steps.
     """
 
     turn: int
@@ -42,7 +42,7 @@ class RewardSpan:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement of one answer or one episode.
+    """Judgement of one answer or one episode.
 
     Args:
         score: quality in [0, 1].
@@ -52,12 +52,12 @@ class Verdict:
         feedback: one sentence on the result, suitable for the agent; for an invalid verdict, the failure.
         malformed: True if the answer does not have the required form at all; ``feedback`` then names the fault.
         extras: further results of the judging as plain data, by the names in the ``needs`` of rewards.
-        steps: for each term that is made of rewards of turns, the reward of every turn; they sum to the term.
+        steps: term name -> reward of every turn, for terms that are sums over turns.
         spans: rewards of parts of actions, where a reward is finer than a turn.
 
     Raises:
-        VerdictError: score outside [0, 1], a term that is not finite, steps that do not sum to a term of their name, or
-            success claimed by an invalid verdict.
+        VerdictError: score outside [0, 1], a term that is not finite, steps that do not sum to the term of the same
+            name, or success claimed by an invalid verdict.
     """
 
     score: float
@@ -88,10 +88,10 @@ class Verdict:
 
     @property
     def reward(self) -> float:
-        """The sum of the terms, or the score if there are no terms."""
+        """Sum of the terms, or the score if there are no terms."""
         return math.fsum(self.terms.values()) if self.terms else float(self.score)
 
     @property
     def by_turn(self) -> tuple[float, ...]:
-        """The reward of every turn over all terms that have steps; () if none has."""
+        """Reward of every turn, summed over all terms that have steps; () if none has."""
         return tuple(map(sum, zip(*self.steps.values(), strict=True)))

@@ -13,21 +13,22 @@ from .reward import GroupReward, Reward, StepReward
 
 
 class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
-    """Adds a reward to the environment's own, or replaces it if the reward is complete.
+    """Wrapper that adds a reward to the environment's own, or replaces the environment's if the reward is complete.
 
     The reward is computed when the episode ends and added to the last step. A `StepReward` that implements ``at_once``
     (such as potential-based shaping of observations) is added step by step. Wrappers can be stacked.
 
     On every step, ``info["reward_terms"]`` gains the reward's terms (and still sums to the step's reward), and
-    ``info["reward_valid"]`` is False where the reward could not be determined. The success is ``info["is_success"]``,
-    by default False, and the progress ``info["progress"]``, by default 0.
+    ``info["reward_valid"]`` is False if the reward could not be determined. Success and progress are read from
+    ``info["is_success"]`` and ``info["progress"]``, by default False and 0.
 
     Args:
         env: any environment with scalar rewards.
         reward: the reward to add.
-        count: the length of an action in tokens; None counts the characters of a text, and 1 for any other action.
-        by_step: add the reward of each step at that step, also if it is read from the environment's extras, for
-            learners that see each step once. Rewards known only at the end are missing from an episode that is cut off.
+        count: function that returns the length of an action in tokens; None counts the characters of a text, and 1 for
+            any other action.
+        by_step: add the reward of each step at that step, also if it is read from ``info["extras"]``, for learners that
+            see each step once. Otherwise the reward is missing if the caller stops the episode early.
 
     Raises:
         InputError: the reward compares siblings, needs a measure that is not in the environment's ``supplies``, or with

@@ -33,11 +33,11 @@ _REFUSALS = ("VALIDATION_ERROR", "INVALID_JSON", "UNKNOWN_TYPE")
 
 
 class ServerFailure(RuntimeError):
-    """The server, or the connection to it, failed: the fault of the machinery, not of who plays."""
+    """Error for a failure of the server, or of the connection to it: a fault of the machinery, not of the player."""
 
 
 class OpenEnvClient(gym.Env[str, str]):
-    """One connection; see `connect`."""
+    """Gymnasium environment over one connection to a server; see `connect`."""
 
     metadata = {"render_modes": []}  # noqa: RUF012
 
@@ -61,7 +61,7 @@ class OpenEnvClient(gym.Env[str, str]):
         """Begin an episode.
 
         Args:
-            seed: sent to the server, whose environment may make use of it.
+            seed: sent to the server, whose environment may use it.
             options: further arguments of the server's reset.
 
         Raises:
@@ -115,7 +115,7 @@ class OpenEnvClient(gym.Env[str, str]):
             return self._fail(f"the reward {shorten(repr(found.get('reward')))} is no number.")
         truncated = done and bool(observation.get("truncated")) and not observation.get("terminated")
         self._running = not done
-        # A step without a reward may be one whose machinery failed; only the state tells.
+        # A missing reward may mean that the machinery failed; only the state says so.
         state = self._state() if done or found.get("reward") is None else {}
         info = self._step_info(state, reward, observation.get("action_error"))
         if state.get("reward_valid") is False:
@@ -160,7 +160,7 @@ class OpenEnvClient(gym.Env[str, str]):
         return dict(found) if kind == "state" else {}
 
     def _ask(self, message: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Send a message; return the type and the data of the answer."""
+        """Send a message, over a new connection if none is open; return the type and the data of the answer."""
         from websockets.exceptions import ConnectionClosed, WebSocketException
         from websockets.sync.client import connect as open_socket
 
@@ -208,15 +208,16 @@ def connect(
     show: Callable[[Mapping[str, Any]], str] | None = None,
     write: Callable[[str], Mapping[str, Any]] | None = None,
 ) -> OpenEnvClient:
-    """Connect to an OpenEnv server.
+    """Connect to an OpenEnv server and return its environment.
 
     Args:
         url: address of the server, ``http://``, ``https://``, ``ws://`` or ``wss://``, without ``/ws``.
         token: sent as ``Authorization: Bearer TOKEN``.
         seconds: longest wait for an answer.
-        show: converts an observation (a mapping) to text; by default its only text, or the whole mapping as JSON.
-        write: converts a text to the server's action; by default the text is the action's only field (the field that
-            the server's schema calls "action", or its only required field), or a JSON object with all fields.
+        show: converts an observation (a mapping) to text; None takes `show_observation`.
+        write: converts a text to the server's action. By default the text becomes the action's only field (the field
+            that the server's schema calls "action", or its only required field), or is read as a JSON object with all
+            fields.
 
     Raises:
         MissingExtra: websockets is absent.
@@ -261,7 +262,7 @@ def _writer(schema: Mapping[str, Any]) -> Callable[[str], Mapping[str, Any]]:
 
 
 def _read_reward(value: Any) -> float | None:
-    """Convert a reward to a finite number; 0 for a missing reward, None for anything that is no number."""
+    """Convert a reward to a finite number; 0 for a missing reward, None if it is not a finite number."""
     if value is not None and not isinstance(value, bool | int | float):
         return None
     try:

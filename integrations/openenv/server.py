@@ -24,20 +24,20 @@ from .session import RESET_NAMES, ServedSession
 
 _log = logging.getLogger(__name__)
 _PONG_SECONDS = 300.0
-"""For the answer to a ping: a client that decodes in the thread of its event loop answers late."""
+"""Seconds to wait for the answer to a ping; a client that generates text in its event loop's thread answers late."""
 _END_SECONDS = 3.0
-"""For environments that are in the middle of a step when the server ends."""
+"""Seconds to wait, when the server ends, for environments in the middle of a step."""
 
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """Limits on what clients may take.
+    """Limits on the resources that clients may use.
 
     Attributes:
-        connections: at a time; one whose environment hangs keeps its place until that returns.
-        message_bytes: the longest message; an action of a million characters may take 12 MB.
-        idle_seconds: a connection that sends nothing for so long is closed.
-        step_seconds: for a reset or a step; a longer one ends the connection, as its environment may hang for ever.
+        connections: most connections at a time; a connection whose environment hangs counts until that call returns.
+        message_bytes: longest message; an action of a million characters may take 12 MB.
+        idle_seconds: a connection that sends nothing for this long is closed.
+        step_seconds: longest reset or step; a longer one ends the connection, as its environment may hang forever.
     """
 
     connections: int = 256
@@ -47,18 +47,19 @@ class ServerLimits:
 
 
 class OpenEnvServer:
-    """Serves environments; use as ``async with``, and wait for `forever`.
+    """Server of environments; use it with ``async with``, and await `forever`.
 
     Args:
         offered: ids of environments.
-        kwargs: their arguments, which clients cannot change.
-        host: the address to listen at.
-        port: 0 takes a free one.
-        token: clients must send it, as ``Authorization: Bearer TOKEN`` or ``?token=TOKEN``; None lets everybody in.
+        kwargs: arguments of the environments, which clients cannot change.
+        host: address to listen at.
+        port: port to listen at; 0 takes a free one.
+        token: clients must send it, as ``Authorization: Bearer TOKEN`` or ``?token=TOKEN``; None admits every client.
+        limits: see `ServerLimits`.
 
     Raises:
         MissingExtra: websockets is absent.
-        InputError: there is no such environment, or the port cannot be taken; raised on entering.
+        InputError: an unknown environment, or a port that cannot be taken; raised on entering.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class OpenEnvServer:
     async def __aenter__(self) -> OpenEnvServer:
         from websockets.asyncio.server import serve
 
-        for env_id in self.offered:  # what does not fit is said before anybody connects
+        for env_id in self.offered:  # wrong arguments raise before anybody connects
             probe = ServedSession([env_id], self.kwargs)
             try:
                 probe.reset({"seed": 0})
@@ -123,13 +124,13 @@ class OpenEnvServer:
 
     @property
     def address(self) -> str:
-        """The address for clients of OpenEnv."""
+        """Address for clients of OpenEnv."""
         return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
-    # Requests that are no conversation ------------------------------------------------------------------------------
+    # Plain requests -------------------------------------------------------------------------------------------------
 
     async def _answer_plainly(self, connection: Any, request: Any) -> Any:
-        """Return the response to a plain request; None lets a conversation begin."""
+        """Return the response to a plain request; None lets a WebSocket connection begin."""
         path = urlsplit(request.path)
         if path.path == "/health":
             return _respond(connection, http.HTTPStatus.OK, {"status": "healthy"})
@@ -196,14 +197,14 @@ class OpenEnvServer:
             closing.add_done_callback(self._free)
 
     def _free(self, closing: asyncio.Future[Any]) -> None:
-        """Give a place back, now that its environment is closed."""
+        """Release the place of a connection, once its environment is closed."""
         self._closing.discard(closing)
         self._open -= 1
         if not closing.cancelled() and (error := closing.exception()) is not None:
             _log.error("an environment could not be closed", exc_info=error)
 
     async def _answer(self, session: ServedSession, thread: SessionThread, text: str | bytes) -> str | None:
-        """The answer to a message; None ends the conversation. Raises _HangingStep."""
+        """Return the answer to a message; None ends the connection. Raises _HangingStep."""
         try:
             message = json.loads(text)
         except (ValueError, RecursionError):
@@ -235,7 +236,7 @@ class OpenEnvServer:
             return _error("EXECUTION_ERROR", f"the environment failed ({said}); its episode does not count, reset it.")
 
     async def _wait_for(self, step: asyncio.Future[Any]) -> Any:
-        """Wait for a step and return its result. Raises _HangingStep where it takes too long, or the server ends."""
+        """Wait for a step and return its result. Raises _HangingStep if it takes too long, or the server ends."""
         self._steps.add(step)
         limit = asyncio.timeout(self.limits.step_seconds)
         try:
@@ -254,7 +255,7 @@ class OpenEnvServer:
 
 
 class _HangingStep(Exception):
-    """A reset or a step takes longer than it may."""
+    """Error for a reset or a step that takes longer than allowed."""
 
 
 def _error(code: str, message: str) -> str:
@@ -305,4 +306,4 @@ SCHEMA: dict[str, Any] = {
     ),
     "reset": _object((), **{name: {} for name in RESET_NAMES}),
 }
-"""JSON schemas, as ``/schema`` answers them."""
+"""JSON schemas that ``/schema`` returns."""

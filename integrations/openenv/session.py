@@ -1,8 +1,8 @@
-"""`ServedSession`: the episodes of one connection, played in a separate thread; plain data in and out.
+"""`ServedSession`: the episodes of one connection, played in a separate thread, with plain data in and out.
 
 Environments may be bound to the thread that made them, and may hang, so every connection has a thread. The observation
 holds everything that the player may see; the state holds the measurements (reward terms, validity, the task). The
-extras, which hold solutions, are never sent.
+extras (``info["extras"]``), which hold solutions, are never sent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ RESET_NAMES = ("seed", "episode_id", "env", "difficulty", "params", "split", "ax
 
 
 class ServedSession:
-    """Plays episodes of the environments on offer.
+    """Session that plays episodes of the offered environments.
 
     Args:
-        offered: ids; the first one is played unless a reset names another.
+        offered: ids of environments; the first one is played unless a reset names another.
         kwargs: arguments of the environments, such as ``{"difficulty": 0.3}``; a reset may set the axes and the split
-            if they are not set here.
+            if they are not in ``kwargs``.
     """
 
     def __init__(self, offered: Sequence[str], kwargs: Mapping[str, Any]):
@@ -39,7 +39,7 @@ class ServedSession:
         self._running = False
 
     def reset(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin an episode.
+        """Begin an episode and return its first observation.
 
         Args:
             data: any of `RESET_NAMES`: the seed, the client's id for the episode, the environment's id, its difficulty
@@ -86,14 +86,14 @@ class ServedSession:
         "arguments": {...}}``.
 
         Raises:
-            InputError: there is no running episode, or the action has another form.
+            InputError: no episode is running, or the action has another form.
         """
         if not self._running or self._env is None:
             raise InputError("no episode is running; send a reset first.")
         read = self._read(action)
         try:
             observation, reward, terminated, truncated, info = self._env.step(read)
-        except InputError as error:  # of the environment's own making: actions never raise
+        except InputError as error:  # a fault of the environment, as actions must never raise
             raise RuntimeError(str(error)) from error
         if not math.isfinite(reward):
             raise ValueError(f"the environment gave the reward {reward}")
@@ -107,7 +107,7 @@ class ServedSession:
         self._running = not (terminated or truncated)
         return {
             "observation": _observe(observation, info.get("action_error"), terminated, truncated),
-            # A failure of the machinery is no reward of 0.
+            # A failure of the machinery is not a reward of 0.
             "reward": float(reward) if valid else None,
             "done": bool(terminated or truncated),
         }
@@ -117,7 +117,7 @@ class ServedSession:
         return as_plain(self._state)
 
     def fail(self) -> None:
-        """Give the environment up after an exception in it; a reset makes another."""
+        """Discard the environment after an exception in it; the next reset makes a new one."""
         self._state["reward_valid"], self._running = False, False
         env, self._env, self._made = self._env, None, None
         if env is not None:

@@ -1,4 +1,4 @@
-"""Rewards made of rewards: named parts, one verdict.
+"""Rewards that combine other rewards, by name, into one verdict.
 
     reward = Sum(
         correct=Verifiable(),

@@ -1,7 +1,7 @@
 """Bases of rewards made of other rewards: `Composite` with several named parts, and `Single` with one.
 
-Each part judges an episode once. Its verdict goes in, and one verdict with the combined terms comes out. Rewards of
-turns and of parts of actions are combined too, if they still have a meaning in the combination.
+Each part judges an episode once, and the composite combines the parts' verdicts into one. Rewards of turns and spans
+(parts of actions) are combined too, where they still have a meaning in the combination.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..verdict import RewardSpan, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Terms, steps and spans of a composite's verdict, as in `Verdict`."""
+    """Terms, steps and spans of a composite's verdict, with the meanings that they have in `Verdict`."""
 
     terms: Mapping[str, float]
     steps: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Parts:
 
     @classmethod
     def of(cls, part: Reward, verdict: Verdict) -> Parts:
-        """Copy the verdict of a part. A verdict without terms gets one term, named after the part."""
+        """Copy terms, steps and spans of a verdict; a verdict without terms gets one, named after ``part``."""
         return cls(verdict.terms or {part.name: verdict.reward}, verdict.steps, verdict.spans)
 
     def rename(self, name: str) -> Parts:
@@ -38,7 +38,7 @@ class Parts:
         return Parts(terms, {names[term]: values for term, values in self.steps.items()}, self.spans)
 
     def scale(self, factor: float) -> Parts:
-        """Multiply everything by a number."""
+        """Multiply all terms, steps and spans by ``factor``."""
         terms = {name: factor * value for name, value in self.terms.items()}
         steps = {name: tuple(factor * value for value in values) for name, values in self.steps.items()}
         return Parts(terms, steps, tuple(replace(span, reward=factor * span.reward) for span in self.spans))
@@ -46,8 +46,8 @@ class Parts:
     def apply(self, name: str, function: Callable[[float], float]) -> Parts:
         """Replace the reward by a function of it.
 
-        A single term is replaced. Each of its turns then earns the change that it makes to the function of the running
-        sum, so that clipped turns earn nothing. Several terms stay, and the difference is a new term ``name``.
+        A single term is replaced by its function value, and its turns share the new value as in `apply_to_sum`, so that
+        clipped turns earn nothing. Several terms stay, and the difference is added as a new term ``name``.
         """
         value = sum(self.terms.values())
         if len(self.terms) > 1:
@@ -57,8 +57,8 @@ class Parts:
 
 
 def apply_to_sum(step_rewards: Sequence[float], function: Callable[[float], float]) -> tuple[float, ...]:
-    """Compute rewards of turns that sum to f(sum of ``step_rewards``). With S_k the sum up to turn k, turn k gets
-    f(S_k) - f(S_{k-1}); the last turn also gets f(0)."""
+    """Compute rewards of turns that sum to f(sum of ``step_rewards``), with f the argument ``function``. With S_k the
+    sum of ``step_rewards`` up to turn k, turn k gets f(S_k) - f(S_{k-1}); the last turn also gets f(0)."""
     reached, before, result = 0.0, function(0.0), []
     offset = before
     for reward in step_rewards:
@@ -71,29 +71,29 @@ def apply_to_sum(step_rewards: Sequence[float], function: Callable[[float], floa
 
 
 def join_parts(parts: Sequence[Parts]) -> Parts:
-    """Put the terms, steps and spans of several parts together; names do not collide."""
+    """Merge several `Parts` into one. Term names must be distinct: of equal names, the last replaces the others."""
     terms = {name: value for part in parts for name, value in part.terms.items()}
     steps = {name: values for part in parts for name, values in part.steps.items()}
     return Parts(terms, steps, tuple(span for part in parts for span in part.spans))
 
 
 class Composite(Reward):
-    """A reward of named parts. A subclass implements `combine` (or `combine_batch` where siblings matter).
+    """Reward made of named parts. A subclass implements `combine` (or `combine_batch` where siblings matter).
 
-    It needs the extras that its parts need, and is complete if a part is. An episode with an invalid verdict of a part
-    has an invalid verdict here.
+    A composite needs the extras that its parts need, and is complete if a part is complete. If the verdict of a part is
+    invalid, so is the composite's verdict of that episode.
 
-    A class with ``**parts`` has an ``__init__``; one with declared options calls `take_parts` in its `setup`.
+    A class with ``**parts`` has an ``__init__``; a class with declared options calls `take_parts` in ``setup``.
     """
 
     def __init__(self, parts: Mapping[str, Reward]):
         self.take_parts(parts)
 
     def take_parts(self, parts: Mapping[str, Reward]) -> None:
-        """Keep the children by name, in the order in which the tree prints them.
+        """Store the parts as children, in the given order.
 
         Raises:
-            InputError: no parts, or something that is not a reward.
+            InputError: no parts, or a part that is not a reward.
         """
         if not parts:
             raise InputError(f"{self.name!r} needs at least one named reward: {self.name}(correct=Verifiable()).")
@@ -111,13 +111,13 @@ class Composite(Reward):
         return self._parts
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float] | Parts:
-        """The terms of one episode, given the valid verdict of each part; as `Parts` with the rewards of turns."""
+        """Return an episode's terms, given the valid verdict of each part; as `Parts` to include rewards of turns."""
         raise NotImplementedError(f"{type(self).__name__} must implement combine(episode, verdicts) -> terms.")
 
     def combine_batch(
         self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
     ) -> list[list[Mapping[str, float] | Parts]]:
-        """The terms of each episode of each group; all episodes and verdicts are valid."""
+        """Return the terms of each episode of each group; all episodes and verdicts are valid."""
         return [
             [attempt(self.combine, episode, parts) for episode, parts in zip(group, judged, strict=True)]
             for group, judged in zip(groups, verdicts, strict=True)
@@ -156,7 +156,7 @@ class Composite(Reward):
         return result
 
     def judge_parts(self, groups: Sequence[Sequence[Episode]]) -> dict[str, list[list[Verdict]]]:
-        """Ask every part once for the verdicts of all groups, by the part's name."""
+        """Let every part judge all groups in one call. Return part name -> verdicts, as [group][episode]."""
         return {name: part.batch(groups) for name, part in self._parts.items()}
 
     def _make_verdict(self, episode: Episode, combined: Mapping[str, float] | Parts | str | None) -> Verdict:
@@ -175,8 +175,8 @@ class Composite(Reward):
 
 
 class Single(Composite):
-    """A composite of one part, its first argument. A subclass implements `adjust`, from the part's value to the new;
-    it is a pure function, which is also asked for the sums of the part's first turns."""
+    """Composite of one part, the first argument. A subclass implements `adjust`, which maps the part's value to the new
+    one. `adjust` must be a pure function: it is also called with the sums of the part's rewards of the first turns."""
 
     child: Reward
 
@@ -192,7 +192,7 @@ class Single(Composite):
         self.complete = self.child.complete
 
     def adjust(self, episode: Episode, value: float, others: Mapping[str, Verdict]) -> float:
-        """The new value, given the part's value and the verdicts of all parts by name."""
+        """Return the new value, given the part's value and the verdicts of all parts by name."""
         raise NotImplementedError(f"{type(self).__name__} must implement adjust(episode, value, others) -> float.")
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float] | Parts:

@@ -24,16 +24,16 @@ def _check_where(name: str, where: Mapping[str, Sequence[Any]]) -> Mapping[str, 
 class Gate(Single):
     """Another reward where a condition holds, and ``otherwise`` elsewhere.
 
-    The child judges only episodes that meet the condition. A child that compares siblings judges the whole group as
-    soon as one episode meets it.
+    The child judges only episodes that meet the condition. A child that compares siblings judges the whole group if at
+    least one episode meets the condition.
 
-    The condition is a reward, whose value must reach ``threshold`` and is not added. Without one it is the episode's
-    success, or ``where`` alone if that is given.
+    The condition is a reward whose value must reach ``threshold``; that value is not added. Without ``condition``, an
+    episode must succeed, or, if ``where`` is given, only match ``where``.
     """
 
-    child: Reward = option(says="the reward.")
+    child: Reward = option(says="the reward to gate.")
     condition: Reward | None = option(default=None, says="reward that decides; None takes the episode's success.")
-    threshold: float = option(default=0.5, says="least value of the condition.")
+    threshold: float = option(default=0.5, says="the condition holds from this value of ``condition`` on.")
     otherwise: float = option(default=0.0, says="the reward where the condition does not hold.")
     where: Mapping[str, Sequence[Any]] = option(
         default=None,
@@ -90,13 +90,13 @@ class Gate(Single):
 
 @register("veto")
 class Veto(Single):
-    """Another reward, or ``otherwise`` if one of the critics falls below a threshold.
+    """Another reward, or ``otherwise`` if one of several critics falls below a threshold.
 
     Args:
-        child: the reward.
-        threshold: least value of every critic.
+        child: the reward used when no critic objects.
+        threshold: lowest value of a critic that does not veto.
         otherwise: reward of a vetoed episode.
-        **critics: the rewards that may veto; they are not added.
+        **critics: the rewards that may veto; their values are not added.
     """
 
     paper = "Rubric Anchors, arXiv 2508.12790 (veto)"

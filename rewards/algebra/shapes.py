@@ -1,4 +1,4 @@
-"""Functions of rewards: `Clip`, `Saturate` and `GeometricMean`."""
+"""Bounding and averaging of rewards: `Clip`, `Saturate` and `GeometricMean`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Clip(Single):
     """Another reward, clipped to [``low``, ``high``].
 
     Raises:
-        InputError: unless low < high.
+        InputError: low is not below high.
     """
 
-    child: Reward = option(says="the reward.")
+    child: Reward = option(says="the reward to clip.")
     low: float = option(default=0.0, says="lowest value.")
     high: float = option(default=1.0, says="highest value.")
 
@@ -44,10 +44,9 @@ class Clip(Single):
 
 
 def approach_ceiling(value: float, level: float, room: float) -> float:
-    """``value`` up to ``level``; above, level + room * (1 - exp(-(value - level) / room)).
-
-    The paper (arXiv 2508.12790) asks for a concave function above a level and names none; this one is ours.
-    """
+    """Return ``value`` up to ``level``; above, return level + room * (1 - exp(-(value - level) / room)). The result
+    stays below level + room. The paper (arXiv 2508.12790) asks for a concave function above a level and names none;
+    this one is ours."""
     return value if value <= level else level - room * math.expm1(-(value - level) / room)
 
 
@@ -55,13 +54,13 @@ def approach_ceiling(value: float, level: float, room: float) -> float:
 class Saturate(Single):
     """Another reward with diminishing returns: unchanged up to ``level``, then rising towards ``level + room``.
 
-    The function is smooth and strictly increasing, so that the order of two episodes never changes.
+    The function is smooth and strictly increasing, so the order of two episodes never changes.
     """
 
     paper = "Rubric Anchors, arXiv 2508.12790 (saturation-aware aggregation)"
-    child: Reward = option(says="the reward.")
-    level: float = option(default=0.5, says="value up to which nothing changes.")
-    room: float = option(default=0.5, above=0, says="distance from ``level`` to the limit.")
+    child: Reward = option(says="the reward to saturate.")
+    level: float = option(default=0.5, says="value up to which the reward does not change.")
+    room: float = option(default=0.5, above=0, says="distance from ``level`` to the upper limit.")
 
     def setup(self) -> None:
         super().setup()
@@ -80,7 +79,7 @@ class Saturate(Single):
 
 
 def weighted_geometric_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """prod_k r_k ** (w_k / sum w) for values of at least 0 and positive weights."""
+    """Return prod_k r_k ** (w_k / sum w), or 0 if a value is 0 or less. The weights must be positive."""
     if min(values) <= 0:
         return 0.0
     return math.exp(sum(w * math.log(r) for r, w in zip(values, weights, strict=True)) / sum(weights))
@@ -88,12 +87,12 @@ def weighted_geometric_mean(values: Sequence[float], weights: Sequence[float]) -
 
 @register("geometric-mean")
 class GeometricMean(Composite):
-    """The weighted geometric mean of rewards of at least 0: it is high only if all are, and 0 if one is 0.
+    """Weighted geometric mean of rewards of at least 0: it is high only if all are, and 0 if one is 0.
 
     r = prod_k r_k^(w_k / sum w).
 
     Args:
-        weights: part name -> positive weight; 1 for those not named.
+        weights: part name -> positive weight; 1 for parts not named.
         **parts: rewards whose lower bound is 0 or more.
 
     Raises:

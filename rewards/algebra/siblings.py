@@ -17,17 +17,17 @@ from .sums import check_weights
 
 @register("normalize")
 class Normalize(Composite):
-    """The sum of its parts, each standardised within the group, so that no part counts more by its scale.
+    """Sum of its parts, each standardised within the group, so that no part counts more because of its scale.
 
-    A_k = (r_k - mean of the group) / (std of the group + eps), r = sum_k w_k A_k, and with ``whiten`` the sum is
-    standardised once more over all episodes of the batch. A part that is constant in a group adds 0 there. The value
-    is already an advantage: a recipe that uses it needs neither baseline nor scale.
+    A_k = (r_k - mean of the group) / (std of the group + eps), r = sum_k w_k A_k. With ``whiten``, r is standardised
+    once more over all episodes of the batch. A part that is constant in a group adds 0 there. The value is already an
+    advantage: a recipe that uses this reward needs neither baseline nor scale.
 
     Args:
-        weights: part name -> positive weight; 1 for those not named.
-        whiten: GDPO's last step, over the batch.
+        weights: part name -> positive weight; 1 for parts not named.
+        whiten: standardise the sum over the batch, GDPO's last step.
         eps: added to standard deviations.
-        ddof: 1 for the unbiased standard deviation, 0 for the population's; a group of one episode adds 0.
+        ddof: 1 for the unbiased standard deviation, 0 for the population's; groups of at most ``ddof`` episodes add 0.
         **parts: the rewards.
 
     Raises:
@@ -66,7 +66,7 @@ class Normalize(Composite):
     def _make_parts(
         self, verdicts: Mapping[str, Verdict], before: np.ndarray, after: np.ndarray, factors: np.ndarray
     ) -> Parts:
-        """Build the terms of one episode. Rewards of turns are scaled like their part; its shift goes to the last."""
+        """Build one episode's terms. Rewards of turns are scaled like their part; the last also gets the shift."""
         terms = dict(zip(self.children, map(float, after), strict=True))
         steps = {}
         for name, old, new, factor in zip(self.children, before, after, factors, strict=True):
@@ -81,15 +81,15 @@ class Normalize(Composite):
 class Trust(Single):
     """Another reward, weighted by its agreement with success within the group.
 
-    With m_c the mean of the child over the episodes that succeed and m_w over the others, the weight is 1 where
-    m_c >= m_w and exp(m_c - m_w) otherwise: a score that is higher for wrong answers loses weight. In a group where all
-    succeed, or none, the weight is 1.
+    With m_c the mean of the child over the episodes that succeed and m_w over the others, the weight is 1 if m_c >= m_w
+    and exp(m_c - m_w) otherwise: a score that is higher for wrong answers loses weight. In a group where all succeed,
+    or none, the weight is 1.
     """
 
     paper = "SophiaVL-R1 (Trust-GRPO), arXiv 2505.17018"
-    child: Reward = option(says="the reward, such as a judge's.")
-    by: Reward | None = option(default=None, says="decides which episodes are good; None takes success.")
-    threshold: float = option(default=0.5, says="least value of ``by`` for a good episode.")
+    child: Reward = option(says="the reward to weight, such as a judge's.")
+    by: Reward | None = option(default=None, says="reward that decides which episodes are good; None takes success.")
+    threshold: float = option(default=0.5, says="an episode is good from this value of ``by`` on.")
 
     def setup(self) -> None:
         self.take_parts({"child": self.child, **({} if self.by is None else {"by": self.by})})
@@ -117,7 +117,7 @@ class Trust(Single):
 
 
 def _find_factors(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Compute the slope of each column of ``after`` [G, K] over ``before`` [G, K]; 0 for constant columns."""
+    """Return the slope [K] of each column of ``after`` [G, K] over ``before`` [G, K]; 0 for constant columns."""
     if not len(before):
         return np.zeros(0)
     high, low = before.argmax(axis=0), before.argmin(axis=0)
@@ -128,7 +128,8 @@ def _find_factors(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def trust_weight(values: Sequence[float], good: Sequence[bool]) -> float:
-    """min(1, exp(mean of ``values`` where good - mean where not)); 1 where one is empty (Trust-GRPO, 2505.17018)."""
+    """Return min(1, exp(mean of ``values`` where good - mean of the rest)), or 1 if either set is empty (Trust-GRPO,
+    arXiv 2505.17018)."""
     of_good = [value for value, flag in zip(values, good, strict=True) if flag]
     of_bad = [value for value, flag in zip(values, good, strict=True) if not flag]
     if not of_good or not of_bad:
@@ -137,10 +138,8 @@ def trust_weight(values: Sequence[float], good: Sequence[bool]) -> float:
 
 
 def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray:
-    """Columns of ``values`` [G, K] minus their mean, over their standard deviation + eps (GDPO, arXiv 2601.05242).
-
-    A column of equal values becomes zeros, as do all with no more than ``ddof`` rows.
-    """
+    """Return the columns of ``values`` [G, K] minus their mean, over their standard deviation + eps (GDPO, arXiv
+    2601.05242). A column of equal values becomes zeros; so do all columns if there are at most ``ddof`` rows."""
     if len(values) <= ddof:
         return np.zeros_like(values)
     spread = values.std(axis=0, ddof=ddof)
@@ -151,8 +150,8 @@ def standardise_columns(values: np.ndarray, eps: float, ddof: int) -> np.ndarray
 def whiten_rows(tables: list[np.ndarray], eps: float, ddof: int) -> list[np.ndarray]:
     """Rescale tables [G, K] so that the sums of their rows have mean 0 and standard deviation 1 over all tables.
 
-    The mean of the sums is subtracted in equal parts from the K columns (GDPO, arXiv 2601.05242). Tables with at most
-    ``ddof`` rows in all are not changed.
+    The mean of the sums is subtracted in equal parts from the K columns (GDPO, arXiv 2601.05242). With at most ``ddof``
+    rows over all tables, nothing changes.
     """
     sums = np.concatenate([table.sum(axis=1) for table in tables if len(table)])
     if len(sums) <= ddof:

@@ -1,4 +1,4 @@
-"""Rewards that add up: `Sum`, `Weighted`, `Alone`, `Scheduled` and `Shaped`."""
+"""Sums and multiples of rewards: `Sum`, `Weighted`, `Alone`, `Scheduled` and `Shaped`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .composite import Composite, Parts, Single, apply_to_sum, join_parts
 
 @register("sum")
 class Sum(Composite):
-    """The sum of named rewards: ``Sum(correct=Verifiable(), brevity=Weighted(Overlong(), 0.5))``.
+    """Sum of named rewards: ``Sum(correct=Verifiable(), brevity=Weighted(Overlong(), 0.5))``.
 
-    A part with one term appears as a term of the part's name, a part with several as terms ``part.term``.
+    A part with one term gives a term with the part's name, a part with several gives terms ``part.term``.
     """
 
     def __init__(self, **parts: Reward):
@@ -39,7 +39,7 @@ class Sum(Composite):
 class Weighted(Single):
     """Another reward times a number."""
 
-    child: Reward = option(says="the reward.")
+    child: Reward = option(says="the reward to multiply.")
     weight: float = option(says="the factor; a negative one turns a reward into a cost.")
 
     def setup(self) -> None:
@@ -59,7 +59,7 @@ class Weighted(Single):
 
 @register("alone")
 class Alone(Single):
-    """Another reward in place of the environment's, which no longer counts."""
+    """Another reward in place of the environment's own reward, which no longer counts."""
 
     child: Reward = option(says="the reward.")
 
@@ -77,17 +77,17 @@ class Alone(Single):
 
 @register("scheduled")
 class Scheduled(Timed, Single):
-    """Another reward times a weight that follows training progress: the number of the update that `advance` was last
-    called with, 0 before the first."""
+    """Another reward times a weight that follows a schedule over the updates of training. The current update is the
+    ``step`` of the last call of `advance`, and 0 before the first call."""
 
     child: Reward = option(says="the reward.")
     schedule: ScheduleLike = option(
-        check=check_schedule, says='such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``.'
+        check=check_schedule, says='weight by update, such as ``{"kind": "linear", "start": 1.0, "end": 0.0}``.'
     )
 
     @property
     def weight(self) -> float:
-        """The current weight."""
+        """Weight at the current update."""
         return self.now(self.schedule)
 
     @property
@@ -104,13 +104,13 @@ class Scheduled(Timed, Single):
 
 @register("shaped")
 class Shaped(Composite):
-    """1 for a success plus bounded parts that together add less than 1: no failed episode outranks a success.
+    """1 for a success plus bounded parts that together add at most ``width`` < 1: no failed episode outranks a success.
 
     r = 1[success] + width * (weighted mean of the parts, each scaled from its bounds to [0, 1]).
 
     Args:
         width: the most that all parts together can add, above 0 and below 1.
-        weights: part name -> positive weight; 1 for those not named.
+        weights: part name -> positive weight; 1 for parts not named.
         **parts: bounded terms, such as ``brevity=Overlong()``.
 
     Raises:
@@ -162,7 +162,7 @@ def scale_bounds(bounds: tuple[float, float], weight: float) -> tuple[float, flo
 
 
 def check_weights(weights: Mapping[str, float] | None, parts: Mapping[str, Reward]) -> dict[str, float]:
-    """Return a weight for each part, 1 for those without.
+    """Return a weight for each part, in the order of ``parts``; parts without an entry in ``weights`` get 1.
 
     Raises:
         InputError: a weight that is not positive, or for an unknown part.

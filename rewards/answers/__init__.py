@@ -1,7 +1,7 @@
-"""Extraction of the answer from a reply, in every format and style.
+"""Extraction of the answer from a reply, whatever format and style it is written in.
 
-``extract`` returns the answer verbatim. ``readings`` returns several readings of it; the first one in the required form
-counts. Environments, ``verify(extract=...)`` and rewards all use these two.
+``extract`` returns the answer verbatim. ``readings`` yields several readings of the answer; the caller takes the first
+one in the required form. Environments, ``verify(extract=...)`` and rewards all use these two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers of several lines: the program in a reply, its last block, and rows as tables and lists write them."""
+"""Answers of several lines: the program in a reply, the last fenced block, and the rows of tables and lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SENTENCE = re.compile(r"[A-Z][\w'\u2019-]*,?(?: [^\n]*)?[.:!]")
 # Fences on the line of a tag.
 _BEHIND_TAG = re.compile(r"(<answer>)[ \t]*(?=(?:```|~~~)[^`\n]*\n)")
 _BEFORE_TAG = re.compile(r"((?:^|\n)[ \t]*(?:```|~~~)+)[ \t]*(?=</answer>)")
-# Characters of a program that are read.
+# Longest program that is read, in characters.
 MAX_PROGRAM = 65_536
 
 _RULER = re.compile(r"[|:\s-]+")
@@ -25,22 +25,22 @@ _SQL = frozenset({"sql", "sqlite", "sqlite3"})
 
 
 def fenced(program: str, language: str = "python") -> str:
-    """Put a program into a fenced block, as prompts require it."""
+    """Put a program into a fenced Markdown block."""
     return f"```{language}\n{program}\n```"
 
 
 def query_in(answer: str) -> str:
-    """Extract the SQL query from ``answer``: as `program_in` does, with blocks marked as SQL."""
+    """Extract the SQL query from ``answer``, as `program_in` does with blocks marked as SQL."""
     return program_in(answer, languages=_SQL)
 
 
 def program_in(answer: str, function: str = "", languages: Set[str] = _PYTHON) -> str:
     """Extract the program from ``answer``, without white space at its end.
 
-    The first of these that exists: the last fenced block that defines ``function`` (an example of its use may follow),
-    the last block marked with one of ``languages``, the last block without a mark, the last block of any language, the
-    content of ``<answer></answer>``, the whole text (for Python, without the sentences around the program). An unclosed
-    last block extends to the end of the text.
+    The program is the first of these that exists: the last fenced block that defines ``function`` (an example call may
+    follow), the last block marked with one of ``languages``, the last block without a language, the last block of any
+    language, the content of ``<answer></answer>``, the whole text (for Python, without the sentences around the
+    program). An unclosed last block extends to the end of the text.
     """
     answer = _BEHIND_TAG.sub(r"\1\n", _BEFORE_TAG.sub(r"\1\n", answer.replace("\r\n", "\n")))
     blocks = _blocks(answer.split("\n"))
@@ -86,8 +86,8 @@ def last_block(text: str) -> str | None:
 def rows(block: str) -> list[str]:
     """List the lines of a block that are not blank, without the marks of a table or a list.
 
-    ``| 1 | 2 |`` becomes ``1 2`` (rules between rows are left out); ``- A C``, ``3. A C`` and ``> A C`` become ``A C``
-    where every line has such a mark; a first line that ends in a colon is left out.
+    ``| 1 | 2 |`` becomes ``1 2`` (rules between rows are dropped). If every line has such a mark, ``- A C``, ``3. A C``
+    and ``> A C`` become ``A C``. A first line that ends in a colon is dropped.
     """
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     if len(lines) > 1 and lines[0].endswith((":", ":**")):
@@ -103,14 +103,14 @@ def rows(block: str) -> list[str]:
 
 
 def rows_below_head(block: str) -> list[str]:
-    """List the `rows` of a table below its rule; empty where ``block`` is not a table with a head."""
+    """List the `rows` of a table below its rule; empty if ``block`` is not a table with a head."""
     lines = [line.strip() for line in block.split("\n") if line.strip()]
     ruled = [bool(_RULER.fullmatch(line)) for line in lines]
     return rows("\n".join(lines[ruled.index(True) + 1 :])) if _is_table(lines) and True in ruled[1:-1] else []
 
 
 def strip_block_marks(text: str) -> str:
-    """Return the content of a fenced block where ``text`` is one and nothing else; else ``text``."""
+    """Return the content of ``text`` if it is exactly one fenced block; else ``text``."""
     lines = text.split("\n")
     mark = _MARK.fullmatch(lines[0])
     if len(lines) > 2 and mark is not None and lines[-1].strip() == mark[1]:
@@ -123,7 +123,7 @@ def _is_table(lines: list[str]) -> bool:
 
 
 def is_enumerated(lines: list[str]) -> bool:
-    """Check that there are two or more lines and that they begin with 1., 2., 3. ... or 1), 2), 3) ..."""
+    """Return True if there are two or more lines and they begin with 1., 2., 3. ... or 1), 2), 3) ..."""
     numbers = [_NUMBERED.match(line) for line in lines]
     return len(lines) > 1 and [int(found[1]) for found in numbers if found] == list(range(1, len(lines) + 1))
 
@@ -133,13 +133,13 @@ def _tidy(lines: list[str]) -> str:
 
 
 def _blocks(lines: list[str], closed: bool = False) -> list[tuple[str, list[str]]]:
-    """List (language, lines) of each fenced block; with ``closed``, a last block that is not closed is left out."""
+    """List (language, lines) of each fenced block; ``closed`` leaves out a last block without a closing fence."""
     blocks: list[tuple[str, list[str]]] = []
     mark, margin = "", 0
     for line in lines:
         if mark:
             bare = line.strip()
-            # A fence that stands deeper, as in a docstring, belongs to the block.
+            # A fence indented further, as in a docstring, belongs to the block.
             if bare.startswith(mark) and not bare.strip(mark[0]) and _indent(line) < margin + 4:
                 mark = ""
             else:

@@ -1,4 +1,4 @@
-r"""Answer formats: in a box, between tags, on the last line, or as all of the reply."""
+r"""Answer formats: in a box, between tags, on the last line, or the whole reply."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def check_format(answer_format: str) -> str:
 def enclosed_contents(text: str, answer_format: str = "any") -> tuple[list[str], int] | None:
     """Return the stripped contents of the last box or tag of ``text`` and its end position; None without box and tag.
 
-    Neighbouring boxes, or tags, form one answer if only a comma, a word such as "and", or a value's name is between:
-    ``x = \\boxed{1}$ and $y = \\boxed{2}`` gives ["1", "2"].
+    Neighbouring boxes, or tags, form one answer if only a comma, a word such as "and", or a value's name separates
+    them: ``x = \\boxed{1}$ and $y = \\boxed{2}`` gives ["1", "2"].
 
     Args:
         text: what the agent wrote.
@@ -68,12 +68,12 @@ def enclosed_contents(text: str, answer_format: str = "any") -> tuple[list[str],
 
 
 def present(answer: str, answer_format: str = "any") -> str:
-    """Write ``answer`` in the form that ``answer_format`` requires; `extract` reads it back."""
+    """Write ``answer`` in the form that ``answer_format`` requires, so that `extract` returns it."""
     return _TEMPLATES.get(answer_format, "%s").replace("%s", answer)
 
 
 def _last_box(text: str) -> tuple[int, int] | None:
-    """Find (end, start) of the content of the last box whose braces balance; the innermost box where they nest."""
+    """Return (end, start) of the content of the last box with balanced braces (the innermost), or None."""
     end = text.rfind("}")
     start = text.rfind(_BOX, 0, end) + len(_BOX) if end >= 0 else 0
     inside = text[start:end]
@@ -93,7 +93,7 @@ def _last_box(text: str) -> tuple[int, int] | None:
 
 
 def _last_tag(text: str) -> tuple[int, int] | None:
-    """Find (end, start) of the content between the last closing tag and the opening tag nearest before it."""
+    """Return (end, start) of the content between the last closing tag and the opening tag before it, or None."""
     end = text.rfind(_CLOSE)
     start = text.rfind(_OPEN, 0, end) if end >= 0 else -1
     return (end, start + len(_OPEN)) if start >= 0 else None

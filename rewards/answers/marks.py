@@ -1,10 +1,10 @@
-"""Removal of the text around an answer: marks, labels before it, closing remarks after it."""
+"""Removal of the text around an answer: marks, labels before the answer, closing remarks after it."""
 
 from __future__ import annotations
 
 import re
 
-# Most layers that are removed.
+# Number of layers of marks and labels that are removed at most.
 _MOST = 8
 _PAIRS = (
     *(("**", "**"), ("*", "*"), ("$$", "$$"), ("$", "$"), ("`", "`"), ('"', '"'), ("'", "'")),
@@ -27,8 +27,8 @@ _GOES_ON = re.compile(r"\.[0-9]+\.{2,}$")
 
 
 def bare(text: str) -> str:
-    """Remove marks of code, bold type, quotation or formulas around all of ``text``, a label such as "Answer:" or "The
-    answer is" before it, a full stop after it, and white space at its ends."""
+    """Remove what surrounds an answer: white space, marks of code, bold type, quotation or formulas around all of
+    ``text``, a label such as "Answer:" or "The answer is" before it, and a full stop after it."""
     for _ in range(_MOST):
         text = text.strip()
         shorter = text
@@ -49,7 +49,7 @@ def bare(text: str) -> str:
 
 
 def _balances(text: str) -> bool:
-    """Check that no brace in ``text`` closes one that was opened before it."""
+    """Return True if the braces in ``text`` balance."""
     depth = 0
     for brace in re.findall("[{}]", text):
         depth += 1 if brace == "{" else -1
@@ -63,11 +63,11 @@ _POINTER = re.compile(r"(?:[=-]>|[\u21d2\u2192\u2234>]|#{1,6})\s+")
 
 
 def without_pointer(line: str) -> str:
-    """Remove an arrow, a sign of conclusion, or the sign of a heading or a citation from the start of ``line``."""
+    """Remove a leading arrow, "therefore" sign (∴), heading mark (#) or citation mark (>) from ``line``."""
     return line[found.end() :] if (found := _POINTER.match(line)) else line
 
 
-# Sentences that close a reply and belong to no answer.
+# Sentences that close a reply and are no part of an answer.
 _CLOSING = re.compile(
     r"(?:(?:please )?let me know|(?:i )?hope (?:this|that|it|you)|feel free|good luck|(?:i(?:'m| am) )?(?:happy|glad)"
     r" to|is there anything|if (?:you|there|anything)|would you like|do you (?:want|need|have)|want me to|shall i|"
@@ -86,7 +86,7 @@ _LONGEST_CLOSING = 400
 def text_behind_label(line: str) -> str | None:
     """Return the text after a label such as "Answer:" at the start of ``line``; None without a label.
 
-    A heading such as "### Final Answer" or "**Answer**" counts as a label that ends the line and gives "".
+    A heading such as "### Final Answer" or "**Answer**" is a label without text after it and gives "".
     """
     line = line.strip()
     if found := _LABEL.match(line):
@@ -96,19 +96,19 @@ def text_behind_label(line: str) -> str | None:
 
 
 def holds_no_answer(line: str) -> bool:
-    """Check for a line without any part of an answer: blank, a rule, ornaments alone, or closing remarks."""
+    """Return True if ``line`` holds no part of an answer: it is blank, a rule, only ornaments, or a closing remark."""
     bare_line = without_ornaments(line)
     return not bare_line or bool(_RULE.fullmatch(bare_line)) or _closes(bare_line.strip("*_ "))
 
 
 def without_ornaments(text: str) -> str:
-    """Remove pictograms and white space from the ends of ``text``."""
+    """Remove pictograms (emoji, stars, check marks) and white space from both ends of ``text``."""
     found = _ORNAMENTS.fullmatch(text)
     return found[1] if found else text.strip()
 
 
 def without_closing(line: str) -> str:
-    """Remove sentences of closing remarks from the end of ``line``."""
+    """Remove closing remarks such as "Let me know if ..." from the end of ``line``."""
     if len(line) <= _LONGEST_CLOSING * 4:
         sentences = _SENTENCE_END.split(line)
         while len(sentences) > 1 and _closes(without_ornaments(sentences[-1])):
@@ -117,5 +117,5 @@ def without_closing(line: str) -> str:
 
 
 def _closes(sentence: str) -> bool:
-    # With an odd number of quotation marks it is part of a longer quotation.
+    # A sentence with an odd number of quotation marks is part of a longer quotation.
     return sentence.count('"') % 2 == 0 and len(sentence) <= _LONGEST_CLOSING and _CLOSING.match(sentence) is not None

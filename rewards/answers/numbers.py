@@ -1,7 +1,7 @@
-r"""The reader of numbers: ``1,234``, ``\$42``, ``-7/2`` with any minus sign, ``(42)``, ``4.2e1``, ``72 clips``.
+r"""Reader of numbers: ``1,234``, ``\$42``, ``-7/2`` with any minus sign, ``(42)``, ``4.2e1``, ``72 clips``.
 
 Environments, the verifiers "number" and "integer" on replies, data files and pages all read numbers with these
-functions. Nothing is computed, and a number that has two common readings is not read. All scans are linear.
+functions. No arithmetic is evaluated, and a number with two common readings is rejected. All scans are linear.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .sentences import last_sentence
 MAX_LENGTH = 1_000
 _MOST_EXPONENT = 400
 
-# Characters of double width, and the plain ones.
+# Characters of double width -> plain characters.
 WIDE = {chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
-# Notation of LaTeX and print, and the plain signs for it. Marks may stand around a number, but not within one.
+# Notation of LaTeX and print -> plain signs. `MARKS` may stand around a number, but not within one.
 NOTATION = {
     **dict.fromkeys(("~", "\\(", "\\)", "\\[", "\\]", "\\ ", "\\;", "\u00a0", "\u2009", "\u202f"), " "),
     **dict.fromkeys(("\\left", "\\right", "\\,", "\\!", "\u200b", "\u2060", "\ufeff"), ""),
@@ -70,7 +70,7 @@ _RATIONAL = re.compile(r"([+-]?)(?:([0-9]+)[ \t]*/[ \t]*([0-9]+)|([0-9]+)(?:\.([
 
 
 def parse_number(text: str) -> Fraction | None:
-    """Parse a rational number in plain signs: ``-3``, ``0.75``, ``.75``, ``3/4``; None for other text."""
+    """Parse a rational number in plain notation (``-3``, ``0.75``, ``.75``, ``3/4``); None for any other text."""
     if len(text) > 2 * MAX_LENGTH:
         return None
     text = text.strip()
@@ -89,23 +89,23 @@ def parse_number(text: str) -> Fraction | None:
 
 
 def read_number(text: str, units: frozenset[str] | None = frozenset(), stated: bool = False) -> Fraction | None:
-    """Parse a text that is one number; return None for any other text. See `plain_number`."""
+    """Parse a text that consists of one number; return None for any other text. See `plain_number`."""
     plain = plain_number(text, units, stated)
     return None if plain is None else parse_number(plain)
 
 
 def plain_number(text: str, units: frozenset[str] | None = frozenset(), stated: bool = False) -> str | None:
-    r"""Convert a text that is one number to the notation of `parse_number`; return None for any other text.
+    r"""Convert a text that consists of one number to the notation of `parse_number`; return None for any other text.
 
     Accepted are integers, decimals and fractions, ``\frac{3}{4}`` among them; thousands separated by commas or blanks;
     a power of ten (``4.2e1``, ``4.2 \times 10^1``); digits, signs and blanks of other widths; marks, brackets or a
     label around the number; a full stop or exclamation mark after it; a currency sign; and a unit after it.
 
     Args:
-        text: an answer without a sentence around it; texts over 1,000 characters are no number.
+        text: an answer; texts of more than 1,000 characters give None.
         units: words that may follow the number, as `find_units` returns them; None allows up to three words. Words
             that change a number ("thousand", "or more") are never units.
-        stated: the number may end a sentence or an equation, as for `strip_statement`.
+        stated: allow a sentence or an equation that ends in the number, as in `strip_statement`.
     """
     if len(text) > MAX_LENGTH:
         return None
@@ -154,7 +154,7 @@ def plain_notation(text: str, marks: bool = True) -> str:
     """Replace the notation of LaTeX and print in ``text``, a number or a list of numbers, by plain signs.
 
     Args:
-        marks: replace the marks of bold type, code and formulas by blanks, too.
+        marks: also replace the marks of bold type, code and formulas by blanks.
     """
     text = _SIGN.sub(lambda sign: NOTATION.get(sign[0], " " if marks else sign[0]), text)
     text = _FRACTION.sub(lambda fraction: "/".join(part.strip("{ }") for part in fraction.groups()), text)
@@ -162,8 +162,8 @@ def plain_notation(text: str, marks: bool = True) -> str:
 
 
 def find_units(question: str) -> frozenset[str]:
-    """Return the words accepted as a unit of a numeric answer: the words of the last sentence of ``question`` that ends
-    in a question mark (of the last sentence if none does), and dollars."""
+    """Return the words accepted as a unit of a numeric answer: those of the last sentence of ``question`` that ends in
+    a question mark (of the last sentence if none does), and names of currencies."""
     asked = last_sentence(question[: question.rfind("?") + 1] or question).lower()
     words = {singular(word) for word in _WORD.findall(asked) if not {word, singular(word)} & NOT_UNITS}
     if words & {"percent", "percentage", "%"}:
@@ -172,7 +172,8 @@ def find_units(question: str) -> frozenset[str]:
 
 
 def find_counted(question: str) -> frozenset[str]:
-    """Return the words that ``question`` asks the number of: those right behind "how many", one "of" another too."""
+    """Return the words that ``question`` asks the number of: those right after "how many" ("how many boxes of nails"
+    gives both nouns), "of", and names of currencies."""
     found = _COUNTED.findall(question.lower())
     return frozenset(word for pair in found for word in ("of", *map(singular, pair)) if word) | _CURRENCY
 

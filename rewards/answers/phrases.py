@@ -81,7 +81,7 @@ _TAIL = re.compile(
     r"(?:,|;|\s[-\u2013\u2014])?\s+(?:because|since)\b.*|,?\s+(?:and |but )?(?:not|rather than|instead of)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-# Words behind a value that take it back or offer another one.
+# Words after a value that retract it or offer another one.
 _TAKEN_BACK = re.compile(
     r"\b(?:not|wrong|incorrect|false|impossible|or|excluded|ruled out|unlikely|too)\b|n['\u2019]t\b|\?", re.IGNORECASE
 )
@@ -179,7 +179,7 @@ def _moves(line: str) -> Iterator[str]:
 
 
 def states_move(line: str) -> bool:
-    """Check that ``line`` begins as a decision does: "I choose ...", "Let's open ...", "My next guess is ..."."""
+    """Return True if ``line`` begins as a decision does: "I choose ...", "Let's open ...", "My next guess is ..."."""
     line = line.strip(" \t*_#>")
     subject = _SUBJECT.match(line)
     behind = line[subject.end() :] if subject is not None else line
@@ -187,8 +187,9 @@ def states_move(line: str) -> bool:
 
 
 def values(line: str) -> Iterator[str]:
-    """Yield readings of the value that ends a sentence, without marks: its last marked span, or the text after its last
-    verb or sign. A clause such as "it cannot be 5" states no value, nor does a sentence that offers several."""
+    """Yield readings, without marks, of the value that ends the last sentence of ``line``: the last marked span (bold,
+    code, formula, quotation), or the text after the last verb or sign. A clause such as "it cannot be 5" gives none,
+    nor does a sentence that offers several values."""
     if len(line) > _LONGEST:
         return
     sentences = _SENTENCES.split(line.strip())
@@ -219,11 +220,11 @@ def values(line: str) -> Iterator[str]:
 
 
 def strip_statement(answer: str, equated: bool = True, number: bool = False) -> str:
-    """Remove the sentence and the marks around ``answer``; with ``equated``, also the left side of an equation.
-    Sentences that deny an answer are not changed.
+    """Remove the sentence and the marks around ``answer``. Sentences that deny an answer are not changed.
 
     Args:
-        number: the answer is a number, so that ``2x`` before it is not read as its name (see `is_denied`).
+        equated: also remove the left side of an equation.
+        number: the answer is a number, so that an equation such as ``2x = 6`` keeps its left side (see `is_denied`).
     """
     text = bare(answer)
     for pattern in (_STATEMENT, _LEADS[-1]) if equated else (_STATEMENT,):
@@ -234,8 +235,8 @@ def strip_statement(answer: str, equated: bool = True, number: bool = False) -> 
 
 
 def is_denied(before: str) -> bool:
-    """Check that the sentence before a value denies, doubts, bounds or only supposes it, offers others beside it, or
-    ends in the left side of an equation that is no name of the value."""
+    """Return True if ``before``, the part of a sentence before a value, denies, doubts, bounds or only supposes the
+    value, offers alternatives, or ends in an equation whose left side is not a name of the value (such as ``2x =``)."""
     ends_in_sign = before.rstrip().endswith("=")
     before = before.rstrip(" \t\n:=*`$(\"'\\")
     stated = _CONSEQUENCE.split(before)[-1]
@@ -254,12 +255,12 @@ def is_denied(before: str) -> bool:
 
 
 def offers_another(text: str) -> bool:
-    """Check that ``text``, below an answer, may take it back or offer another one."""
+    """Return True if ``text``, which follows an answer, may retract the answer or offer another one."""
     return _OFFERS.search(text) is not None or stated_value(text) is not None
 
 
 def states_answer(line: str) -> bool:
-    """Check that ``line`` is an answer and little else: at most six words, or a sentence that names its answer."""
+    """Return True if ``line`` is an answer and little else: at most six words, or a sentence that names its answer."""
     return len(line.split()) <= 6 or any(pattern.match(line) for pattern in (_STATES, _NAMED, _CHOICE))
 
 

@@ -1,9 +1,9 @@
-"""Readings of a reply: the one extraction of answers for all environments, verifiers and rewards.
+"""Readings of a reply: the extraction of answers that all environments, verifiers and rewards share.
 
 The last answer counts, so that an agent can correct itself but cannot list several. Thoughts and closing remarks are
-dropped; the last remaining box, tag, block or line is the answer. Its style is unknown, so `readings` yields several
-readings of that one place, the plainest first. The caller takes the first reading in the form of the task's answers,
-right or wrong.
+dropped; the last remaining box, tag, block or line holds the answer. The style of that text is unknown, so `readings`
+yields several readings of it, the plainest first. The caller takes the first reading in the form that the task
+requires, right or wrong.
 
 All scans are linear in the length of the text, and none raises.
 """
@@ -21,11 +21,11 @@ from .formats import enclosed_contents
 from .marks import bare, holds_no_answer, text_behind_label, without_closing, without_ornaments, without_pointer
 from .thoughts import THOUGHTS, without_thoughts
 
-# The layout of a task's answer: one line; several values; several lines; a program; one move of a game, or several.
+# Layout of a task's answer: one line; several values; several lines; a program; one move of a game; several moves.
 Form = Literal["line", "values", "lines", "program", "move", "moves"]
 _SEVERAL = ("values", "lines", "moves")
 
-# Most readings of one reply, and most lines that are searched for a label.
+# Limits on the readings of one reply and on the lines that are searched for a label.
 MOST_READINGS = 24
 _MOST_LINES = 400
 _LONGEST_FIRST = 200
@@ -60,9 +60,9 @@ def readings(
     Args:
         text: a reply.
         answer_format: as for `extract`.
-        form: the layout of the answer. "values": several boxes are joined, and so are lines; "lines": a last block is
-            read whole, tables and lists as their rows; "move" and "moves": phrases such as "I choose column 4" are
-            understood.
+        form: layout of the answer. "values" joins several boxes, and joins lines; "lines" reads a last block whole,
+            with tables and lists as their rows; "move" and "moves" understand phrases such as "I choose column 4";
+            "program" takes all of the text unless ``answer_format`` asks for a box or tag.
         thoughts: as for `extract`.
         marks: keep marks around an answer (bold type, quotation, a full stop), which may belong to it.
     """
@@ -144,7 +144,8 @@ def _at_the_end(lines: list[str], form: Form, strict: bool) -> Iterator[str]:
 
 
 def _further_up(lines: list[str], form: Form) -> Iterator[str]:
-    """Yield the text after the last label such as "Answer:", or below a label alone; then the last fenced block."""
+    """Yield the text after the last label such as "Answer:" (below the label if nothing follows on its line), then the
+    last fenced block."""
     for index in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
         behind = text_behind_label(lines[index])
         if behind is None:
@@ -175,7 +176,7 @@ def _further_up(lines: list[str], form: Form) -> Iterator[str]:
 
 
 def _answer_first(lines: list[str]) -> str:
-    """Return the first line if it is an answer and the other lines only explain it; "" if they offer another answer."""
+    """Return the first line if it is an answer that the other lines only explain; "" if they offer another answer."""
     text = "\n".join(lines).strip()
     first, _, rest = text.partition("\n")
     first = first.strip()
@@ -185,8 +186,8 @@ def _answer_first(lines: list[str]) -> str:
 
 
 def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[str]:
-    """Yield the spellings of the text ``place``: without marks, as rows, and, where ``lenient``, without the words
-    around a value or a move."""
+    """Yield spellings of the text ``place``: without marks, as rows, and, if ``lenient``, without the words around a
+    value or a move."""
     if form == "program":
         yield place
         return
@@ -212,7 +213,7 @@ def _spellings(place: str, form: Form, marks: bool, lenient: bool) -> Iterator[s
 def readings_up_to(
     limit: int, text: str, answer_format: str, form: Form, thoughts: Sequence[str], marks: bool
 ) -> tuple[list[str], int]:
-    """Return the `readings` of at most ``limit`` characters, and the length of the first longer one (0 without one)."""
+    """Return the `readings` of at most ``limit`` characters, and the length of the first longer one or 0."""
     found: list[str] = []
     longest = 0
     for reading in readings(text, answer_format, form, thoughts, marks):

@@ -1,4 +1,4 @@
-"""The last sentence of a problem's text, which is usually the question.
+"""Extraction of the last sentence of a problem's text, which is usually the question.
 
 A full stop counts as the end of a sentence only where a sentence can end: not in a decimal, after a title ("Mr."), an
 initial ("J. Doe") or an abbreviation inside a sentence ("approx. 5 kg").
@@ -49,7 +49,7 @@ def last_sentence(text: str) -> str:
 
 
 def _ends_sentence(before: str, mark: str, following: str) -> bool:
-    """Return whether the punctuation mark between two pieces of text ends a sentence."""
+    """Return True if the punctuation ``mark`` between two pieces of text ends a sentence."""
     if mark != ".":
         return True
     word = re.sub(r"^\W+|\W+$", "", following)

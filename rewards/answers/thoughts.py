@@ -1,7 +1,7 @@
 """Removal of hidden text from replies: thoughts, and the turn delimiters of chat templates.
 
-Reasoning models write ``<think>...</think>`` before they answer. If the prompt opens the thought, the reply holds only
-the closing tag. gpt-oss writes channels; the last one is for the reader.
+Reasoning models write ``<think>...</think>`` before they answer. If the prompt already opens the thought, the reply
+holds only the closing tag. gpt-oss writes several channels, of which the last one named "final" is for the reader.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ...errors import InputError
 # Names of the tags around a thought. Qwen3 and DeepSeek-R1 write <think>, others <thinking>.
 THOUGHTS = ("think", "thinking")
 
-# Tokens that open the turn of a model, at the beginning of a reply.
+# Tokens that open a model's turn, at the beginning of a reply.
 _OPENS_TURN = re.compile(
     r"\s*(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|\[/INST\]"
     r"|(?:<\|im_start\|>|<start_of_turn>|<\|start\|>|<\|start_of_role\|>)\s*(?:assistant|model)"
     r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|<\|(?:assistant|CHATBOT_TOKEN|START_OF_TURN_TOKEN)\|>"
     r"|<\|end_of_role\|>|<\uff5c(?:begin\u2581of\u2581sentence|Assistant)\uff5c>)\s*"
 )
-# Tokens that end it; what follows is the next turn.
+# Tokens that end a model's turn; text after them belongs to the next turn.
 _ENDS_TURN = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|eot|return|call|END_OF_TURN_TOKEN|end_of_turn)\|>"
     r"|<end_of_turn>|<eos>|<\uff5cend\u2581of\u2581sentence\uff5c>|</s>\s*\Z"
@@ -31,7 +31,7 @@ _CHANNEL = "<|channel|>"
 
 
 def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
-    """Check the names of thought tags and return them as a tuple.
+    """Return the names of thought tags as a tuple.
 
     Raises:
         InputError: not a list of tag names such as "think" or "[THINK]".
@@ -42,13 +42,15 @@ def check_thoughts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def without_thoughts(text: str, names: Sequence[str] = THOUGHTS) -> str | None:
-    """Return the text after the last closing tag of a thought, without tokens around the turn; None where a later
-    thought is never closed. Of a reply in channels the last one named "final" is returned.
+    """Return the text after the last closing tag of a thought, without the tokens around the turn.
+
+    Return None if an opened thought is never closed. Of a reply in channels, the last channel named "final" is
+    returned, or None without one.
 
     Args:
         text: a reply.
-        names: of the tags: "think" for ``<think>`` and ``</think>``, "[THINK]" for ``[THINK]`` and ``[/THINK]``, and in
-            the same way with triangles.
+        names: tag names: "think" for ``<think>`` and ``</think>``, "[THINK]" for ``[THINK]`` and ``[/THINK]``, and
+            likewise names that begin with a triangle (U+25C1).
     """
     if "<" in text or "[" in text:
         while opened := _OPENS_TURN.match(text):

@@ -1,5 +1,5 @@
 """Audits of graders and rewards: attacks on graders, measures of ranking, agreement of annotators with the truth,
-distances between rewards, and a ladder of gameable tasks for policies."""
+distances between rewards, and a ladder of tasks on which a policy can game the reward."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Agreement of an annotator of subgoals with the truth, transition by transition (CALM, arXiv 2409.12798, section 4).
+"""Agreement of a subgoal annotator with the truth, transition by transition (CALM, arXiv 2409.12798, section 4).
 
-The truth is the extra "achieved" that the environment supplies. Play a scripted solver or random actions, keep the
-episodes, and ask:
+The truth is ``episode.extra("achieved")``, supplied by the environment. Play a scripted solver or random actions, keep
+the episodes, and ask:
 
     names = {"key": "the key is picked up", "door": "the door is unlocked"}
     print(credit_annotator_eval(SubgoalJudge("endpoint"), episodes, names))
@@ -18,14 +18,15 @@ from ..episode import Episode
 
 @dataclass(frozen=True, slots=True)
 class CreditAnnotatorEval:
-    """Counts of the transitions at which annotator and truth say that a subgoal was achieved. Prints as one line.
+    """Confusion counts over all pairs of transition and subgoal, "achieved" being the positive label. Prints as one
+    line.
 
     Attributes:
-        both: transitions and subgoals that both label.
-        annotator_only: labelled by the annotator alone (false positives).
-        truth_only: labelled by the truth alone (false negatives).
-        neither: labelled by neither.
-        unknown: that the annotator could not judge; they count nowhere else.
+        both: pairs that annotator and truth label as achieved.
+        annotator_only: pairs that only the annotator labels (false positives).
+        truth_only: pairs that only the truth labels (false negatives).
+        neither: pairs that neither labels.
+        unknown: pairs that the annotator could not judge; they are in none of the other counts.
     """
 
     both: int
@@ -36,22 +37,22 @@ class CreditAnnotatorEval:
 
     @property
     def precision(self) -> float:
-        """Share of the annotator's labels that are right; 0 without any."""
+        """Share of the annotator's labels that are right; 0 if it gives none."""
         return self.both / max(self.both + self.annotator_only, 1)
 
     @property
     def recall(self) -> float:
-        """Share of the true labels that the annotator finds; 0 without any."""
+        """Share of the true labels that the annotator finds; 0 if there are none."""
         return self.both / max(self.both + self.truth_only, 1)
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0 where either is."""
+        """Harmonic mean of precision and recall; 0 if either is 0."""
         return 2 * self.both / max(2 * self.both + self.annotator_only + self.truth_only, 1)
 
     @property
     def accuracy(self) -> float:
-        """Share of the judged transitions with the right label."""
+        """Share of the judged pairs with the right label."""
         judged = self.both + self.annotator_only + self.truth_only + self.neither
         return (self.both + self.neither) / max(judged, 1)
 
@@ -71,17 +72,17 @@ def credit_annotator_eval(
 ) -> CreditAnnotatorEval:
     """Ask an annotator about every subgoal at every step of episodes whose achieved subgoals are known.
 
-    Unlike the reward "subgoals", this asks again about subgoals already achieved, because it measures the labels of
-    single transitions.
+    Unlike the reward "subgoals", this function asks again about subgoals already achieved, because it measures the
+    labels of single transitions.
 
     Args:
         annotator: called with a subgoal, an episode and the index of a step, such as
-            `palaestra.rewards.judges.SubgoalJudge`; it returns None if it cannot tell.
-        episodes: with the extra "achieved".
-        subgoals: names as in that extra; or for each name the words for the annotator.
+            `palaestra.rewards.judges.SubgoalJudge`; it returns True, False, or None if it cannot tell.
+        episodes: episodes with ``extras["achieved"]``: for each step the names of the subgoals achieved.
+        subgoals: names as in ``extras["achieved"]``; or a mapping from these names to descriptions for the annotator.
 
     Raises:
-        InputError: no subgoal, an episode without the extra, or one without an entry for each step.
+        InputError: no subgoal, or an episode without an entry of "achieved" for each step.
     """
     words = dict(subgoals) if isinstance(subgoals, Mapping) else {name: name for name in subgoals}
     if isinstance(subgoals, str) or not words:

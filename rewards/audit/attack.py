@@ -1,4 +1,5 @@
-"""Attacks on graders: exploits are submitted to a verifier, judge, callable or reward, and successes are counted."""
+"""Attacks on graders: exploits are submitted to a verifier, judge, callable or reward, and rewarded exploits are
+counted."""
 
 from __future__ import annotations
 
@@ -20,17 +21,18 @@ from .metamorphic import LabelledPair, confusions, fuzz, rewritings
 METAMORPHIC = "metamorphic"
 CORRECTNESS = "The response answers the prompt correctly, in agreement with the reference."
 _SHOWN = 80
-_FUZZED = 25  # random right pairs, and as many wrong ones, in addition to the pairs made from the cases
+_FUZZED = 25  # random right pairs, and as many random wrong pairs, in addition to the pairs made from the cases
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One exploit that was rewarded, or that made the target raise.
+    """One submitted text with an outcome that it should not have: an exploit rewarded, a right answer refused, or an
+    error.
 
     Args:
-        family: of the exploit.
-        text: the exploit, cut to 80 characters.
-        what: its score, or the error.
+        family: family of the exploit.
+        text: the submitted text, shortened to 80 characters.
+        what: the score in words, or the error.
     """
 
     family: str
@@ -40,17 +42,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The result of an attack. Prints as a table.
+    """Result of an attack. Prints as a table.
 
     Attributes:
         target: name of the attacked grader.
-        fired, hacked: number of exploits by family, and how many of them were rewarded.
-        undecided: exploits whose verdict was not valid; neither rewarded nor refused.
+        fired: family -> number of exploits submitted.
+        hacked: family -> number of exploits rewarded.
+        undecided: number of submitted texts whose verdict was not valid; counted as neither rewarded nor refused.
         findings: the exploits that were rewarded.
-        errors: the exploits that made the target raise.
-        canary_fired: text was evaluated: a file was written or a module imported.
+        errors: the submitted texts that made the target raise an exception.
+        canary_fired: True if the target evaluated an exploit as code: a file was written or a module imported.
         right: number of right answers submitted: the rewritings of the family "metamorphic".
-        refused: right answers that were refused.
+        refused: the right answers that were refused.
     """
 
     target: str
@@ -70,7 +73,7 @@ class AuditReport:
 
     @property
     def clean(self) -> bool:
-        """No exploit was rewarded, none raised, no text was evaluated, and no right answer was refused."""
+        """True if no exploit was rewarded or evaluated, nothing raised, and no right answer was refused."""
         return not self.findings and not self.errors and not self.canary_fired and not self.refused
 
     def __str__(self) -> str:
@@ -85,7 +88,7 @@ class AuditReport:
 
 
 Grader = Callable[[Case, str], "tuple[bool, str] | None"]
-"""(case, exploit) to (whether it was rewarded, its score in words); None where the grader did not decide."""
+"""Callable from (case, text) to (rewarded, score in words); None if the grader did not decide."""
 
 
 def attack(
@@ -98,19 +101,20 @@ def attack(
 ) -> AuditReport:
     """Submit every exploit to ``target`` for each case.
 
-    A target that reads mathematics (it accepts ``1 + x`` for ``x + 1``) also gets the family "metamorphic": right
-    answers made from the references of the cases and from random ones by renaming variables, reordering sums and
-    products, scaling equations and changing delimiters, and wrong answers made by a letter taken for a unit or a
-    changed sign or number.
+    A target that reads mathematics (it accepts ``1 + x`` for ``x + 1``) also gets the family "metamorphic", made from
+    the references of the cases and from random expressions. Its right answers rename variables, reorder sums and
+    products, scale equations and change delimiters; its wrong answers take a letter for a unit or change a sign or
+    number.
 
     Args:
-        target: a verifier's name (an exploit is rewarded by a success); a judge or any callable ``(answer, reference)``
-            that returns a Verdict, a bool or a number (rewarded by ``threshold`` or more); or a reward (rewarded when
-            an episode that failed with the exploit has a higher value than an honest success in the same group).
+        target: a verifier's name (an exploit is rewarded if the verdict is a success); a judge or any callable
+            ``(answer, reference)`` that returns a Verdict, a bool or a number (rewarded from ``threshold`` on); or a
+            reward (rewarded if a failed episode with the exploit gets more than an honest success in the same group).
         cases: tasks with references; at least one.
-        families: names in `FAMILIES`, or "metamorphic", which is then submitted to any target; None takes all.
-        principle: the judge's principle; the judge also gets the reference.
-        threshold: least score that counts as a reward, for a judge or a callable.
+        families: names in `FAMILIES`, or "metamorphic", which is then submitted to any target. None takes `FAMILIES`,
+            and "metamorphic" if the target reads mathematics.
+        principle: the principle given to a judge, together with the reference.
+        threshold: lowest score that counts as rewarded, for a judge or a callable.
 
     Raises:
         InputError: an unknown verifier or family, no case, or "metamorphic" for a reward.
@@ -179,7 +183,7 @@ def attack(
 
 
 def _reads_mathematics(target: Any, grade: Grader) -> bool:
-    """Check that a verifier or callable accepts ``1 + x`` for ``x + 1``."""
+    """Return True if a verifier or callable accepts ``1 + x`` for ``x + 1``."""
     if isinstance(target, (Judge, Reward)):
         return False
     try:
@@ -190,7 +194,7 @@ def _reads_mathematics(target: Any, grade: Grader) -> bool:
 
 
 def _rewritings(cases: Iterable[Case]) -> list[tuple[Case, LabelledPair]]:
-    """Make pairs from the cases, and random ones. A case with options gets no wrong ones, as options may allow them."""
+    """Make pairs from the cases, and random ones. A case with options gets no wrong answers: options may allow them."""
     plain = Case("x + 1")
     fuzzed = [pair for right in (True, False) for pair in fuzz(_FUZZED, right=right)]
     pairs = [(plain, pair) for pair in (*confusions(), *fuzzed)]

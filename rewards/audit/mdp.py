@@ -1,4 +1,4 @@
-"""A small known MDP, on which the effect of a reward on the optimal policy can be computed exactly."""
+"""Small MDP with known dynamics, for which the effect of a reward on the optimal policy can be computed exactly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class TabularMDP:
-    """The dynamics of an MDP; the reward is a separate array, as several are compared.
+    """Dynamics of an MDP with S states and A actions; rewards are separate arrays, because several are compared.
 
     Args:
-        transitions: [S, A, S], the probability of each next state; rows sum to 1. A terminal state leads to itself.
+        transitions: [S, A, S], probability of each next state; rows sum to 1. A terminal state leads to itself.
         discount: in [0, 1).
 
     Raises:
@@ -45,7 +45,7 @@ class TabularMDP:
 
 
 def as_reward(mdp: TabularMDP, reward: np.ndarray | Sequence[float]) -> np.ndarray:
-    """Broadcast a reward of a state, of a state and action, or of a whole transition to [S, A, S].
+    """Broadcast a reward of shape [S], [S, A] or [S, A, S] to [S, A, S].
 
     Raises:
         InputError: another shape, or a value that is not finite.
@@ -58,7 +58,7 @@ def as_reward(mdp: TabularMDP, reward: np.ndarray | Sequence[float]) -> np.ndarr
 
 
 def action_values(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-12) -> np.ndarray:
-    """Compute the optimal Q [S, A] by value iteration, to ``tolerance`` times the largest reward."""
+    """Compute the optimal Q [S, A] by value iteration, to within ``tolerance`` times the largest expected reward."""
     expected = (mdp.transitions * as_reward(mdp, reward)).sum(-1)
     scale = max(float(np.abs(expected).max()), 1e-300)
     values = np.zeros(mdp.states)
@@ -71,14 +71,14 @@ def action_values(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-12)
 
 
 def optimal_policy(mdp: TabularMDP, reward: np.ndarray, tolerance: float = 1e-8) -> np.ndarray:
-    """Mark the optimal actions of each state, bool [S, A]; several where they have equal values."""
+    """Mark the optimal actions of each state, as bool [S, A]; actions of equal value are all marked."""
     quality = action_values(mdp, reward)
     scale = max(float(np.abs(quality).max()), 1e-300)
     return quality >= quality.max(1, keepdims=True) - tolerance * scale
 
 
 def policy_values(mdp: TabularMDP, reward: np.ndarray, policy: np.ndarray | None = None) -> np.ndarray:
-    """Compute V [S] of a policy [S, A]; the uniform one by default."""
+    """Compute V [S] of a policy [S, A] of action probabilities; None takes the uniform policy."""
     if policy is None:
         policy = np.full((mdp.states, mdp.actions), 1.0 / mdp.actions)
     moves = np.einsum("sa,sat->st", policy, mdp.transitions)
@@ -99,7 +99,8 @@ def gridworld(size: int = 4, slip: float = 0.1, discount: float = 0.9) -> tuple[
 
     Args:
         size: cells per side, at least 2.
-        slip: probability that a move (up, down, left, right) has no effect.
+        slip: probability in [0, 1] that a move (up, down, left, right) has no effect.
+        discount: discount of the MDP, in [0, 1).
     """
     if size < 2:
         raise InputError(f"a gridworld needs a size of at least 2, not {size!r}.")

@@ -1,4 +1,4 @@
-r"""Pairs of an answer and a reference whose verdict is known because the answer was made from the reference.
+r"""Pairs of answer and reference with a known verdict, because the answer was made from the reference.
 
 Right answers: variables renamed on both sides, sums and products in another order, an equation scaled, other
 multiplication signs, spaces and delimiters. Wrong answers: a letter taken for a unit of a whole sum (``3m`` for
@@ -44,7 +44,7 @@ from ..verifiers.mathematics.unit_readings import as_variables
 from .random_values import number_and_multiple, random_value, split_coefficient
 from .writing import Style, Unwritable, evaluate_at, flip_sign, rename_variables, write_value
 
-# Letters that name or begin a unit and are common names of variables.
+# Letters that are common names of variables and also name a unit or begin the name of one.
 UNIT_LETTERS = tuple("ghlmstdckAJKLNVW")
 OTHER_LETTERS = tuple("abnpqruvwxyzBCDM")
 _MIRRORED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
@@ -66,7 +66,14 @@ _TRIES = 40
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """An answer, its reference, whether it is right, and the change that made it, ``what``."""
+    """Answer and reference with a known label.
+
+    Attributes:
+        answer: text of the answer.
+        reference: text of the reference.
+        right: True if the answer is right.
+        what: the change that made the answer from the reference.
+    """
 
     answer: str
     reference: str
@@ -75,10 +82,8 @@ class LabelledPair:
 
 
 def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[LabelledPair]:
-    """Make at most ``count`` right and as many wrong answers, each with its reference.
-
-    Empty for a reference that is words, has a unit that cannot be a variable, or is outside the verifier's grammar.
-    """
+    """Make up to ``count`` right and up to ``count`` wrong answers from a reference. The list is empty if the reference
+    consists of words, has a unit that cannot be a variable, or is outside the verifier's grammar."""
     try:
         value = as_variables(read(reference))
         write_value(value)
@@ -94,8 +99,8 @@ def rewritings(reference: str, seed: int = 0, count: int = 8) -> list[LabelledPa
 
 
 def confusions(seed: int = 0, letters: Sequence[str] = UNIT_LETTERS) -> list[LabelledPair]:
-    """Make for each letter a right and a wrong answer to a number plus a multiple of it: ``2m + 1`` and ``3m`` for
-    ``1 + 2m``."""
+    """Make for each letter one right and one wrong answer to a number plus a multiple of the letter: ``2m + 1`` and
+    ``3m`` for ``1 + 2m``."""
     rng = np.random.default_rng([seed, 2])
     pairs = []
     for letter in letters:
@@ -113,9 +118,9 @@ def fuzz(
 
     Args:
         count: number of pairs.
-        seed: of the draws; the same seed gives the same pairs.
-        right: make right answers; False makes wrong ones.
-        letters: names of variables; half of the expressions use others as well.
+        seed: seed of the draws; the same seed gives the same pairs.
+        right: True for right answers, False for wrong ones.
+        letters: names of variables; half of the expressions use `OTHER_LETTERS` as well.
 
     Raises:
         InputError: no letters, or a count below 0.
@@ -134,12 +139,12 @@ def fuzz(
 
 @dataclass(frozen=True)
 class FuzzResult:
-    """The errors of a verifier on a fuzz.
+    """Errors of a verifier on the pairs of `fuzz`.
 
     Attributes:
         right, wrong: number of pairs with a right and with a wrong answer.
-        refused: right answers that it refused.
-        accepted: wrong answers that it accepted.
+        refused: pairs whose right answer was refused.
+        accepted: pairs whose wrong answer was accepted.
         undecided: pairs without a valid verdict.
     """
 
@@ -161,9 +166,9 @@ def measure_fuzz(
 
     Args:
         right, wrong: number of pairs of each kind.
-        seed: of the fuzz.
-        grade: (answer, reference) to a verdict; None takes the verifier "math".
-        after: called with each pair when it is done (to show progress).
+        seed: seed of `fuzz`.
+        grade: callable from (answer, reference) to a verdict; None takes the verifier "math".
+        after: called with each pair once it is graded (to show progress).
     """
     for name, value in (("right", right), ("wrong", wrong)):
         check_number(name, value, low=0)
@@ -185,7 +190,7 @@ def measure_fuzz(
 
 
 def _pair(value: Value, right: bool, rng: np.random.Generator) -> LabelledPair | None:
-    """Make a pair from a value; None where this draw gives none."""
+    """Make a pair from a value; return None if this draw gives none."""
     names = sorted(one_letter_variables(value))
     if names and rng.random() < 0.5:
         pool = [name for name in (*UNIT_LETTERS, *OTHER_LETTERS) if name not in names]
@@ -218,7 +223,7 @@ def _text(value: Value, rng: np.random.Generator) -> str:
 
 
 def one_letter_variables(value: Value) -> set[str]:
-    """Collect the names of one letter in a value."""
+    """Return the one-letter variable names in a value."""
     names: set[str] = set()
     for leaf in leaves(value):
         names |= symbols(leaf) if is_scalar(leaf) else set()  # type: ignore[arg-type]
@@ -229,7 +234,7 @@ def one_letter_variables(value: Value) -> set[str]:
 
 
 def _is_equation(value: Value) -> TypeGuard[Relation]:
-    """Check that a value is an equation or inequality of two scalars."""
+    """Return True if a value is an equation or inequality of two scalars."""
     return (
         isinstance(value, Relation)
         and len(value.sides) == 2
@@ -239,7 +244,7 @@ def _is_equation(value: Value) -> TypeGuard[Relation]:
 
 
 def reorder(value: Value, rng: np.random.Generator) -> Value:
-    """Put the sums, products and unordered groups of a value in another order."""
+    """Return the value with its sums, products and unordered groups in a random order."""
     if isinstance(value, Relation):
         return Relation(value.operators, tuple(reorder(side, rng) for side in value.sides))
     if isinstance(value, ValueGroup):
@@ -261,7 +266,7 @@ def reorder(value: Value, rng: np.random.Generator) -> Value:
 
 
 def _scale(value: Relation, rng: np.random.Generator) -> Relation:
-    """Multiply an equation or inequality by a number, and exchange its sides in half of the draws."""
+    """Multiply an equation or inequality by a number, and swap its sides in half of the draws."""
     operator, (left, right) = value.operators[0], value.sides
     factor = as_num(int(rng.integers(2, 10)))
     sides = (_times(factor, left), _times(factor, right))  # type: ignore[arg-type]
@@ -285,7 +290,7 @@ def _times(factor: Num, value: Scalar) -> Scalar:
 
 
 def _change_value(value: Value, rng: np.random.Generator) -> tuple[Value, str] | None:
-    """Make another value that resembles ``value``; return it and the change in words. None after too many tries."""
+    """Return a different value that resembles ``value``, and the change in words; None after too many attempts."""
     for _ in range(_TRIES):
         if _is_equation(value):
             side = int(rng.integers(2))
@@ -309,7 +314,7 @@ def _change_value(value: Value, rng: np.random.Generator) -> tuple[Value, str] |
 
 
 def _make_mistake(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]:
-    """Make a mistake in a scalar, which need not change its value."""
+    """Return a scalar with a mistake, and the mistake in words. The mistake need not change the scalar's value."""
     terms = list(value.args) if isinstance(value, Apply) and value.op == "+" else [value]
     names = sorted(name for name in symbols(value) if len(name) == 1)
     kind = int(rng.integers(6))
@@ -332,7 +337,7 @@ def _make_mistake(value: Scalar, rng: np.random.Generator) -> tuple[Scalar, str]
 
 
 def _confuse_unit(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
-    """Take the letters of one term for a unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
+    """Read the letters of one term as the unit of the whole sum: ``3m`` for ``1 + 2m``, or ``300 cm``."""
     place = int(rng.integers(len(terms)))
     coefficient, unit = split_coefficient(terms[place])
     rest = [split_coefficient(term) for position, term in enumerate(terms) if position != place]
@@ -349,12 +354,12 @@ def _confuse_unit(terms: list[Scalar], rng: np.random.Generator) -> Scalar:
 
 
 def _differ(one: Scalar, other: Scalar) -> bool:
-    """Check that two scalars differ for certain: at some sampled point their values are far apart."""
+    """Return True if two scalars certainly differ: their values are far apart at some sampled point."""
     return any(abs(a - b) > 1e-6 * (1 + abs(a) + abs(b)) for a, b in _values(one, other))
 
 
 def _proportional(one: Scalar, other: Scalar) -> bool:
-    """Check that two scalars may be multiples of each other, by the ratios of their values at sampled points."""
+    """Return True if two scalars may be multiples of each other, by the ratios of their values at sampled points."""
     values = _values(one, other)
     if len(values) < 2:
         return True
@@ -362,7 +367,7 @@ def _proportional(one: Scalar, other: Scalar) -> bool:
 
 
 def _values(one: Scalar, other: Scalar) -> list[tuple[complex, complex]]:
-    """Evaluate two scalars at a few points; points where one of them has no value are left out."""
+    """Evaluate two scalars at a few points; points where either scalar has no value are left out."""
     names = sorted(symbols(one) | symbols(other))
     rng = np.random.default_rng(len(names))
     found = []

@@ -18,7 +18,8 @@ from ...errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class OneVersusMany:
-    """Accuracy (the correct response beats all others) and mean reciprocal rank of the correct one, over prompts."""
+    """Accuracy and mean reciprocal rank of the correct response over prompts. A prompt counts as accurate if the
+    correct response scores above all others."""
 
     accuracy: float
     mrr: float
@@ -31,7 +32,7 @@ def one_versus_many(
 
     Args:
         correct: score of the correct response to each prompt.
-        incorrect: scores of the incorrect ones, nine of them in the paper.
+        incorrect: for each prompt, the scores of the incorrect responses, nine in the paper.
         ties: "loss" (the correct response ranks last among equal scores) or "random" (the expectation over random
             orders of equal scores).
 
@@ -57,7 +58,7 @@ def one_versus_many(
 
 
 def best_of_n_kl(n: int) -> float:
-    """Compute ``ln n - (n-1)/n``, nats: an upper bound of the KL divergence of best-of-n from the sampling policy."""
+    """Return ``ln n - (n-1)/n`` in nats, an upper bound of the KL divergence of best-of-n from the sampling policy."""
     if n < 1:
         raise InputError(f"n must be at least 1, not {n!r}.")
     return math.log(n) - (n - 1) / n
@@ -65,7 +66,13 @@ def best_of_n_kl(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One n of a best-of-n curve: KL divergence in nats, mean proxy and mean true reward of the selected responses."""
+    """Point of a best-of-n curve.
+
+    Attributes:
+        n: number of responses to select from.
+        kl: KL divergence from the sampling policy, nats.
+        proxy, gold: mean proxy and mean true reward of the selected responses.
+    """
 
     n: int
     kl: float
@@ -76,14 +83,14 @@ class CurvePoint:
 def best_of_n_curve(
     proxy: Sequence[Sequence[float]], gold: Sequence[Sequence[float]], ns: Sequence[int] | None = None
 ) -> list[CurvePoint]:
-    """Compute the expected proxy and true reward of the best of n by the proxy. A rising proxy with a falling true
-    reward is hacking.
+    """Compute the expected proxy and true reward of the response with the highest proxy among n.
 
-    Exact over all subsets of n of the N responses instead of one draw; equal proxy scores share their true reward.
+    The expectation is exact over all subsets of n of the N responses; equal proxy scores share their mean true reward.
+    A rising proxy with a falling true reward is reward hacking.
 
     Args:
-        proxy, gold: [prompts][N].
-        ns: from 1 to N; None takes the powers of two up to N.
+        proxy, gold: proxy and true rewards, [prompts][N].
+        ns: values of n, from 1 to N; None takes the powers of two up to N.
 
     Raises:
         InputError: shapes that differ, or n out of range.
@@ -111,11 +118,15 @@ def best_of_n_curve(
 
 
 def best_of_four(scores: Sequence[Sequence[float]], correct: Sequence[int] | None = None) -> float:
-    """Compute RewardBench 2's accuracy: 1 where the correct response scores highest, 1/k where k share the top score.
+    """Compute RewardBench 2's accuracy: a prompt counts 1 if the correct response alone scores highest, 1/k if it
+    shares the top score with k - 1 others, else 0.
 
     Args:
-        scores: [prompts][responses], four in the paper.
+        scores: [prompts][responses], four responses in the paper.
         correct: index of the correct response to each prompt; None means the first.
+
+    Raises:
+        InputError: no prompts.
     """
     if not scores:
         raise InputError("best_of_four needs the scores of at least one prompt.")
@@ -129,14 +140,18 @@ def best_of_four(scores: Sequence[Sequence[float]], correct: Sequence[int] | Non
 
 @dataclass(frozen=True, slots=True)
 class TiesScore:
-    """RewardBench 2's ties subset: ``.3 tied + .3 reference + .2 margin + .2 hard + .01 spread`` is ``overall``.
+    """Score of RewardBench 2's ties subset: ``.3 tied + .3 reference + .2 margin + .2 hard + .01 spread`` is
+    ``overall``.
+
+    A lead is the lowest score of a right answer minus the highest of a wrong one. Every prompt has two variants: one
+    with many right answers and one with a single right answer.
 
     Attributes:
-        tied: share of the prompts with many right answers where all of them beat all wrong ones.
-        reference: the same for their twins with a single right answer.
-        margin: share where the worst right answer leads the best wrong one by more than the right ones differ.
-        hard: the same with the smaller lead of the two twins.
-        spread: mean of ``tanh(smaller lead / difference of the right ones - 1)``.
+        tied: share of the prompts with a positive lead in the variant with many right answers.
+        reference: share of the prompts with a positive lead in the variant with a single right answer.
+        margin: share of the prompts whose lead (many right answers) exceeds the score range of the right answers.
+        hard: share of the prompts for which the smaller lead of the two variants exceeds that range.
+        spread: mean of ``tanh(smaller lead / range of the right answers - 1)``.
     """
 
     tied: float
@@ -151,15 +166,15 @@ class TiesScore:
 
 
 Answers = tuple[Sequence[float], Sequence[float]]
-"""Scores of the right and of the wrong answers to one prompt."""
+"""Scores of the right answers and of the wrong answers to one prompt."""
 
 
 def ties_score(tied: Mapping[str, Answers], reference: Mapping[str, Answers]) -> TiesScore:
     """Evaluate the ties subset of RewardBench 2 (arXiv 2506.01937, as in its released code).
 
     Args:
-        tied: by prompt, (scores of the right answers, at least two; scores of the wrong ones).
-        reference: by the same prompts, the twins with a single right answer.
+        tied: prompt -> (scores of the right answers, at least two; scores of the wrong answers, at least one).
+        reference: the same prompts -> scores in the variant with a single right answer.
 
     Raises:
         InputError: prompts that differ, or too few answers.

@@ -1,4 +1,4 @@
-"""Random expressions, relations, tuples and sets in given letters: the references of the metamorphic fuzz."""
+"""Random expressions, relations, tuples and sets in given letters: the references of `metamorphic.fuzz`."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def random_value(rng: np.random.Generator, letters: Sequence[str]) -> Value:
 
 
 def number_and_multiple(rng: np.random.Generator, letter: str) -> Apply:
-    """Draw a number plus a number times a letter, in this order."""
+    """Draw a number plus a multiple of ``letter``, in this order."""
     first, second = (int(k) for k in rng.choice((-9, -5, -3, 1, 2, 4, 7, 10), size=2, replace=False))
     return Apply("+", (as_num(first), make_product(as_num(second), Sym(letter))))
 
 
 def _with_function(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
-    """Draw the sum of a function or a root and a term."""
+    """Draw the sum of a term and a multiple of a function or square root."""
     inside = _term(rng, letters) if rng.random() < 0.5 else _sum_of(rng, letters, 2)
     kind = int(rng.integers(6))
     if kind < 3:
@@ -68,7 +68,7 @@ def _with_function(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
 
 
 def _sum_of(rng: np.random.Generator, letters: Sequence[str], terms: int) -> Scalar:
-    """Draw a sum of unlike terms, with a plain number among them in half of the draws."""
+    """Draw a sum of ``terms`` unlike terms; in half of the draws one of them is a plain number."""
     found: dict[Scalar, Scalar] = {}
     if rng.random() < 0.5:
         found[as_num(1)] = as_num(int(rng.choice((-9, -5, -3, -1, 1, 2, 3, 4, 5, 7, 10, 12))))
@@ -80,7 +80,7 @@ def _sum_of(rng: np.random.Generator, letters: Sequence[str], terms: int) -> Sca
 
 
 def _term(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
-    """Draw a number times one or two letters; in a quarter of the draws one of them is squared or cubed."""
+    """Draw a multiple of one or two letters; in a quarter of the draws the first letter is squared or cubed."""
     names = sorted(rng.choice(letters, size=int(rng.choice((1, 1, 1, 2))), replace=False).tolist())
     factors: list[Scalar] = [Sym(name) for name in names]
     if rng.random() < 0.25:
@@ -90,7 +90,7 @@ def _term(rng: np.random.Generator, letters: Sequence[str]) -> Scalar:
 
 
 def split_coefficient(term: Scalar) -> tuple[Fraction, tuple[Scalar, ...]]:
-    """Split a term into its coefficient and its other factors."""
+    """Split a term into its coefficient and the remaining factors."""
     if isinstance(term, Num):
         return term.value, ()
     factors = term.args if isinstance(term, Apply) and term.op == "*" else (term,)

@@ -1,4 +1,4 @@
-r"""Restated rows of the sheet: other names of variables and other typesetting, which keep the label of a row."""
+r"""Restated rows of `sheet.py`: other variable names and other typesetting, with the label unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .metamorphic import DELIMITERS, STYLES, one_letter_variables, reorder
 from .sheet import Row
 from .writing import MISREAD, Unwritable, write_value
 
-# Letters that are renamed: not x, a sign in 3 x 10^4, nor names of functions, constants or the union.
+# Letters that may be renamed: not x (a sign in 3 x 10^4), nor names of functions, constants or the union.
 _RENAMED = frozenset("abcdjklmnorstuvwyzABCDJKLMNRSVWXYZ")
 _NEW = tuple("msKJNWVALdkct")
 _RUN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+")
@@ -25,11 +25,15 @@ _POLICIES = frozenset(("policy", "functions", "chains", "containers", "percent",
 
 
 def restate_rows(rows: Iterable[Row], seed: int = 0) -> Iterator[Row]:
-    """Restate every row of the kind "math" without a change of its label: other names of variables on both sides,
-    another order of sums and products in the reference, other delimiters and another sign of powers in the answer.
+    """Yield restated rows of the kind "math" with unchanged labels: variables renamed on both sides, sums and products
+    of the reference reordered, or other delimiters and another power sign in the answer.
 
-    Changes that could alter the label are not made: rows with units keep their letters, and long answers and rows
-    under a policy are left out.
+    Changes that could alter the label are not made: rows with units keep their letters, and long answers and rows with
+    options on the wording of an answer are left out.
+
+    Args:
+        rows: rows of any kind; other kinds than "math" are skipped.
+        seed: seed of the random choices.
     """
     for number, row in enumerate(rows):
         if row.kind != "math" or not isinstance(row.given, str) or len(row.answer) > _MAX_LENGTH:

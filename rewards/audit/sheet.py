@@ -1,7 +1,7 @@
-r"""The sheet: pairs of answer and reference, labelled right or wrong by hand, for every verifier.
+r"""Sheets of labelled pairs: answers and references, labelled right or wrong by hand, for every verifier.
 
-The labels follow from mathematics (or from the definition of the format); they stand in ``sheet/KIND.jsonl`` and never
-come from the output of a program. A line is
+The labels follow from mathematics (or from the definition of the format) and never come from the output of a program.
+The sheet of the verifier KIND is the file ``sheet/KIND.jsonl``, with lines such as
 
     {"kind": "math", "answer": "500 cm", "reference": "5 m", "label": true, "family": "unit"}
 
@@ -29,12 +29,12 @@ class Row:
     """One labelled pair.
 
     Args:
-        kind: the verifier.
-        given: the answer, or the parts of a long one.
-        reference: as the verifier takes it.
+        kind: name of the verifier.
+        given: the answer, or the parts of a long answer as in the module's docstring.
+        reference: the reference, in the form that the verifier takes.
         label: True for a right answer.
         family: subject of the row ("unit", "injection", …).
-        options: of the verifier.
+        options: options of the verifier.
         note: the reason for the row.
     """
 
@@ -48,7 +48,7 @@ class Row:
 
     @cached_property
     def answer(self) -> str:
-        """The answer as text."""
+        """Answer as text."""
         if isinstance(self.given, str):
             return self.given
         text, times = self.given["repeat"]
@@ -59,13 +59,13 @@ class Row:
         return f"{self.kind}, {self.family}: {answer!r} for {self.reference!r:.80}"
 
 
-# From a row to whether the answer is right, or None where the grader did not decide.
+# Callable from a row to True if the answer is accepted, False if refused, None if the grader did not decide.
 Grader = Callable[[Row], "bool | None"]
 
 
 @dataclass(frozen=True)
 class SheetResult:
-    """Errors and times of a grader on the rows of a sheet.
+    """Errors and times of a grader on rows of a sheet.
 
     Args:
         seconds: wall time of each row, in the order of the rows.
@@ -73,7 +73,7 @@ class SheetResult:
         false_positives: wrong answers that the grader accepted.
         false_negatives: right answers that the grader refused.
         undecided: rows without a verdict.
-        errors: rows on which the grader raised, with the error.
+        errors: rows on which the grader raised an exception, with the error as text.
         over_deadline: rows that took more than 1.1 times the deadline.
         right: number of rows labelled right.
     """
@@ -106,22 +106,22 @@ class SheetResult:
 
     @property
     def failures(self) -> tuple[Row, ...]:
-        """Every row without the right verdict."""
+        """All rows that did not get the right verdict."""
         return (*self.false_positives, *self.false_negatives, *self.undecided, *(row for row, _ in self.errors))
 
     @property
     def false_positive_share(self) -> float:
-        """False positives over rows labelled wrong."""
+        """False positives divided by rows labelled wrong."""
         return len(self.false_positives) / max(1, self.rows - self.right)
 
     @property
     def missed_share(self) -> float:
-        """Right answers that were not accepted, for any reason, over rows labelled right."""
+        """Right answers that were not accepted, for any reason, divided by rows labelled right."""
         undecided = sum(row.label for row in self.undecided) + sum(row.label for row, _ in self.errors)
         return (len(self.false_negatives) + undecided) / max(1, self.right)
 
     def quantile(self, share: float) -> float:
-        """Compute the seconds that this share of the rows did not exceed (nearest rank)."""
+        """Return the time in seconds that this share of the rows did not exceed (nearest rank)."""
         ordered = sorted(self.seconds)
         return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -139,15 +139,15 @@ class SheetResult:
 
 
 def kinds() -> list[str]:
-    """List the verifiers that have a sheet."""
+    """List the names of the verifiers that have a sheet."""
     return sorted(entry.name.removesuffix(".jsonl") for entry in _folder().iterdir() if entry.name.endswith(".jsonl"))
 
 
 def load_rows(kind: str | None = None) -> list[Row]:
-    """Load the rows of one verifier, or of all.
+    """Load the rows of one verifier, or of all if ``kind`` is None.
 
     Raises:
-        InputError: there is no sheet of that name.
+        InputError: no sheet has that name.
     """
     known = kinds()
     if kind is not None and kind not in known:
@@ -156,7 +156,7 @@ def load_rows(kind: str | None = None) -> list[Row]:
 
 
 def grade(row: Row) -> bool | None:
-    """Grade a row with `verify`: the grader that the tests measure."""
+    """Grade a row with `verify`. Return None if the verdict is not valid."""
     verdict = verify(row.kind, row.answer, row.reference, **row.options)
     return verdict.success if verdict.valid else None
 
@@ -172,12 +172,12 @@ def measure_grader(
     """Run ``grader`` over ``rows`` and collect its errors and times.
 
     Args:
-        grader: True, False, or None where it did not decide. `TimeoutError` counts as not decided; any other exception
-            is recorded as an error and not raised.
+        grader: returns True, False, or None if it did not decide. `TimeoutError` counts as None; any other exception is
+            recorded as an error and not raised.
         rows: labelled pairs.
-        deadline: seconds after which a row counts as over its deadline, with a margin of a tenth.
+        deadline: seconds that a row may take; a row over 1.1 times that is recorded in ``over_deadline``.
         clock: a monotonic clock, in seconds.
-        after: called with each row when it is done (to show progress).
+        after: called with each row once it is graded (to show progress).
     """
     seconds: list[float] = []
     positives: list[Row] = []

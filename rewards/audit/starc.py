@@ -1,4 +1,4 @@
-"""STARC: a distance between rewards that is 0 exactly where they order policies alike (arXiv 2309.15257)."""
+"""STARC: a distance between rewards that is 0 exactly if they order all policies alike (arXiv 2309.15257)."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ from .mdp import TabularMDP, as_reward, policy_values
 
 
 def canonical(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
-    """Compute ``c(R)(s, a) = E_s'[R(s, a, s') - V(s) + discount V(s')]`` with the values of the uniform policy, [S, A].
-
-    Invariant to potential shaping and to moving reward between next states with equal expectation (value-adjusted
-    levelling, STARC, section 3).
-    """
+    """Compute ``c(R)(s, a) = E_s'[R(s, a, s') - V(s) + discount V(s')]`` [S, A], with V the values of the uniform
+    policy. The result is invariant to potential shaping and to moving reward between next states with equal expectation
+    (value-adjusted levelling, STARC, section 3)."""
     values = policy_values(mdp, reward)
     adjusted = as_reward(mdp, reward) - values[:, None, None] + mdp.discount * values[None, None, :]
     return (mdp.transitions * adjusted).sum(-1)
 
 
 def standardise_reward(mdp: TabularMDP, reward: np.ndarray) -> np.ndarray:
-    """Divide `canonical` by its L2 norm; zeros for a reward that prefers no policy."""
+    """Return `canonical` divided by its L2 norm, [S, A]; zeros for a reward that values all policies alike."""
     level = canonical(mdp, reward)
     norm = float(np.linalg.norm(level))
-    # A reward that prefers no policy leaves only rounding errors, whose direction means nothing.
+    # A reward that values all policies alike leaves only rounding errors, whose direction means nothing.
     negligible = 1e-10 * max(1.0, float(np.abs(as_reward(mdp, reward)).max()))
     return level / norm if norm > negligible else np.zeros_like(level)
 
 
 def starc_distance(mdp: TabularMDP, one: np.ndarray, two: np.ndarray) -> float:
-    """Compute ``1/2 |s(R1) - s(R2)|_2`` in [0, 1]: 0 for rewards that order all policies alike, 1 for opposite ones.
+    """Compute ``1/2 |s(R1) - s(R2)|_2`` in [0, 1]: 0 for rewards that order all policies alike, 1 for opposite orders.
 
     Args:
         mdp: the dynamics for the comparison.

@@ -1,7 +1,7 @@
-r"""The writer of the mathematics verifier's values: as text in several styles, and as numbers at a point.
+r"""Writer of the mathematics verifier's values: as text in several styles, and as numbers at a point.
 
-`write_value` is the inverse of `read`: in every style the text names the same value. Letters behind a number (``3m``)
-and letters side by side (``2cm``) are written as people write variables.
+`write_value` is the inverse of `grammar.read`: in every style the text has the same value. Letters after a number
+(``3m``) and letters side by side (``2cm``) are written as people write variables.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _OPERATORS = {"=": "=", "<": "<", ">": ">", "≤": "\\le ", "≥": "\\ge ", "≠
 _PLAIN_OPERATORS = {"=": "=", "<": "<", ">": ">", "≤": "<=", "≥": ">=", "≠": "!="}
 _FUNCTIONS = frozenset(("sin", "cos", "tan", "ln", "exp", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"))
 _CONSTANTS = {"pi": math.pi, "e": math.e, "i": 1j}
-# Runs of letters that are no products of variables.
+# Runs of letters that are not read as products of variables.
 MISREAD = SHORT_WORDS | CONNECTIVES | frozenset(FUNCTIONS) | frozenset(CONSTANTS)
 
 
 class Unwritable(ValueError):
-    """The value has no text in this module's styles."""
+    """Error for a value that this module's styles cannot write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,9 @@ class Style:
     r"""A way to write values as text.
 
     Args:
-        latex: ``\frac{1}{2}`` and ``x^{2}`` instead of ``1/2`` and ``x^2``.
-        times: the sign between factors: "", " ", "*" or ``\cdot ``; `_between` replaces it where it would be misread.
+        latex: write ``\frac{1}{2}`` and ``x^{2}`` instead of ``1/2`` and ``x^2``.
+        times: the sign between factors: "", " ", "*" or ``\cdot ``; `_between` replaces "" and " " where they would be
+            misread.
         power: ``^`` or ``**`` (in plain text).
         spaces: put spaces around signs.
     """
@@ -67,7 +68,8 @@ def write_value(value: Value, style: Style = Style()) -> str:
     """Write ``value`` as text.
 
     Raises:
-        Unwritable: it contains units, words, a name with a place (``f(2)``), or an operation without a plain form.
+        Unwritable: the value has units, words, a name with an argument (``f(2)``), or an operation without a plain
+            form.
     """
     if isinstance(value, Relation):
         signs = _OPERATORS if style.latex else _PLAIN_OPERATORS
@@ -109,7 +111,7 @@ def _sum(value: Scalar, style: Style) -> str:
 
 
 def _split_sign(term: Scalar) -> tuple[Scalar, bool]:
-    """Split a term into its absolute part and whether its sign is minus."""
+    """Return the absolute part of a term, and True if its sign is minus."""
     if isinstance(term, Num) and term.value < 0:
         return Num(-term.value), True
     if isinstance(term, Apply) and term.op == "*" and isinstance(term.args[0], Num) and term.args[0].value < 0:
@@ -138,7 +140,7 @@ def _product(value: Scalar, style: Style) -> str:
 
 
 def _between(left: str, right: str, style: Style) -> str:
-    """Choose the sign between two written factors: none only where the product cannot be misread without it."""
+    """Return the sign between two written factors: "" only if the product cannot be misread without a sign."""
     if style.times not in ("", " "):
         return style.times
     after_letter = bool(re.search(r"[A-Za-z](?:_\w)?$", left))
@@ -236,10 +238,11 @@ def _rename_in_scalar(value: Scalar, names: Mapping[str, str]) -> Scalar:
 
 
 def evaluate_at(value: Scalar, point: Mapping[str, float]) -> complex:
-    """Evaluate a scalar at a point, which gives each variable a number.
+    """Evaluate a scalar at ``point``, which maps each variable name to a number.
 
     Raises:
-        ArithmeticError, ValueError: it has no value there, or one of its operations is not supported.
+        ArithmeticError, ValueError: the scalar has no value there, or one of its operations is not supported.
+        KeyError: a variable is missing in ``point``.
     """
     if isinstance(value, Num):
         return complex(value.value)

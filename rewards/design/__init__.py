@@ -1,4 +1,5 @@
-"""Programs that a language model, or anyone else, writes: rewards of an episode, and factors of a step."""
+"""Reward programs and factor programs, written by a language model or a person: rewards of episodes,
+factors of steps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The critic's checks that need no model (Auto MC-Reward, arXiv 2312.09238): grammar, and test runs on
-recorded episodes."""
+"""Checks of a reward program that need no model (the critic of Auto MC-Reward, arXiv 2312.09238): its grammar, and test
+runs on recorded episodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .program_values import ProgramValue, not_finite, run_program
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """Judgement of a critic on a reply.
+    """Result of checking a reply that should hold a reward program.
 
     Attributes:
         program: the program; None if it is rejected.
@@ -29,8 +29,17 @@ class Critique:
 
 
 def criticise(reply: str, episodes: Sequence[Episode], supplies: Collection[str], runner: str = "sandbox") -> Critique:
-    """Check the program in a reply: its grammar and its inputs, which the environment must supply. Two runs on each
-    recorded episode must return the documented type and range, agree with each other, and agree with success.
+    """Check the reward program in a reply.
+
+    The program must follow the grammar and read only what the environment supplies. It is run twice on each recorded
+    episode and must return the documented type and range, the same values in both runs, and a sparse reward of 1
+    exactly for successes.
+
+    Args:
+        reply: text with the program in a fenced block.
+        episodes: recorded episodes.
+        supplies: names of the measures that the environment supplies.
+        runner: a name in `RUNNERS`.
 
     Raises:
         RuntimeError: the sandbox failed, so the program could not be checked.

@@ -1,8 +1,8 @@
-"""Factor functions: named numbers of one step, from which a network composes its part of the return (LaRe).
+"""Factor functions: named numbers of one step, from which a network predicts the step's share of the return (LaRe).
 
 A factor program is a Python text that defines ``factors(step)``, checked by the grammar of reward programs and run in a
-sandbox; packages that have a place for untrusted programs register one in `FACTOR_RUNNERS`. `GIVEN` has functions of
-our own, which run here.
+sandbox; packages that can run untrusted programs register a runner in `FACTOR_RUNNERS`. `GIVEN` has factor functions of
+this package, which run in this process.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .program_values import to_plain
 
 Factors = Mapping[str, float]
 FactorRunner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
-"""(program, steps) -> for each step ``[{name: number}, error]``; None where the machinery failed."""
+"""Callable from (program, steps) to ``[{name: number}, error]`` for each step; None if the machinery failed."""
 FACTOR_RUNNERS: Registry[FactorRunner] = Registry("runner of factor programs")
 GIVEN: Registry[Callable[[Any, Any], Factors]] = Registry("factor function")
-"""``function(observation, action) -> {name: number}``, always of the same names."""
+"""Registry of functions ``(observation, action) -> {name: number}``; the names must be the same for every step."""
 
 _WORDS = 16
 _WALL, _DOOR, _GOAL = 2, 4, 8
@@ -35,14 +35,19 @@ _LEFT_ALONE = (0, 1, 3)  # unseen, empty, floor
 
 @dataclass(frozen=True, slots=True)
 class StepFactors:
-    """Factors of one step; ``error`` says why there are none, for the author of the program."""
+    """Factors of one step, or the error because of which there are none.
+
+    Attributes:
+        factors: factor name -> number; empty if there is an error.
+        error: the reason, for the author of the program; "" if there are factors.
+    """
 
     factors: Factors
     error: str = ""
 
 
 def describe_step_data(example: Episode | None = None) -> str:
-    """Describe the argument of a factor program for its author, with an example's values."""
+    """Describe the argument of a factor program for its author, with values of the first step of ``example``."""
     shown = []
     for name, text in (
         ("observation", "what the agent saw before the step: text, a number, or nested lists and dicts of them"),
@@ -57,7 +62,8 @@ def describe_step_data(example: Episode | None = None) -> str:
 
 
 def read_factor_program(text: str) -> str:
-    """Check a text by the grammar of programs (see `read_program`); it must define ``factors(step)``.
+    """Return a factor program after checking that it follows the grammar (see `read_program`) and defines
+    ``factors(step)``.
 
     Raises:
         InputError: the first fault, with its line.
@@ -67,10 +73,10 @@ def read_factor_program(text: str) -> str:
 
 
 def load_factor_program(file: str | Path) -> str:
-    """Read a file that holds a factor program.
+    """Read a factor program from a file and check it.
 
     Raises:
-        InputError: it cannot be read, or holds none.
+        InputError: the file cannot be read or does not hold a factor program.
     """
     try:
         return read_factor_program(Path(file).read_text(encoding="utf-8"))
@@ -86,11 +92,13 @@ def compute_factors(
     """Compute the factors of steps by a program, in one call of the runner.
 
     Args:
-        steps: (observation, action) of each.
-        names: factor names that every step must have; by default the names of the first step with any.
+        program: text of the program.
+        steps: (observation, action) of each step.
+        runner: a name in `FACTOR_RUNNERS`.
+        names: factor names that every step must have; by default those of the first step without an error.
 
     Returns:
-        factors of each step; None if the runner failed, which says nothing about the program.
+        Factors of each step; None if the runner failed, which says nothing about the program.
     """
     if not steps:
         return []
@@ -108,7 +116,7 @@ def compute_factors(
 
 
 def step_data(observation: Any, action: Any) -> dict[str, Any]:
-    """Data that a program reads of a step, as plain data."""
+    """Return the argument of a factor program for one step, as plain data."""
     return {"observation": to_plain(observation), "action": to_plain(action)}
 
 
@@ -127,7 +135,13 @@ def _read_answer(answer: Any) -> StepFactors:
 
 @dataclass(frozen=True, slots=True)
 class FactorCritique:
-    """A verification of a reply: the program, or None and the reason, for the author; and the names of its factors."""
+    """Result of checking a reply that should hold a factor program.
+
+    Attributes:
+        program: the program; None if it is rejected.
+        text: the reason of a rejection, for the author; "" for an accepted program.
+        names: the factor names of an accepted program.
+    """
 
     program: str | None
     text: str = ""
@@ -135,8 +149,10 @@ class FactorCritique:
 
 
 def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandbox") -> FactorCritique:
-    """Check the program in a reply (LaRe's self-verification): its grammar and its factors. Two runs on every recorded
-    step must return the same factor names for all steps, equal numbers in both runs, and not one constant value.
+    """Check the factor program in a reply (LaRe's self-verification).
+
+    The program must follow the grammar. It is run twice on every recorded step, and must return the same factor names
+    for all steps, equal numbers in both runs, and not the same factors for all steps.
 
     Raises:
         RuntimeError: the sandbox failed, so the program could not be checked.
@@ -167,8 +183,8 @@ def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandb
 
 @GIVEN.register("minigrid")
 def minigrid_factors(observation: Any, action: Any) -> Factors:
-    """Describe the effect of an action on the cell ahead in MiniGrid's view (takes, drops, opens, shuts, reaches a
-    goal, bumps), and whether an object is carried."""
+    """Describe the effect of an action on the cell ahead in MiniGrid's view, and whether the agent carries an object.
+    The factors "takes", "drops", "opens", "shuts", "reaches" (a goal), "bumps" and "carries" are 0 or 1."""
     image = observation["image"]
     thing, _, state = (int(number) for number in image[3, 5])
     carried = int(image[3, 6][0])
@@ -190,7 +206,7 @@ def minigrid_factors(observation: Any, action: Any) -> Factors:
 
 @GIVEN.register("words")
 def word_factors(observation: Any, action: Any) -> Factors:
-    """Count how often each word of the action occurs in it, hashed into 16 places, and 1 for every step."""
+    """Count the words of the action, hashed into 16 factors, and add the factor "step", which is always 1."""
     del observation
     found = {f"word {place}": 0.0 for place in range(_WORDS)}
     for word in str(action).lower().split()[:1000]:
@@ -200,7 +216,7 @@ def word_factors(observation: Any, action: Any) -> Factors:
 
 @GIVEN.register("given")
 def given_factors(observation: Any, action: Any) -> Factors:
-    """`minigrid_factors` where MiniGrid's view is observed, and `word_factors` elsewhere."""
+    """Return `minigrid_factors` if the observation is MiniGrid's view, else `word_factors`."""
     seen = observation.get("image") if isinstance(observation, Mapping) else None
     grid = getattr(seen, "shape", ()) == (7, 7, 3)
     return minigrid_factors(observation, action) if grid else word_factors(observation, action)

@@ -1,7 +1,7 @@
-"""The language of reward programs: a Python text that defines ``reward(episode)``, checked by its syntax tree.
+"""Grammar of reward programs: Python texts that define ``reward(episode)``, checked by their syntax tree.
 
 The check gives authors a sentence that they can act on, and keeps programs deterministic and without memory of other
-episodes. It contains nothing: programs run in a sandbox (see `program_values`).
+episodes. It is no protection: programs run in a sandbox (see `program_values`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPISODE_KEYS = {
     "turns": 'list of dicts, one a turn: "observation" (text that the agent saw), "action" (text that it wrote), '
     '"reward" (float), "error" (text; why the environment could not use the action, else None), "feedback" (text)',
 }
-"""Entries of an episode that every program can read, in any environment."""
+"""Key -> description, for the entries of an episode that every program can read in any environment."""
 _TURN_KEYS = frozenset({"observation", "action", "reward", "error", "feedback"})
 
 _BUILTINS = {
@@ -51,11 +51,11 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class RewardProgram:
-    """A checked program.
+    """Reward program that passed the check.
 
     Attributes:
-        text: its source.
-        needs: measures that it reads of an episode, such as "goal_distance"; see `palaestra.rewards.measures`.
+        text: source of the program.
+        needs: names of the measures that the program reads, such as "goal_distance"; see `palaestra.rewards.measures`.
     """
 
     text: str
@@ -65,8 +65,8 @@ class RewardProgram:
 def read_program(text: str) -> RewardProgram:
     """Check a text by the grammar of reward programs.
 
-    It must define ``reward(episode)``, and may import `MODULES`. Classes, names and attributes with a leading
-    underscore, other builtins than plain data needs, and assignment to attributes are refused.
+    The text must define ``reward(episode)``, and may import `MODULES`. Refused are classes, names with two leading
+    underscores, attributes with one, assignment to attributes, and builtins that plain data does not need.
 
     Raises:
         InputError: the first fault, with its line.
@@ -76,7 +76,7 @@ def read_program(text: str) -> RewardProgram:
 
 
 def parse_program(text: str, function: str, argument: str) -> ast.Module:
-    """Parse a program that defines ``function`` of one argument, and check it by the grammar.
+    """Parse a program that must define ``function`` of one argument, and check it by the grammar.
 
     Raises:
         InputError: the first fault, with its line.
@@ -135,7 +135,7 @@ def _faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _keys_read(tree: ast.Module) -> Iterator[str]:
-    """Constant keys that are read, by ``x["key"]`` or ``x.get("key")``."""
+    """Yield the constant keys that a program reads, by ``x["key"]`` or ``x.get("key")``."""
     for node in ast.walk(tree):
         key = None
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):

@@ -1,4 +1,4 @@
-"""The reward that a program computes, bounded so that success decides."""
+"""Reward that a program computes, bounded so that success decides the sign."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _log = logging.getLogger(__name__)
 
 @register("program")
 class ProgramReward(PooledReward):
-    """Reward of a whole episode by a Python program: the sign of its sparse reward, plus a tenth of its dense sign.
+    """Reward of a whole episode by a Python program: its sparse reward, plus ``scale`` times the sign of its dense
+    reward.
 
     The program is a file that defines ``reward(episode)``, which returns ``(sparse, dense)``: sparse -1, 0 or 1, dense
     a number or a dictionary of named numbers. `describe_episode` lists its inputs; ``palaestra design`` lets a model
@@ -39,7 +40,7 @@ class ProgramReward(PooledReward):
     paper = "Auto MC-Reward, arXiv 2312.09238"
     complete = True
     ranks_success = True
-    file: str | Path = option(says="the program.")
+    file: str | Path = option(says="the file of the program.")
     scale: float = option(default=0.1, low=0, high=0.5, says="factor of the sign of the dense reward.")
     runner: str = option(default="sandbox", says="a name in `palaestra.rewards.design.RUNNERS`.")
 
@@ -90,7 +91,7 @@ class ProgramReward(PooledReward):
         return replace(self.verdict(episode, sum(terms.values())), terms=terms, extras={"program_value": report})
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
-        """Return the program's output, or the reason why it has none."""
+        """Return the program's output and error as the measure "program_value"."""
         return verdict.extras
 
     def describe(self) -> str:
@@ -100,7 +101,7 @@ class ProgramReward(PooledReward):
         return {"program": self.program.text}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with the saved program, also where the file has changed since."""
+        """Continue with the saved program, even if the file has changed since."""
         super().load_state_dict({name: value for name, value in state.items() if name != "program"})
         if state["program"] != self.program.text:
             _log.warning(

@@ -1,4 +1,4 @@
-"""Values of reward programs: an episode goes in as plain data, the program's return value comes out.
+"""Execution of reward programs: an episode goes in as plain data, the program's return value comes out.
 
 A program never runs in this process but in a runner. Packages that can isolate untrusted programs register a runner in
 `RUNNERS`, as `palaestra.envs` does with its sandbox.
@@ -19,7 +19,7 @@ from ..measures import MEASURES
 from .program import EPISODE_KEYS, RewardProgram
 
 Runner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
-"""(program, episodes) -> for each episode ``[sparse, {term: number}, error]``; None where the machinery failed."""
+"""Callable from (program, episodes) to ``[sparse, {term: number}, error]`` for each; None if the machinery failed."""
 RUNNERS: Registry[Runner] = Registry("runner of reward programs")
 
 
@@ -29,7 +29,7 @@ class ProgramValue:
 
     Args:
         sparse: -1, 0 or 1.
-        dense: the dense terms by name; any floats, NaN and infinity among them.
+        dense: the dense terms by name; may include NaN and infinity.
         error: reason of a missing value, for the author of the program; ``sparse`` is then 0 and ``dense`` empty.
     """
 
@@ -39,13 +39,13 @@ class ProgramValue:
 
     @property
     def total(self) -> float:
-        """The sum of the dense terms."""
+        """Sum of the dense terms."""
         return float(sum(self.dense.values()))
 
 
 def describe_episode(supplies: Collection[str], example: Episode | None = None) -> str:
     """Describe the argument of a program for its author, one line per key. Keys of every episode come first, then the
-    measures that the environment supplies, with the first characters of their values in ``example``."""
+    measures in ``supplies`` (those of the environment), with the first characters of their values in ``example``."""
     lines = [f'episode["{name}"]: {text}' for name, text in EPISODE_KEYS.items()]
     for name in sorted(set(supplies) - {"feedback"}):
         measure = MEASURES[name]
@@ -59,13 +59,13 @@ def describe_episode(supplies: Collection[str], example: Episode | None = None) 
 def run_program(
     program: RewardProgram, episodes: Sequence[Episode], runner: str = "sandbox"
 ) -> list[ProgramValue] | None:
-    """Run a program on each episode alone; all go to the runner at once.
+    """Run a program on each episode; all episodes go to the runner in one call.
 
     Returns:
-        a value for each episode; None where the machinery failed, which says nothing about the program.
+        A value for each episode; None if the machinery failed, which says nothing about the program.
 
     Raises:
-        InputError: an episode lacks a measure that the program reads, or there is no such runner.
+        InputError: an episode lacks a measure that the program reads, or the runner is unknown.
     """
     if not episodes:
         return []
@@ -95,7 +95,7 @@ def _episode_data(episode: Episode, needs: Collection[str]) -> dict[str, Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert arrays and sequences to lists, and keys and all other objects to text."""
+    """Convert a value to plain data: arrays and sequences become lists, keys and all other objects text."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -122,5 +122,5 @@ def _read_answer(answer: Any) -> ProgramValue:
 
 
 def not_finite(value: ProgramValue) -> list[str]:
-    """Names of the dense terms that are no finite numbers."""
+    """List the names of the dense terms that are NaN or infinite."""
     return [name for name, number in value.dense.items() if not math.isfinite(number)]

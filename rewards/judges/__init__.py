@@ -1,4 +1,4 @@
-"""Judges, which score text where no verifier can, and the rewards made of their scores."""
+"""Judges, which score text that no verifier can decide, and the rewards based on their scores."""
 
 from __future__ import annotations
 

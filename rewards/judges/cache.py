@@ -1,4 +1,4 @@
-"""Replies of a judge on disk, so that a resumed or repeated run sends each question to the endpoint once.
+"""Cache of a judge's replies on disk, so that a resumed or repeated run sends each question to the endpoint once.
 
 SQLite does the locking: several threads and processes may share a file. Only replies that could be read are stored.
 """
@@ -16,17 +16,17 @@ from typing import Any
 from ...errors import InputError
 
 _PATIENCE = 60.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for a lock held by another process."""
 
 
 class ReplyCache:
-    """A file that maps questions to replies.
+    """File that maps questions to replies.
 
     Args:
         path: the file; it is created, with its folder, if it does not exist.
 
     Raises:
-        InputError: the file is not a reply cache or cannot be written; also on later use.
+        InputError: the file is not a reply cache or cannot be written; raised by the methods as well.
     """
 
     def __init__(self, path: str | Path):
@@ -40,7 +40,7 @@ class ReplyCache:
 
     @staticmethod
     def key(model: str, messages: Any, settings: Any) -> str:
-        """Hash a question: SHA-256 as hexadecimal digits."""
+        """Hash a question to the hexadecimal digits of its SHA-256."""
         text = json.dumps([model, messages, settings], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""A judge behind any OpenAI-compatible chat endpoint: the hosted ones, vLLM, llama.cpp, and the like."""
+"""Judge behind any OpenAI-compatible chat endpoint: hosted APIs, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .judge import JUDGES, Judge, Judgement
 _log = logging.getLogger(__name__)
 
 MAX_BODY = 4_000_000
-"""Bytes of an endpoint's answer that are read."""
+"""Longest answer of an endpoint that is read, in bytes."""
 
 
 class _SharedClient:
-    """The client, made on first use, and the gate that bounds the requests in flight."""
+    """Client that is created on first use, with a semaphore that bounds the requests in flight."""
 
     def __init__(self, concurrency: int):
         self.gate = threading.BoundedSemaphore(concurrency)
@@ -60,20 +60,20 @@ def _check_scale(name: str, scale: tuple[float, float]) -> tuple[float, float]:
 @JUDGES.register("endpoint")
 @keyword_declared
 class EndpointJudge(Judge):
-    """A language model behind an OpenAI-compatible endpoint.
+    """Language model behind an OpenAI-compatible endpoint.
 
     Responses are sent as data and cannot reach the instructions (see `prompts`). An attempt that ends in a time-out, a
     broken connection, 408, 409, 425, 429 or 5xx is repeated after a growing pause. If no attempt brings a readable
     answer, the judgement has ``valid=False``; a failure never scores 0.
 
-    Each further repetition waits twice as long as the one before, at most 60 seconds; a ``Retry-After`` of the endpoint
-    is obeyed up to 60 seconds. Without ``base_url`` and ``OPENAI_BASE_URL`` the SDK's address is used; without
-    ``api_key`` and ``OPENAI_API_KEY`` a placeholder, as local servers ask for none.
+    The pause doubles with each repetition, up to 60 seconds; a ``Retry-After`` of the endpoint overrides the pause,
+    also up to 60 seconds. Without ``base_url`` and ``OPENAI_BASE_URL`` the SDK's address is used; without ``api_key``
+    and ``OPENAI_API_KEY`` a placeholder, as local servers ask for none.
 
     Raises:
-        InputError: no model; on use, for an endpoint that refuses the key or the model
-            (401, 403, 404), and for a cache that cannot be used.
-        MissingExtra: on use, without the extra [judge].
+        InputError: no model; when used: the endpoint refuses the key or the model (401, 403, 404), or the cache cannot
+            be used.
+        MissingExtra: when used: the package's extra [judge] is not installed.
     """
 
     name = "endpoint"
@@ -81,22 +81,24 @@ class EndpointJudge(Judge):
     model: str = option(default=None, kw_only=False, says="name of the model; None takes ``PALAESTRA_JUDGE_MODEL``.")
     base_url: str | None = option(default=None, says='such as "http://localhost:8000/v1"; None: ``OPENAI_BASE_URL``.')
     api_key: str | None = option(default=None, says="None takes ``OPENAI_API_KEY``.")
-    temperature: float = option(default=0.0, low=0, high=2, says="of the sampling.")
-    seed: int | None = option(default=None, says="sent with each request; votes differ by it, also in the cache.")
+    temperature: float = option(default=0.0, low=0, high=2, says="sampling temperature.")
+    seed: int | None = option(default=None, says="sent with each request; several votes differ in their seeds.")
     max_tokens: int = option(default=2048, low=1, unit="tokens", says="longest reply, in tokens.")
     timeout: float = option(default=60.0, low=0.001, says="seconds that one attempt may take in all.")
     retries: int = option(default=4, says="attempts after the first.")
     backoff: float = option(default=0.5, low=0, says="seconds before the first repetition.")
-    concurrency: int = option(default=8, low=1, unit="requests at once", says="over all threads that share this judge.")
+    concurrency: int = option(
+        default=8, low=1, unit="requests at once", says="limit over all threads that share this judge."
+    )
     cache: Any = option(default=None, check=_open_cache, says="file that keeps the replies, or None.")
     structured: bool = option(
         default=True, says="also send the JSON schema in ``response_format``; False for endpoints that refuse it."
     )
     scale: tuple[float, float] = option(
-        default=(1, 5), check=_check_scale, says="lowest and highest score that the model may give, for 0 and 1."
+        default=(1, 5), check=_check_scale, says="lowest and highest score of the model, mapped to 0 and 1."
     )
     max_characters: int = option(
-        default=32_000, low=1, unit="characters", says="of each text; a longer one is cut, and the cut is marked."
+        default=32_000, low=1, unit="characters", says="limit of each text; a longer one is cut, and the cut is marked."
     )
 
     def setup(self) -> None:
@@ -124,7 +126,7 @@ class EndpointJudge(Judge):
         )
 
     def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
-        """Make the calls at the same time, in at most ``concurrency`` threads."""
+        """Make the calls in parallel, in at most ``concurrency`` threads."""
         if len(calls) <= 1:
             return [call() for call in calls]
         from concurrent.futures import ThreadPoolExecutor
@@ -135,7 +137,7 @@ class EndpointJudge(Judge):
             return list(pool.map(lambda call: call(), calls))
 
     def reseeded(self, seed: int) -> EndpointJudge:
-        """Copy the judge with another seed; both share the connections, the cache and the bound on requests."""
+        """Return a copy with another seed, which shares the connections, the cache and the bound on requests."""
         other = copy.copy(self)
         other.seed, other._line = check_count("seed", seed), self._line
         return other
@@ -161,8 +163,8 @@ class EndpointJudge(Judge):
         return f"endpoint({self.model!r}, base_url={self.base_url!r})"
 
     def chat(self, messages: prompts.Messages) -> str | None:
-        """Request the next message of a conversation, outside any judgement; None where every attempt failed, which is
-        logged with its reason.
+        """Request the next message of a conversation, outside any judgement; return None, and log the reason, if every
+        attempt failed.
 
         Raises:
             InputError: the endpoint refuses the key or the model.
@@ -201,7 +203,7 @@ class EndpointJudge(Judge):
         return judgement
 
     def _reply(self, messages: prompts.Messages, settings: dict[str, Any]) -> str:
-        """Request a reply, with repetitions, and return its text. Raises RequestFailed where every attempt failed."""
+        """Request a reply, with repetitions, and return its text. Raises RequestFailed if every attempt failed."""
         attempt = 0
         while True:
             try:
@@ -214,7 +216,7 @@ class EndpointJudge(Judge):
             attempt += 1
 
     def _body(self, messages: prompts.Messages, settings: dict[str, Any]) -> bytes:
-        """Make one attempt. The answer is read piece by piece, as a time-out of the SDK restarts with every piece."""
+        """Make one attempt and return the body, read in parts, as the SDK's time-out restarts with each part."""
         client = self._line.client(self._connect)
         import openai
 
@@ -257,7 +259,7 @@ class EndpointJudge(Judge):
 
 
 def _content(body: bytes) -> str:
-    """Extract the text of the first choice. Raises RequestFailed where the body is not a chat completion."""
+    """Extract the text of the first choice. Raises RequestFailed if the body is not a chat completion."""
     try:
         content = json.loads(body)["choices"][0]["message"]["content"]
     except (ValueError, RecursionError, LookupError, TypeError) as error:

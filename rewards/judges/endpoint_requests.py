@@ -1,6 +1,6 @@
-"""Requests to an OpenAI-compatible endpoint: its address, the connection, failed attempts and the pauses after them.
+"""Requests to an OpenAI-compatible endpoint: address, connection, failed attempts and the pauses after them.
 
-The judge sends requests from threads, the chat agent from an event loop; all that does not wait is shared here.
+The judge sends requests from threads, the chat agent from an event loop; both share the code that does not wait.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from ...errors import InputError, needs_extra, shorten
 
 LONGEST_PAUSE = 60.0
-"""Seconds to wait before a repetition, at most."""
+"""Longest pause before a repetition, in seconds."""
 AGAIN = (408, 409, 425, 429)
-"""Statuses, besides 5xx, after which a repetition may succeed."""
+"""HTTP statuses, besides 5xx, after which a repetition may succeed."""
 
 
 class RequestFailed(Exception):
-    """A failed attempt.
+    """Error of a failed attempt.
 
     Attributes:
-        again: another attempt may succeed.
-        after: the pause that the endpoint asks for, in seconds; None without one.
+        again: True if another attempt may succeed.
+        after: the pause that the endpoint asks for, in seconds; None if it asks for none.
     """
 
     def __init__(self, message: str, again: bool = True, after: float | None = None):
@@ -32,12 +32,12 @@ class RequestFailed(Exception):
 
     @classmethod
     def from_status(cls, error: Any, message: str) -> RequestFailed:
-        """Turn the SDK's error for an answer with an error status into a failure."""
+        """Convert the SDK's error for an HTTP error status into a `RequestFailed`."""
         again = error.status_code in AGAIN or error.status_code >= 500
         return cls(message, again, read_retry_after(error.response.headers.get("retry-after")))
 
     def pause(self, attempt: int, backoff: float) -> float:
-        """Return the seconds before the next attempt; without a wish of the endpoint they double each time."""
+        """Return the seconds before the next attempt: ``after`` if given, else ``backoff * 2**attempt``; at most 60."""
         return min(backoff * 2.0**attempt if self.after is None else self.after, LONGEST_PAUSE)
 
 
@@ -58,10 +58,10 @@ def check_address(url: str | None) -> str | None:
 
 
 def import_sdk(what: str) -> Any:
-    """Import the SDK.
+    """Import the SDK and return it as a module.
 
     Raises:
-        MissingExtra: ``what`` needs it, and it is not installed.
+        MissingExtra: the SDK is not installed; the message says that ``what`` needs it.
     """
     with needs_extra(what, "judge"):
         import openai
@@ -69,13 +69,13 @@ def import_sdk(what: str) -> Any:
 
 
 def connection_options(base_url: str | None, api_key: str | None = None, retries: int = 0) -> dict[str, Any]:
-    """Return the arguments of the SDK's clients; without a key a placeholder is sent, as local servers need none."""
+    """Return the arguments for the SDK's clients. Without a key a placeholder is used, as local servers need none."""
     key = api_key or os.environ.get("OPENAI_API_KEY") or "none"
     return {"api_key": key, "base_url": base_url, "max_retries": retries}
 
 
 def read_retry_after(value: str | None) -> float | None:
-    """Parse a ``Retry-After`` header, a number of seconds or a date, into seconds; None without a readable header."""
+    """Convert a ``Retry-After`` header, a number of seconds or a date, to seconds; None if absent or unreadable."""
     if value is None or len(value) > 40:
         return None
     try:

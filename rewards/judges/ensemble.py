@@ -1,4 +1,4 @@
-"""Judges made of judges: the mean of several passes, and the mean of several aspects.
+"""Judges made of other judges: the mean of several passes, and the mean of several aspects.
 
 EditScore (arXiv 2509.23909) multiplies two aspects under a square root, so that failing one of them fails both, and
 averages several passes of a noisy judge.
@@ -17,10 +17,10 @@ from .judge import JUDGES, Judge, Judgement, as_judge
 
 
 def geometric_mean(scores: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """``(prod s_i^w_i)^(1 / sum w)`` of scores of at least 0; a single 0 makes it 0.
+    """Return ``(prod s_i^w_i)^(1 / sum w)``; a single score of 0 with a positive weight makes it 0.
 
     Raises:
-        InputError: a negative score, no scores, or weights that do not fit.
+        InputError: a negative score or weight, no scores, or numbers of scores and weights that differ.
     """
     weights = [1.0] * len(scores) if weights is None else list(weights)
     if not scores or len(weights) != len(scores) or min(weights) < 0 or sum(weights) <= 0 or min(scores) < 0:
@@ -34,14 +34,14 @@ def geometric_mean(scores: Sequence[float], weights: Sequence[float] | None = No
 @JUDGES.register("votes")
 @declared
 class Votes(Judge):
-    """The mean score of several passes of one judge, each with its own seed.
+    """Mean score of several passes of one judge, each with its own seed.
 
-    Failed passes are left out; the judgement is not valid when fewer than half of them answered.
+    Failed passes are left out; the judgement is invalid if fewer than half of the passes succeeded.
     """
 
     name = "votes"
     paper = "EditScore, arXiv 2509.23909"
-    of: Judge | str | Mapping[str, Any] = option(default="rules", says="the judge, with a temperature above 0.")
+    of: Judge | str | Mapping[str, Any] = option(default="rules", says="the judge; its temperature should exceed 0.")
     votes: int = option(default=4, low=1, says="number of passes.")
     seed: int = option(default=0, says="seed of the first pass; later passes count up from it.")
 
@@ -57,7 +57,7 @@ class Votes(Judge):
         return _mean_judgement(self.judge.gather(calls))
 
     def reseeded(self, seed: int) -> Votes:
-        """Copy the votes with other seeds, ``votes`` apart from each other, so that no pass is repeated."""
+        """Return a copy whose passes use other seeds than these passes and than those of other values of ``seed``."""
         return Votes(self.judge, self.votes, self.seed + self.votes * (1 + seed))
 
     def gather(self, calls: Sequence[Any]) -> list[Judgement]:
@@ -73,7 +73,7 @@ class Votes(Judge):
 @JUDGES.register("aspects")
 @declared
 class Aspects(Judge):
-    """The mean of one judge's scores by several principles, which replace the principle of the question.
+    """Mean of one judge's scores by several principles, which replace the principle given to `score`.
 
     Raises:
         InputError: no aspect, or a weight out of range.
@@ -86,7 +86,7 @@ class Aspects(Judge):
     )
     of: Judge | str | Mapping[str, Any] = option(default="rules", says="the judge.")
     mean: Literal["geometric", "arithmetic"] = option(
-        default="geometric", says="of the scores; a 0 in one aspect makes a geometric mean 0."
+        default="geometric", says="kind of mean; a 0 in one aspect makes the geometric mean 0."
     )
 
     def setup(self) -> None:

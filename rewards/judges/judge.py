@@ -1,7 +1,7 @@
-"""The interface of judges: rule-coded ones, endpoints and ensembles.
+"""Interface of judges: rule-coded judges, endpoints and ensembles.
 
 Given a principle ("cites evidence", "short", a criterion of a rubric), a prompt and several responses, a judge gives
-each response a score in [0, 1]. Where a judge fails, the judgement has ``valid=False`` and no scores, so that a failure
+each response a score in [0, 1]. If a judge fails, the judgement has ``valid=False`` and no scores, so that a failure
 is never taken for a score of 0.
 """
 
@@ -19,16 +19,16 @@ from ...registry import Registry, take_callable
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's scores of several responses, or of one response by several criteria.
+    """Scores of several responses, or of one response by several criteria.
 
     Args:
-        scores: one in [0, 1] for each response or criterion, in their order; empty where ``valid`` is False.
+        scores: one in [0, 1] for each response or criterion, in order; must be empty if ``valid`` is False.
         feedback: one text for each score, or empty.
-        valid: False when the judge failed or its answer could not be read.
-        error: the reason where it is not valid.
+        valid: False if the judge failed or its answer could not be read.
+        error: the reason if ``valid`` is False.
 
     Raises:
-        InputError: a score outside [0, 1], feedback of another length, or scores that are not valid.
+        InputError: a score outside [0, 1], feedback of another length, or scores with ``valid=False``.
     """
 
     scores: tuple[float, ...]
@@ -46,23 +46,23 @@ class Judgement:
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """Indices from the best to the worst; equal scores keep their order."""
+        """Indices of the scores from best to worst; equal scores keep their order."""
         return tuple(sorted(range(len(self.scores)), key=lambda index: -self.scores[index]))
 
     @classmethod
     def failed(cls, error: str) -> Judgement:
-        """Make the judgement of a judge that failed, with the reason."""
+        """Return an invalid judgement with the reason ``error``."""
         return cls((), valid=False, error=error)
 
     @property
     def first(self) -> float | str:
-        """The first score; the error message if the judge failed."""
+        """First score, or the error message if the judge failed."""
         return self.scores[0] if self.valid else self.error or "the judge failed"
 
 
 class Judge(Declared):
-    """Base class. A subclass implements `score`, and also `grade` or `gather` where it can answer several at once. Its
-    options are declared, under `checks.declared`."""
+    """Base class of judges. A subclass implements `score`, and also `grade` or `gather` if it can answer several
+    questions at once. Its options are declared (see `checks.declared`)."""
 
     name: ClassVar[str] = "judge"
     paper: ClassVar[str] = ""
@@ -79,7 +79,7 @@ class Judge(Declared):
         raise NotImplementedError(f"{type(self).__name__} must implement score(principle, prompt, responses).")
 
     def grade(self, criteria: Sequence[str], prompt: str, response: str, reference: str | None = None) -> Judgement:
-        """Score how well one response meets each of ``criteria``; by default in one call of `score` per criterion."""
+        """Score how well one response meets each of ``criteria``; by default with one call of `score` per criterion."""
         calls = [partial(self.score, criterion, prompt, [response], reference) for criterion in criteria]
         answers = self.gather(calls)
         for answer in answers:
@@ -89,11 +89,11 @@ class Judge(Declared):
         return Judgement(tuple(answer.scores[0] for answer in answers), feedback)
 
     def gather(self, calls: Sequence[Callable[[], Judgement]]) -> list[Judgement]:
-        """Make several calls; a judge that waits for a network makes them at the same time."""
+        """Make several calls and return their judgements; a judge that waits for a network makes them in parallel."""
         return [call() for call in calls]
 
     def reseeded(self, seed: int) -> Judge:
-        """Return the judge with another seed, for votes; itself where it has no randomness."""
+        """Return the judge with another seed, for independent votes; the judge itself if it has no randomness."""
         return self
 
     def __repr__(self) -> str:
@@ -128,5 +128,5 @@ def as_judge(judge: Judge | str | Mapping[str, Any]) -> Judge:
 
 
 def check_judge(name: str, judge: Judge | str | Mapping[str, Any]) -> Judge:
-    """Check of an option that is a judge; see `as_judge`."""
+    """Return the judge that an option describes; see `as_judge`."""
     return as_judge(judge)

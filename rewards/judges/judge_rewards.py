@@ -20,17 +20,17 @@ JudgeLike = Judge | str | Mapping[str, Any]
 
 
 def reference_text(episode: Episode) -> str | None:
-    """Return ``episode.extras["reference"]`` as text, for the judge; None where the caller supplied none."""
+    """Return ``episode.extras["reference"]`` as text, for the judge; None if absent."""
     value = episode.extras.get("reference")
     return None if value is None else str(value)
 
 
 @register("judge")
 class JudgeReward(PooledReward):
-    """A judge's score of the response by one principle.
+    """Judge's score of the response by one principle.
 
-    The judge sees ``episode.prompt``, ``episode.response`` and, where the caller supplied it,
-    ``episode.extras["reference"]``. An episode whose judgement failed is not valid.
+    The judge sees ``episode.prompt``, ``episode.response`` and, if present, ``episode.extras["reference"]``. If the
+    judge fails on an episode, the verdict is invalid.
     """
 
     paper = "RewardAnything, arXiv 2506.03637"
@@ -39,7 +39,7 @@ class JudgeReward(PooledReward):
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
-        """Ask all questions in one round, so that an endpoint answers them at the same time."""
+        """Ask all questions in one call of `gather`, so that an endpoint answers them in parallel."""
         answers = self.judge.gather([self._call(episode) for episode in episodes])
         return [answer.first for answer in answers]
 
@@ -74,10 +74,10 @@ def _check_band(name: str, band: tuple[float, float]) -> tuple[float, float]:
 
 @register("rubric")
 class RubricReward(GroupReward):
-    """A rubric's score: criteria with signed points, by a judge and, for facts, by verifiers.
+    """Score by a rubric: criteria with signed points, decided by a judge, by verifiers or by the outcome.
 
     By default the value follows RuscaRL: points of the met criteria over the sum of the positive points, at most 1.
-    Factual criteria with a verifier are checked on ``episode.answer``; all others are graded by the judge.
+    Factual criteria with a verifier are checked on ``episode.answer``; for the kinds of criteria see `Criterion`.
 
     With a band (low, high), criteria whose pass rate within the group is not strictly between the two are left out of
     the numerator. Groups of one keep all.
@@ -91,13 +91,15 @@ class RubricReward(GroupReward):
     criteria: Any = option(
         default=None,
         check=_check_criteria,
-        says='`Criterion` objects, data or texts of one point; None reads "rubric".',
+        says='`Criterion` objects, data or texts of one point; None reads ``episode.extra("rubric")``.',
     )
     judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     aggregation: Any = option(
         default="signed", check=_check_aggregation, says="an `Aggregation`, its fields or its form."
     )
-    band: tuple[float, float] | None = option(default=None, check=_check_band, says="range of the rates that count.")
+    band: tuple[float, float] | None = option(
+        default=None, check=_check_band, says="range of pass rates within the group of criteria that count."
+    )
     complete: bool = option(default=False, says="the score replaces the environment's reward, as in RuscaRL.")
 
     def setup(self) -> None:
@@ -111,7 +113,7 @@ class RubricReward(GroupReward):
         return self.group([episode])[0]
 
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
-        """Judge siblings; the feedback of a verdict lists the criteria that are not met, and the faults that are."""
+        """Judge siblings; the feedback of a verdict lists the criteria that are not met and the faults present."""
         valid = [episode for episode in episodes if episode.valid]
         rubrics = [self.criteria or _check_criteria("rubric", episode.extra("rubric")) for episode in valid]
         calls = [self._call(episode, rubric) for episode, rubric in zip(valid, rubrics)]
@@ -157,7 +159,7 @@ class RubricReward(GroupReward):
 
 
 def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgement) -> list[float] | str:
-    """Collect one score per criterion from the verifiers and the judge; return the error message if either failed."""
+    """Return one score per criterion from the verifiers and the judge, or the error message if either failed."""
     if not judged.valid:
         return judged.error or "the judge failed"
     scores, graded = [], iter(judged.scores)
@@ -180,7 +182,7 @@ def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgeme
 
 @register("pairwise")
 class PairwiseReward(GroupReward):
-    """The mean preference of a judge for a response over each of its siblings, both seats taken in turn.
+    """Mean preference of a judge for a response over each of its siblings.
 
     Every pair is judged in both orders: a judge that only prefers one position gives all episodes 0.5. Pairs whose
     judgement failed are left out; an episode without any judged pair is invalid. The value of a single episode is 0.5.

@@ -8,7 +8,7 @@ from .judge import Judge, Judgement
 
 Match = tuple[int, int]
 MatchResult = tuple[float, float]
-"""(result of the first, result of the second), each in [0, 1]."""
+"""Result of a match: (score of the first player, score of the second), each in [0, 1]."""
 
 
 def play_matches(
@@ -19,10 +19,10 @@ def play_matches(
     pairs: Sequence[Match],
     reference: str | None = None,
 ) -> list[MatchResult | str]:
-    """Judge several matches. The result of a side is the mean of its scores in the two positions.
+    """Judge several matches. The result of a player is the mean of the scores in both positions.
 
     Args:
-        judge: called twice per match, for all matches in one round.
+        judge: called twice per match, with all calls in one `Judge.gather`.
         principle: the standard of judgement, in words.
         prompt: the task of the responses.
         responses: the players.
@@ -30,7 +30,7 @@ def play_matches(
         reference: an answer known to be good, or None.
 
     Returns:
-        one result for each pair, or the error message of a failed judgement.
+        One result for each pair, or the error message if its judgement failed.
     """
 
     def call(one: int, two: int) -> Callable[[], Judgement]:
@@ -47,13 +47,13 @@ def play_matches(
 
 
 def preference(result: MatchResult) -> float:
-    """Convert a result to 1 for a win of the first, 0 for a loss, 0.5 for a draw."""
+    """Return 1 if the first player won, 0 if the second won, 0.5 for a draw."""
     one, two = result
     return 0.5 if abs(one - two) < 1e-12 else float(one > two)
 
 
 def mean_preference(count: int, pairs: Sequence[Match], results: Sequence[MatchResult | str]) -> list[float | None]:
-    """Compute the share of its matches that each of ``count`` players won; draws count half, None without a match."""
+    """Return each player's share of matches won, with draws as half; None for a player without a result."""
     won: list[list[float]] = [[] for _ in range(count)]
     for (i, j), result in zip(pairs, results):
         if not isinstance(result, str):

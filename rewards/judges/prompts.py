@@ -1,10 +1,10 @@
-"""Questions to a judge behind an endpoint, and the reading of its replies.
+"""Questions to a judge behind an endpoint, and the parsing of replies.
 
-Responses are untrusted, so nothing that they contain reaches the instructions: the system message depends only on the
+Responses are untrusted, so nothing in them reaches the instructions: the system message depends only on the
 principle (or the criteria) and the form of the reply, and everything else is sent in the user message as one JSON
-object. In it ``<`` and bracketed upper-case words are escaped, so that a response cannot spell the special tokens of a
-chat template. Each response has an id derived from the whole question; a reply is accepted only if it is strict JSON
-with exactly these ids.
+object. In that object ``<`` and bracketed upper-case words are escaped, so that a response cannot spell the special
+tokens of a chat template. Each response has an id derived from the whole question; a reply is accepted only if it is
+strict JSON with exactly these ids.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ with one entry for each {entry}, using the ids exactly as given, and a reason of
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """Messages for a chat endpoint, with the ids and the scale that its reply must use.
+    """Messages for a chat endpoint, with the ids and the scale that the reply must use.
 
     Attributes:
         messages: a system and a user message.
-        ids: expected in the reply, in the order of the scores.
-        low, high: the scale of the scores.
+        ids: ids that the reply must use, in the order of the scores.
+        low, high: lowest and highest score in the reply.
     """
 
     messages: Messages
@@ -84,7 +84,7 @@ class JudgeQuestion:
         }
 
     def read(self, reply: str) -> Judgement:
-        """Read the judgement in a reply; it is not valid where the reply does not have exactly the required form."""
+        """Parse a reply into a judgement, which is invalid unless the reply has exactly the required form."""
         text = reply.strip() if len(reply) <= MAX_REPLY else ""
         # Many models put a code fence around JSON.
         if text.startswith("```") and text.endswith("```") and len(text) >= 6:
@@ -173,7 +173,7 @@ _TOKEN_BRACKET = re.compile(r"\[(?=/?[A-Z_]{2,40}\])")
 
 
 def _clean(text: str) -> str:
-    """Replace lone surrogates, which no request can carry."""
+    """Replace lone surrogates, which a request cannot contain."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -16,7 +16,7 @@ from ...checks import check_choice, check_number
 from ...errors import InputError
 
 MET = 0.5
-"""A criterion counts as met from this score on."""
+"""Lowest score of a criterion that counts as met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +25,17 @@ class Criterion:
 
     Args:
         text: the criterion in words for a judge; for the rule-coded judge, one of its principles.
-        points: for meeting it; negative for a fault; 0 for a criterion that only vetoes.
-        kind: "process" (a judge decides), "factual" (where ``verifier`` is given, it decides on the answer),
+        points: points for meeting the criterion; negative for a fault, 0 for a criterion that only vetoes.
+        kind: "process" (a judge decides), "factual" (``verifier`` decides on the answer; without one, a judge),
             "statement" (met if the response has the result of ``reference``, see `has_result`) or "outcome" (met if the
             episode is a success).
-        critical: a score below the veto's threshold makes the whole reward 0.
+        critical: a score below the veto's threshold makes the whole reward at most 0.
         verifier: name of a verifier for a factual criterion, or None.
         reference: the verifier's reference, or the statement.
 
     Raises:
-        InputError: blank text, points that are not finite, or a verifier on a process criterion.
+        InputError: blank text, points that are not finite, an unknown kind, or a verifier with another kind than
+            "factual".
     """
 
     text: str
@@ -54,7 +55,7 @@ class Criterion:
 
     @property
     def needs_judge(self) -> bool:
-        """True if a judge decides whether it is met."""
+        """True if a judge decides whether the criterion is met."""
         return self.kind == "process" or (self.kind == "factual" and self.verifier is None)
 
 
@@ -72,7 +73,7 @@ def has_result(text: str, statement: str) -> bool:
 
 def rubric_of_solution(steps: Sequence[str]) -> list[dict[str, Any]]:
     """Write the rubric of a worked solution as data: a point for the result of each step before the answer, and as many
-    points for the right answer as for all of them together.
+    points for the right answer as for all these steps together (at least one).
 
     Args:
         steps: the worked solution, the last step being the answer.
@@ -86,7 +87,7 @@ HACKING_DEFENCE = (
     Criterion("does not flatter", points=0.0, critical=True),
     Criterion("does not praise itself", points=0.0, critical=True),
 )
-"""Vetoes flattery of the reader and praise of the answer itself (Rubric Anchors); append it to a rubric."""
+"""Criteria that veto flattery of the reader and self-praise of the answer (Rubric Anchors); append to a rubric."""
 
 
 def as_criterion(value: Criterion | str | Mapping[str, Any]) -> Criterion:
@@ -111,10 +112,10 @@ def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequenc
     """Divide the points of the met criteria by the sum of the positive points; at most 1, negative for many faults.
 
     Args:
-        points: of each criterion, positive and negative.
-        scores: in [0, 1], of each criterion; met from 0.5 on.
-        kept: which criteria count in the numerator (`informative_criteria`); all by default. The denominator keeps all,
-            so that dropping a criterion that every sibling meets shifts all of them alike.
+        points: points of each criterion, positive or negative.
+        scores: score of each criterion, in [0, 1]; met from 0.5 on.
+        kept: True for criteria that count in the numerator (`informative_criteria`); None keeps all. The denominator
+            keeps all, so that dropping a criterion that every sibling meets shifts all siblings alike.
 
     Raises:
         InputError: lengths that differ, or no positive points.
@@ -127,10 +128,10 @@ def signed_score(points: Sequence[float], scores: Sequence[float], kept: Sequenc
 
 
 def weighted_mean(weights: Sequence[float], scores: Sequence[float]) -> float:
-    """Compute ``sum w s / sum w`` for weights of at least 0 whose sum is positive.
+    """Return ``sum w s / sum w``.
 
     Raises:
-        InputError: other weights.
+        InputError: a negative weight, weights that sum to 0, or lengths that differ.
     """
     if len(weights) != len(scores) or min(weights, default=-1.0) < 0 or sum(weights) <= 0:
         raise InputError(f"a weighted mean needs a weight of at least 0 for each score, not {list(weights)!r}.")
@@ -138,23 +139,23 @@ def weighted_mean(weights: Sequence[float], scores: Sequence[float]) -> float:
 
 
 def apply_veto(value: float, scores: Sequence[float], critical: Sequence[bool], threshold: float = MET) -> float:
-    """Return ``value``, or at most 0 where a critical score is below the threshold."""
+    """Return ``value``, or at most 0 if a critical score is below the threshold."""
     broken = any(score < threshold for score, is_critical in zip(scores, critical) if is_critical)
     return min(value, 0.0) if broken else value
 
 
 def saturate(score: float, level: float = 1.0, slope: float = 0.25) -> float:
-    """Reduce the slope above ``level`` from 1 to ``slope`` in [0, 1]: concave and never falling."""
+    """Return ``score``, with the part above ``level`` multiplied by ``slope`` in [0, 1]: concave and never falling."""
     return score if score <= level else level + slope * (score - level)
 
 
 def interaction(scores: Sequence[float], pairs: Mapping[tuple[int, int], float]) -> float:
-    """Compute ``sum w_ij s_i s_j`` over the listed pairs of criteria: a bonus, or a malus, for meeting both."""
+    """Return ``sum w_ij s_i s_j`` over the listed pairs of criteria: a bonus (or malus) for meeting both."""
     return sum(weight * scores[i] * scores[j] for (i, j), weight in pairs.items())
 
 
 def stretch(value: float, power: float = 1.0) -> float:
-    """Compute ``value ** power`` of a value in [0, 1]: a power above 1 spreads the high range and keeps 0 and 1."""
+    """Return ``value ** power``, with the value clipped to [0, 1]: a power above 1 spreads the high range."""
     return min(max(value, 0.0), 1.0) ** power
 
 
@@ -162,8 +163,8 @@ def informative_criteria(scores: Sequence[Sequence[float]], low: float = 0.0, hi
     """Mark the criteria that distinguish siblings: those whose pass rate lies strictly between ``low`` and ``high``.
 
     Args:
-        scores: [siblings][criteria]; met from 0.5 on.
-        low, high: the band.
+        scores: [siblings][criteria]; a criterion is met from 0.5 on.
+        low, high: bounds of the pass rate.
     """
     rates = [sum(score >= MET for score in column) / len(scores) for column in zip(*scores)]
     return [low < rate < high for rate in rates]
@@ -171,14 +172,14 @@ def informative_criteria(scores: Sequence[Sequence[float]], low: float = 0.0, hi
 
 @dataclass(frozen=True)
 class Aggregation:
-    """The function that turns the scores of a rubric into one number.
+    """Function that turns the scores of a rubric into one number.
 
     Args:
         form: "signed" (`signed_score`) or "mean" (`weighted_mean`, points as weights).
-        veto: threshold below which a critical criterion makes the reward 0.
-        saturation: (level, slope) of `saturate`, applied to each score of the form "mean"; None leaves them.
-        interactions: criteria that interact, as {(i, j): weight}; the sum is clipped to [0, 1] in the form "mean".
-        power: of `stretch`, for the form "mean".
+        veto: threshold below which a critical criterion makes the reward at most 0.
+        saturation: (level, slope) of `saturate`, applied to each score in the form "mean"; None: not applied.
+        interactions: {(i, j): weight} for criteria i and j, added in the form "mean", with the sum clipped to [0, 1].
+        power: power of `stretch` in the form "mean".
     """
 
     form: str = "signed"
@@ -201,7 +202,7 @@ class Aggregation:
     def __call__(
         self, criteria: Sequence[Criterion], scores: Sequence[float], kept: Sequence[bool] | None = None
     ) -> float:
-        """Aggregate ``scores``, one in [0, 1] per criterion; ``kept`` as for `signed_score`."""
+        """Aggregate ``scores``, one in [0, 1] per criterion; for ``kept`` see `signed_score`."""
         points = [criterion.points for criterion in criteria]
         if self.form == "signed":
             value = signed_score(points, scores, kept)

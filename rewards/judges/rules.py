@@ -1,4 +1,4 @@
-"""A judge whose principles are coded as rules: for tests, and for users without an endpoint.
+"""Judge whose principles are coded as rules: for tests, and for users without an endpoint.
 
 Each principle has an opposite with the score 1 - s, so that opposite principles rank in opposite order (the audit of
 RewardAnything, arXiv 2506.03637). The rules count surface features, which a policy trained on them will exploit.
@@ -13,7 +13,7 @@ from ...errors import unknown_name
 from .judge import JUDGES, Judge, Judgement
 
 MAX_CHARACTERS = 100_000
-"""Text beyond this is not read, but it counts as length."""
+"""Number of characters of a text that are searched; the length of a text counts in full."""
 
 _POLITE = ("please", "thank you", "thanks", "kindly", "you are welcome", "would you", "sorry", "i hope this helps")
 _RUDE = ("stupid", "idiot", "shut up", "obviously", "dumb", "whatever", "nonsense")
@@ -45,7 +45,7 @@ _CITATION = re.compile(r"\[[0-9]{1,4}\]|\([A-Z][a-z]{1,30},? [0-9]{4}\)")
 
 
 def _saturate_count(count: float, half: float) -> float:
-    """Map a count to [0, 1): 0 for none, 0.5 at ``half``, towards 1 for many."""
+    """Map a count to [0, 1): 0 for a count of 0, 0.5 for a count of ``half``, towards 1 for large counts."""
     return count / (count + half)
 
 
@@ -92,12 +92,12 @@ PRINCIPLES = (*_RULES, *_OPPOSITES, f"{_KEYWORDS} a, b", f"{_NO_KEYWORDS} a, b")
 
 @JUDGES.register("rules")
 class RuleJudge(Judge):
-    """Coded rules, without a model.
+    """Judge that scores by coded rules, without a model.
 
     Principles: "short", "long", "polite", "rude", "cites evidence", "cites no evidence", "flatters", "does not
     flatter", "praises itself", "does not praise itself", "matches the reference" (equal up to case and white space),
-    "differs from the reference", "keywords: a, b" (share of these that occur) and "no keywords: a, b". Every score
-    depends only on the response that it scores.
+    "differs from the reference", "keywords: a, b" (share of these that occur) and "no keywords: a, b". The score of a
+    response does not depend on the other responses.
 
     Raises:
         InputError: on `score`, for any other principle.

@@ -1,4 +1,4 @@
-"""Subgoal labels from a judge: for each step of an episode, the subgoals that it achieves.
+"""Subgoal labels from a judge: for each step of an episode, the subgoals that the step achieves.
 
 A transition goes to the judge as text: the previous state as the prompt, the action and the next state as the response.
 `SubgoalJudge` makes any registered judge the argument ``achieved`` of the reward "subgoals"; `label_steps` labels many
@@ -18,7 +18,7 @@ from .judge import check_judge
 
 QUESTION = "Did this step achieve the subgoal: {subgoal}?"
 DECOMPOSITION = "Name at most {most} subgoals on the way to solving this task, one a line, and nothing else.\n{task}"
-"""Prompt for an author of subgoals (CALM, arXiv 2409.12798, section 3, in our own words)."""
+"""Prompt for a model that names subgoals (CALM, arXiv 2409.12798, section 3, in our own words)."""
 
 Transition = tuple[str, Episode, int]
 """A subgoal, an episode, and the index of one of its steps."""
@@ -27,16 +27,16 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.):])\s*")
 
 
 def read_subgoals(text: str, most: int) -> list[str]:
-    """Read the first ``most`` subgoals of an author's list: its lines, without bullets and numbers, each once."""
+    """Read the first ``most`` subgoals of a list: its distinct lines, without bullets and numbers."""
     lines = (_BULLET.sub("", line).strip() for line in text.splitlines())
     return list(dict.fromkeys(line for line in lines if line))[:most]
 
 
 def check_question(name: str, question: str) -> str:
-    """Return a question that has the place ``{subgoal}``.
+    """Return ``question`` if it has the placeholder ``{subgoal}``.
 
     Raises:
-        InputError: it has no such place.
+        InputError: the placeholder is missing.
     """
     if not isinstance(question, str) or "{subgoal}" not in question:
         raise InputError(f"the {name} needs the place {{subgoal}}, as in {QUESTION!r}, not {question!r}.")
@@ -44,8 +44,8 @@ def check_question(name: str, question: str) -> str:
 
 
 def describe_step(episode: Episode, t: int) -> tuple[str, str]:
-    """The state before step ``t``, and the action with what followed: the next observation, or after the last step the
-    environment's words and whether the episode was a success."""
+    """Describe step ``t`` as two texts: the state before it, and the action with what followed. What followed is the
+    next observation, or after the last step the environment's feedback and the success or failure."""
     step = episode.steps[t]
     if t + 1 < len(episode.steps):
         after = str(episode.steps[t + 1].observation)
@@ -60,15 +60,15 @@ def label_steps(
     subgoals: Sequence[Sequence[str]],
     judge: Callable[[list[Transition]], Sequence[bool | None]],
 ) -> list[list[list[str] | None]]:
-    """Judge each subgoal at each step until one achieves it: once for each step and subgoal not achieved before.
+    """Judge each subgoal at each step of each episode, until a step achieves the subgoal.
 
     Args:
-        episodes: any number; the same step of all of them is judged in one call.
+        episodes: any number of episodes; step t of all episodes is judged in one call.
         subgoals: the subgoals of each episode.
-        judge: returns True for each transition that achieves its subgoal; None if it could not be determined.
+        judge: called with transitions; returns True for each transition that achieves its subgoal, None if unknown.
 
     Returns:
-        for each step of each episode the subgoals achieved; None from the first step that could not be judged.
+        For each step of each episode the subgoals achieved; None from the first step on that could not be judged.
     """
     labels: list[list[list[str] | None]] = [[] for _ in episodes]
     left = [list(dict.fromkeys(names)) for names in subgoals]
@@ -90,8 +90,8 @@ def label_steps(
 
 @declared
 class SubgoalJudge(Declared):
-    """A registered judge as the argument ``achieved`` of the reward "subgoals": called with a subgoal, an episode and
-    the index of a step."""
+    """Annotator of subgoals by a judge: the argument ``achieved`` of the reward "subgoals". It is called with a
+    subgoal, an episode and the index of a step, and returns None if the judge failed."""
 
     judge: Any = option(check=check_judge, says="see `as_judge`.")
     question: str = option(default=QUESTION, check=check_question, says="the judge's principle, with ``{subgoal}``.")
@@ -101,7 +101,7 @@ class SubgoalJudge(Declared):
         return self.judge_all([(subgoal, episode, t)])[0]
 
     def judge_all(self, transitions: Sequence[Transition]) -> list[bool | None]:
-        """Judge several transitions; a judge that waits for a network does so for all at the same time."""
+        """Judge several transitions, in one call of `Judge.gather`."""
 
         def ask(subgoal: str, episode: Episode, t: int):
             before, after = describe_step(episode, t)

@@ -1,9 +1,9 @@
 """Tournaments: from matches between the responses of a group to ranks, and from ranks to rewards (ArenaRL).
 
-A topology is a function of the number of players and of ``play``, which plays one round of matches at a time. It gives
-every player a key; players are ranked by their keys, the largest first, and equal keys share the mean of their ranks.
-Only results decide: after a drawn match the player that advances is arbitrary, so both end with the same key. A judge
-that reads only the positions therefore gives every player the same reward.
+A topology is a function of the number of players and of ``play``, which plays a list of matches (a round) and returns
+their results. It returns a key for every player; players are ranked by their keys, the largest first, and equal keys
+share the mean of their ranks. Only results decide: after a drawn match the player that advances is arbitrary, so both
+end with the same key. A judge that prefers a position whatever it reads therefore gives every player the same reward.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from .judge_rewards import reference_text
 from .pairwise import Match, MatchResult, play_matches, preference
 
 Round = Callable[[Sequence[Match]], list[MatchResult]]
-"""Plays the matches of one round: pairs in, results out, in the same order."""
+"""Callable that plays the matches of one round and returns their results in the same order."""
 Key = tuple[float, ...]
 
 
 class Undecided(Exception):
-    """A match has no result, so the tournament has none."""
+    """Error for a match without a result, because of which the tournament has no result."""
 
 
 def ranks(keys: Sequence[Key]) -> list[float]:
-    """Rank the keys from 0, the largest first; equal keys share the mean of their ranks."""
+    """Return the ranks of the keys, 0 for the largest; equal keys share the mean of their ranks."""
     order = sorted(keys, reverse=True)
     return [order.index(key) + (order.count(key) - 1) / 2 for key in keys]
 
 
 def rank_rewards(keys: Sequence[Key]) -> list[float]:
-    """Compute ``1 - rank / (N - 1)``; 0.5 for a single player."""
+    """Return ``1 - rank / (N - 1)`` for each of N keys; 0.5 for a single player."""
     if len(keys) < 2:
         return [0.5] * len(keys)
     return [1.0 - rank / (len(keys) - 1) for rank in ranks(keys)]
@@ -79,8 +79,9 @@ def round_robin(count: int, play: Round) -> list[Key]:
 def swiss(count: int, play: Round) -> list[Key]:
     """Play ``ceil(log2 N)`` rounds between neighbours in the table; the opponents' points break ties (Buchholz).
 
-    Two players meet again only if no other pairing is left. With an odd number of players, the last player in the
-    table without a bye so far gets one, for half a point; it counts as a match against an equally strong opponent.
+    Two players meet again only if no other pairing is left. With an odd number of players, each round gives half a
+    point and no match (a bye) to the last player in the table without a bye so far; it counts as a match against an
+    equally strong opponent.
     """
     points = [0.0] * count
     met: list[list[int]] = [[] for _ in range(count)]
@@ -132,7 +133,7 @@ def seeded_elimination(count: int, play: Round) -> list[Key]:
     """Seed all players by a match against player 0, then play a knockout; ``(N - 1) + (N - 1)`` matches.
 
     In the knockout the first seed plays the last. Losers of one round are ordered by their mean score over all matches.
-    If N is no power of two, the best seeds have a bye in the first round.
+    If N is no power of two, the best seeds skip the first round.
     """
     scores = _Scores(count, play)
     scores([(0, player) for player in range(1, count)])
@@ -141,7 +142,7 @@ def seeded_elimination(count: int, play: Round) -> list[Key]:
     turn = 0
     while len(field) > 1:
         turn += 1
-        # Down to a power of two in the first round, halves after it.
+        # The first round reduces the field to a power of two, later rounds halve it.
         byes = 2 ** math.ceil(math.log2(len(field))) - len(field)
         pairs = _pair_ends(field[byes:])
         for (one, two), result in zip(pairs, scores(pairs)):
@@ -163,12 +164,12 @@ TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
 
 
 def _pair_ends(players: Sequence[int]) -> list[Match]:
-    """Pair the first player with the last, the second with the last but one; a middle player has a bye."""
+    """Pair the first player with the last, the second with the last but one, and so on; a middle player is left out."""
     return [(players[index], players[-1 - index]) for index in range(len(players) // 2)]
 
 
 def _keys_from_falls(count: int, fall: dict[int, tuple[int, int, bool]], scores: _Scores) -> list[Key]:
-    """Derive keys from eliminations: player to (turn, winner, whether the match was drawn).
+    """Derive keys from ``fall``, which maps each eliminated player to (round, winner, True if the match was drawn).
 
     A player eliminated in a draw shares the winner's key.
     """
@@ -182,18 +183,18 @@ def _keys_from_falls(count: int, fall: dict[int, tuple[int, int, bool]], scores:
 
 @register("tournament")
 class TournamentReward(GroupReward):
-    """The rank of a response in a tournament of its group before a judge: 1 for the first, 0 for the last.
+    """Rank of a response in a tournament of its group before a judge: 1 for the first, 0 for the last.
 
-    Every match is judged in both orders. When a match has no result the whole group is not valid. The value of a single
-    episode is 0.5. ArenaRL weighs process and answer .6 to .4: ``{"judge": "aspects", "aspects": {process: 0.6, answer:
-    0.4}, "mean": "arithmetic"}``.
+    Every match is judged in both orders. If the judge fails on a match, the verdicts of the whole group are invalid.
+    The value of a single episode is 0.5. ArenaRL weighs process and answer .6 to .4: ``{"judge": "aspects", "aspects":
+    {process: 0.6, answer: 0.4}, "mean": "arithmetic"}``.
     """
 
     paper = "ArenaRL, arXiv 2601.06487"
     bounds = (0.0, 1.0)
     judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     principle: str = option(default="cites evidence", says="the standard of judgement, in words.")
-    topology: str = option(default="seeded-elimination", choices=TOPOLOGIES, says="order of the matches.")
+    topology: str = option(default="seeded-elimination", choices=TOPOLOGIES, says="form of the tournament.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float | str]:
         responses = [episode.response for episode in episodes]

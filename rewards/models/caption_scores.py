@@ -1,7 +1,8 @@
 """Scores of captions from an annotator's labels, in ONI's three modes (arXiv 2410.23022).
 
-"retrieval" looks labels up, "classification" trains a network on them, and "ranking" trains one on preferences between
-two captions. New captions are queued, and nothing waits for the annotator: it is asked between updates.
+"retrieval" looks labels up, "classification" trains a network on labels, and "ranking" trains a network on preferences
+between two captions. New captions are queued, and scoring never waits for the annotator, which labels the queue
+between updates.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from .loading import load_with_torch
 from .saved_tensors import pack_tensors, unpack_tensors
 
 Annotator = Callable[[Sequence[str]], Mapping[str, float]]
-"""Function from captions to labels of the captions that it could judge; the others stay queued. It may have a method
-``compare``, as `palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
+"""Callable from captions to a mapping caption -> label, without captions that could not be judged, which stay queued.
+It may have a method ``compare``, as `palaestra.rewards.judges.caption_judge.CaptionJudge` has."""
 
 RETRIEVAL, CLASSIFICATION, RANKING = "retrieval", "classification", "ranking"
 _DIM, _BUCKETS, _BATCH = 16, 2048, 32
@@ -26,11 +27,11 @@ _DIM, _BUCKETS, _BATCH = 16, 2048, 32
 
 @declared
 class CaptionScores(Declared):
-    """The labels of captions: mode "retrieval", and base of the modes that learn from them."""
+    """Scores looked up among labels: the mode "retrieval", and the base class of the other modes."""
 
     mode: ClassVar[str] = RETRIEVAL
     capacity: int = option(
-        default=100_000, low=1, unit="captions", says="captions queued or labelled; later ones are not."
+        default=100_000, low=1, unit="captions", says="most captions queued or labelled; further ones are not queued."
     )
 
     def setup(self) -> None:
@@ -38,12 +39,12 @@ class CaptionScores(Declared):
         self.queue: dict[str, None] = {}
 
     def notice(self, caption: str) -> None:
-        """Queue a caption that has no label."""
+        """Queue a caption that has no label yet."""
         if caption not in self.labels and len(self.labels) + len(self.queue) < self.capacity:
             self.queue[caption] = None
 
     def add_labels(self, labels: Mapping[str, float]) -> None:
-        """Store labels and remove their captions from the queue; raises InputError for one that is not finite."""
+        """Store labels and remove their captions from the queue. Raises InputError for a label that is not finite."""
         for caption, value in labels.items():
             self.labels[caption] = check_number(f"the label of {caption[:80]!r}", value)
             self.queue.pop(caption, None)
@@ -53,7 +54,7 @@ class CaptionScores(Declared):
         return self.labels.get(caption, 0.0)
 
     def annotate(self, annotator: Annotator, most: int | None = None) -> None:
-        """Ask for labels of the queue, the oldest ``most`` captions of it."""
+        """Ask ``annotator`` for labels of the queued captions, at most the oldest ``most`` of them."""
         if self.queue:
             self.add_labels(annotator(tuple(self.queue)[:most]))
 
@@ -71,16 +72,16 @@ class CaptionScores(Declared):
 
 @declared
 class LearnedScores(CaptionScores):
-    """Base of the modes with a network: hashed n-grams and two layers.
+    """Base class of the modes with a network: hashed n-grams and two layers.
 
     Raises:
         MissingExtra: torch is absent.
     """
 
-    threshold: float = option(default=0.5, says="see the modes.")
+    threshold: float = option(default=0.5, says="probability above which a caption scores 1.")
     rate: float = option(default=3e-3, above=0, says="learning rate of Adam.")
     updates: int = option(default=32, low=1, says="gradient steps after each annotation.")
-    seed: int = option(default=0, says="of weights and draws.")
+    seed: int = option(default=0, says="seed of the weights and draws.")
 
     def setup(self) -> None:
         super().setup()
@@ -105,7 +106,7 @@ class LearnedScores(CaptionScores):
         return self._scores[caption]
 
     def train(self, size: int, loss: Callable[[Sequence[int]], Any]) -> None:
-        """Take gradient steps on batches of ``size`` examples, whose numbers the loss takes."""
+        """Take ``updates`` gradient steps on random batches; ``loss`` gets a batch as indices below ``size``."""
         for _ in range(self.updates):
             self.optimiser.zero_grad()
             loss(self._rng.choice(size, min(_BATCH, size), replace=False).tolist()).backward()
@@ -127,7 +128,7 @@ class LearnedScores(CaptionScores):
 
 
 class CaptionClassifier(LearnedScores):
-    """1 for a caption whose probability of a label of at least one half exceeds the threshold, and 0 otherwise."""
+    """Score of 1 if the predicted probability of a label of at least 0.5 exceeds the threshold, else 0."""
 
     mode = CLASSIFICATION
 
@@ -153,14 +154,14 @@ class CaptionClassifier(LearnedScores):
 
 @declared
 class CaptionRanker(LearnedScores):
-    """The score of a Bradley-Terry model, less the mean and over the deviation of the scores of the captions met so
-    far; 0 where that is below the threshold.
+    """Score of a Bradley-Terry model, standardised by the mean and standard deviation of all scores computed so far.
 
-    Preferences are asked between captions that are drawn at random from all that were met.
+    A standardised score below the threshold counts as 0. Preferences are asked between captions that are drawn at
+    random from all captions labelled or queued.
     """
 
     mode = RANKING
-    threshold: float = option(default=-0.5, says="deviations from the mean below which a caption counts 0.")
+    threshold: float = option(default=-0.5, says="standardised score below which a caption counts as 0.")
 
     def setup(self) -> None:
         super().setup()
@@ -171,7 +172,7 @@ class CaptionRanker(LearnedScores):
         captions = [*self.labels, *self.queue]
         if len(captions) < 2:
             return
-        # A caption is drawn once for each new one, so that all are compared in time.
+        # One pair is drawn for each new caption, so that all are compared in time.
         wanted = min(most or 64, max(len(self.queue), 8))
         drawn = [self._rng.choice(len(captions), 2, replace=False) for _ in range(wanted)]
         asked = list(dict.fromkeys((captions[one], captions[two]) for one, two in drawn))
@@ -229,10 +230,10 @@ MODES: dict[str, type[CaptionScores]] = {kind.mode: kind for kind in (CaptionSco
 
 
 def make_scores(mode: str, capacity: int = 100_000, threshold: float | None = None, seed: int = 0) -> CaptionScores:
-    """Make the scores of a mode; ``threshold`` None is the mode's own.
+    """Make the scores of a mode. With ``threshold`` None the mode's default is used.
 
     Raises:
-        InputError: no such mode, or an argument out of range.
+        InputError: an unknown mode, or an argument out of range.
         MissingExtra: the mode has a network, and torch is absent.
     """
     check_choice("mode", mode, tuple(MODES))

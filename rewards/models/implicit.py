@@ -1,8 +1,8 @@
-"""The implicit process reward model: a second copy of the policy whose log-ratio to a reference is a reward per token.
+"""Implicit process reward model: a second copy of the policy whose log-ratio to a reference is a reward per token.
 
-``r_t = beta log pi_phi(y_t | y_<t) / pi_ref(y_t | y_<t)``. Trained on outcomes alone: by cross-entropy on the sum over
-the response (PRIME, arXiv 2502.01456) or on pairs of episodes of one task (iStar, arXiv 2509.19199, per turn and with
-the old policy as reference). The rewards of an episode sum to its sequence reward. Needs torch.
+``r_t = beta log pi_phi(y_t | y_<t) / pi_ref(y_t | y_<t)``. The model is trained on outcomes alone: by cross-entropy on
+the sum over the response (PRIME, arXiv 2502.01456) or on pairs of episodes of one task (iStar, arXiv 2509.19199, per
+turn and with the old policy as reference). The rewards of an episode sum to its sequence reward. Needs torch.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from ...errors import InputError
 from .token_episode import TokenEpisode
 
 LogProbs = Callable[[Tensor], Tensor]
-"""ids [n, T] (int64, padded on the right with 0) to the log-probability [n, T] of each token given those before it; the
-first column is not read."""
+"""Callable from ids [n, T] (int64, padded on the right with 0) to the log-probability [n, T], in nats, of each token
+given the tokens before it. The first column of the result is not read."""
 
 
 class CausalLogProbs(nn.Module):
-    """`LogProbs` of a causal model whose forward takes ids [n, T] and returns logits [n, T, V], or has ``.logits``."""
+    """`LogProbs` of a causal model whose forward maps ids [n, T] to logits [n, T, V], or to an object
+    with ``.logits``."""
 
     def __init__(self, model: nn.Module):
         super().__init__()
@@ -36,7 +37,7 @@ class CausalLogProbs(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         output = self.model(ids[:, :-1])
         logits = getattr(output, "logits", output)
-        # Log-softmax only at the tokens that occur: never a second [n, T, V].
+        # Log-softmax only at the given tokens, to save a second [n, T, V] tensor.
         chosen = logits.gather(-1, ids[:, 1:, None])[..., 0].float()
         logps = chosen - logits.float().logsumexp(-1)
         return torch.cat([torch.zeros_like(logps[:, :1]), logps], 1)
@@ -44,12 +45,12 @@ class CausalLogProbs(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class PRMUpdate:
-    """The result of `ImplicitPRM.update`.
+    """Result of `ImplicitPRM.update`.
 
     Attributes:
         rewards: for each episode, one reward per turn.
-        loss: before the step, nats; None where the objective had nothing to compare.
-        accuracy: share of the pairs of a better and a worse episode of one group that the model orders rightly, before
+        loss: loss before the step, nats; None if the objective had nothing to compare.
+        accuracy: share of the pairs of a better and a worse episode of one group that the model orders correctly before
             the step; None without a pair.
     """
 
@@ -67,13 +68,13 @@ class ImplicitPRM(Declared):
     for large models.
 
     Raises:
-        InputError: a function without ``reference`` or ``parameters``.
+        InputError: a function without ``reference`` or ``parameters``, or no parameter that can be trained.
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
     model: Any = option(kw_only=False, says="the reward model phi: a causal ``nn.Module`` or a `LogProbs`.")
     reference: Any = option(default=None, kw_only=False, says="the reference model, of either kind.")
-    objective: Literal["ce", "pairwise"] = option(default="ce", says="PRIME's, or iStar's.")
+    objective: Literal["ce", "pairwise"] = option(default="ce", says="cross-entropy (PRIME), or pairs (iStar).")
     beta: float = option(default=0.05, low=0, says="scale of the rewards.")
     learning_rate: float = option(default=1e-6, low=0, says="step size of AdamW.")
     parameters: Iterable[nn.Parameter] | None = option(
@@ -117,7 +118,7 @@ class ImplicitPRM(Declared):
         return torch.stack(sums)
 
     def loss(self, episodes: Sequence[TokenEpisode]) -> Tensor | None:
-        """Compute the mean loss of the objective, nats; None where it has nothing to compare.
+        """Compute the mean loss of the objective, nats; None if there is nothing to compare.
 
         "ce" averages over the episodes, with outcomes as probabilities; "pairwise" over all pairs of a better and a
         worse episode of one group.
@@ -128,7 +129,7 @@ class ImplicitPRM(Declared):
         """Take one optimiser step on these episodes and return their rewards.
 
         Args:
-            episodes: of any groups.
+            episodes: episodes of any groups.
             scores: compute the rewards with the weights "before" (PRIME) or "after" the step.
         """
         check_choice("scores", scores, ("before", "after"))
@@ -179,10 +180,10 @@ class ImplicitPRM(Declared):
         return {"parameters": weights, "optimiser": self._optimiser.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Load a state that `state_dict` returned.
+        """Restore a state returned by `state_dict`.
 
         Raises:
-            InputError: it belongs to a model of another shape.
+            InputError: the state belongs to a model of another shape.
         """
         shapes = [tuple(weight.shape) for weight in state["parameters"]]
         if shapes != [tuple(weight.shape) for weight in self._parameters]:

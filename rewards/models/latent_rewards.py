@@ -1,6 +1,6 @@
-"""`LatentRewards`: factors of steps, and the decomposition of returns that learns from finished episodes (LaRe).
+"""`LatentRewards`: factors of steps, and the decomposition of returns that is learned from finished episodes (LaRe).
 
-The reward "lare" and the bonus "lare" of students share it. Everything is saved, so that a run goes on exactly.
+The reward "lare" and the students' bonus "lare" share the class. All state is saved, so that a run resumes exactly.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ from .return_decomposition import (
 
 _log = logging.getLogger(__name__)
 _KEPT = 20_000
-"""Steps whose factors are kept, as observations come again."""
+"""Number of steps whose factors are cached, because observations recur."""
 
 
 @declared
 class LatentRewards(Declared):
-    """Rewards of steps, as a function of their factors whose sums over episodes approach the returns.
+    """Rewards of steps as a learned function of their factors, fitted so that their sum over an episode is near its
+    return.
 
     Raises:
         InputError: a file that holds no factor program.
+        MissingExtra: ``hidden`` is above 0 and torch is absent.
     """
 
     factors: str = option(default="given", says="file of a program, or a name in `palaestra.rewards.design.GIVEN`.")
     runner: str = option(default="sandbox", says="a name in `palaestra.rewards.design.FACTOR_RUNNERS`, for programs.")
     hidden: int = option(default=64, says="units of both layers; 0: a linear function by least squares, without torch.")
-    rate: float = option(default=1e-3, above=0, says="of `NetworkDecomposition`.")
-    updates: int = option(default=4, low=1, says="of `NetworkDecomposition`.")
-    batch: int = option(default=16, low=1, unit="episodes", says="of `NetworkDecomposition`.")
-    memory: int = option(default=256, low=1, unit="episodes", says="latest episodes that it learns from.")
-    settle: int = option(default=4, says="episodes before its rewards are used.")
-    seed: int = option(default=0, says="of weights and batches.")
+    rate: float = option(default=1e-3, above=0, says="learning rate of `NetworkDecomposition`.")
+    updates: int = option(default=4, low=1, says="gradient steps of `NetworkDecomposition` per update.")
+    batch: int = option(default=16, low=1, unit="episodes", says="batch size of `NetworkDecomposition`.")
+    memory: int = option(default=256, low=1, unit="episodes", says="number of latest episodes to learn from.")
+    settle: int = option(default=4, says="number of episodes before the learned rewards are used.")
+    seed: int = option(default=0, says="seed of the weights and batches.")
 
     def setup(self) -> None:
         self.source = str(self.factors)
@@ -56,7 +58,7 @@ class LatentRewards(Declared):
         self.seen = 0
         self._model: LinearDecomposition | NetworkDecomposition | None = None
         if self.hidden:
-            self._make_model(1)  # torch is missing now or never
+            self._make_model(1)  # raises now if torch is missing
         self._model = None
         self._episodes: list[Decomposable] = []
         self._rng = np.random.default_rng(self.seed)
@@ -65,15 +67,15 @@ class LatentRewards(Declared):
 
     @property
     def ready(self) -> bool:
-        """True once there were ``settle`` episodes."""
+        """True once the model has learned from ``settle`` episodes."""
         return self._model is not None and self.seen >= self.settle
 
     def factors_of(
         self, steps: Sequence[tuple[Any, Any]], beside: Sequence[tuple[Any, Any]] = ()
     ) -> list[np.ndarray | None] | None:
-        """Compute the factors [d] of steps (observation, action). None for a step on which the program failed; None in
-        place of the list if the runner failed. If the program has to run at all, it also computes and caches the steps
-        in ``beside``, which are needed soon."""
+        """Compute the factors [d] of each step (observation, action). An entry is None if the program failed on that
+        step; the result is None if the runner failed. If the program must run at all, it also computes and caches the
+        steps ``beside``, which are needed soon."""
         keys = [_digest(*step) for step in steps]
         new = {key: step for key, step in zip(keys, steps, strict=True) if key not in self._known}
         if new and self.function is None:
@@ -106,8 +108,7 @@ class LatentRewards(Declared):
         return True
 
     def predict(self, rows: Sequence[np.ndarray | None]) -> np.ndarray:
-        """Rewards [T] of steps with these factors: 0 for a step without, and for all before there are ``settle``
-        episodes."""
+        """Return the rewards [T] of steps with these factors; 0 for steps without factors, and until `ready`."""
         rewards = np.zeros(len(rows))
         known = [(t, row) for t, row in enumerate(rows) if row is not None]
         if known and self.ready and self._model is not None:
@@ -115,8 +116,8 @@ class LatentRewards(Declared):
         return rewards
 
     def learn(self, episodes: Sequence[tuple[Sequence[np.ndarray | None], float]]) -> None:
-        """Learn from finished episodes, their factors and returns; those with a step without factors, or without any
-        step, are left out."""
+        """Learn from the factors and returns of finished episodes. Episodes without steps, or with a step without
+        factors, are left out."""
         whole: list[Decomposable] = []
         for rows, total in episodes:
             known = [row for row in rows if row is not None]
@@ -146,7 +147,7 @@ class LatentRewards(Declared):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on with the saved program and network, also where the file has changed since."""
+        """Continue with the saved program and network, even if the program's file has changed since."""
         wanted = {"program", "names", "seen", "model", "episodes", "rng"}
         if set(state) != wanted:
             raise InputError(f"the saved state of 'lare' holds {sorted(wanted)}, not {sorted(state)}.")

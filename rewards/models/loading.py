@@ -16,7 +16,7 @@ MODULES = {
     "contrast": "losses",
     "listwise_loss": "losses",
 }
-"""The module of each public name."""
+"""Public name -> module that defines it."""
 
 
 def load_with_torch(name: str) -> Any:

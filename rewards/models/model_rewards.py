@@ -28,14 +28,16 @@ def _load_model(_: str, model: Any) -> Any:
 
 @register("reward-model")
 class ModelReward(PooledReward):
-    """The score of a trained reward model for the response to the prompt.
+    """Score of a trained reward model for the response to the prompt.
 
     Raises:
         MissingExtra: the model is a file and torch is absent.
     """
 
     paper = "Secrets of RLHF II, arXiv 2401.06080"
-    model: Any = option(check=_load_model, says="a `RewardModel`, its file, or what has ``score(prompts, responses)``.")
+    model: Any = option(
+        check=_load_model, says="a `RewardModel`, its file, or an object with ``score(prompts, responses)``."
+    )
     squash: bool = option(default=True, says="pass the score through a logistic, so that it lies in (0, 1).")
 
     @property
@@ -45,7 +47,7 @@ class ModelReward(PooledReward):
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
         """Score all episodes in one pass through the model."""
         scores = self.model.score([episode.prompt for episode in episodes], [episode.response for episode in episodes])
-        # An infinite or undefined score makes the episode not valid.
+        # An infinite or undefined score makes the verdict invalid.
         finite = [float(score) if math.isfinite(score) else None for score in scores]
         if not self.squash:
             return list(finite)
@@ -61,18 +63,18 @@ def _check_prm(_: str, prm: Any) -> Any:
 
 @register("implicit-process")
 class ImplicitProcessReward(StepReward):
-    """The turn rewards of an implicit process reward model, one for each step.
+    """Turn rewards of an implicit process reward model, one for each step.
 
-    The caller puts a `TokenEpisode` with one turn per step into ``episode.extras["token_episode"]``. The value is the
-    sum of the turn rewards, which is the model's reward for the whole sequence.
+    The caller must put a `TokenEpisode` with one turn per step into ``episode.extras["token_episode"]``. The value is
+    the sum of the turn rewards, which is the model's reward for the whole sequence.
 
     Raises:
-        InputError: on use, for another number of turns than of steps.
+        InputError: when called: the numbers of turns and steps differ.
     """
 
     paper = "PRIME, arXiv 2502.01456; iStar, arXiv 2509.19199"
     needs = frozenset({"token_episode"})
-    prm: Any = option(check=_check_prm, says="an `ImplicitPRM`, or what has ``turn_rewards(token_episodes)``.")
+    prm: Any = option(check=_check_prm, says="an `ImplicitPRM`, or an object with ``turn_rewards(token_episodes)``.")
 
     def values(self, episode: Episode) -> Sequence[float] | None:
         tokens = episode.extra("token_episode")

@@ -1,4 +1,4 @@
-"""The default text encoder, small enough to train in seconds: a bag of hashed word and character n-grams.
+"""Default text encoder, small enough to train in seconds: a bag of hashed word and character n-grams.
 
 Needs torch.
 """
@@ -20,11 +20,11 @@ _WORD = re.compile(r"[A-Za-z]+|[0-9]|[^A-Za-z0-9\s]")
 
 
 class NgramEncoder(nn.Module):
-    """The mean embedding of the words, word pairs and character trigrams of a text, each hashed into a bucket.
+    """Mean embedding of the words, word pairs and character trigrams of a text, each hashed into a bucket.
 
     Args:
         dim: width of the encoding.
-        buckets: rows of the table.
+        buckets: number of rows of the embedding table.
     """
 
     def __init__(self, dim: int = 64, buckets: int = 1 << 14):
@@ -45,7 +45,7 @@ class NgramEncoder(nn.Module):
 
 
 def features(text: str, buckets: int) -> list[int]:
-    """Hash each n-gram of ``text`` into a bucket. The empty n-gram is always included, so no list is empty."""
+    """Return the bucket of each n-gram of ``text``. The empty n-gram is always included, so the list is never empty."""
     text = text[-MAX_CHARACTERS:].lower()
     words = _WORD.findall(text)
     grams = ["", *(f"w{word}" for word in words), *(f"b{one} {two}" for one, two in itertools.pairwise(words))]

@@ -19,8 +19,8 @@ from ..answers import extract
 from ..episode import Episode
 
 Rewrite = Callable[[str, str, bool], "str | None"]
-"""(response, dimension, better) -> the response rewritten to be better, or worse, in that dimension alone; None where
-that failed."""
+"""Callable from (response, dimension, better) to the response rewritten to be better (True) or worse (False) in that
+dimension alone; None if rewriting failed."""
 
 DIMENSIONS = ("factual accuracy", "logical rigour", "coherence")
 
@@ -32,7 +32,7 @@ class Preference:
     Args:
         prompt: the prompt of both responses.
         chosen, rejected: the better and the worse response.
-        margin: least difference of the scores, for the margin loss.
+        margin: required lead of the chosen score in `bradley_terry_loss`.
         smoothing: probability in [0, 1] that the label is wrong; 1 means that it is flipped.
     """
 
@@ -53,9 +53,9 @@ def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int
     """Pair each valid episode with every worse one of the same task; ties and equal texts make no pair.
 
     Args:
-        episodes: of any tasks, in any order; episodes with the same ``task_id`` are compared.
+        episodes: episodes of any tasks, in any order; those with the same ``task_id`` are compared.
         by: "success" (a success over a failure) or "reward" (the larger sum of step rewards).
-        most: most pairs per task, the first ones; None keeps all.
+        most: largest number of pairs per task, the first ones; None keeps all.
     """
     check_choice("by", by, ("success", "reward"))
     if most is not None:
@@ -79,8 +79,8 @@ def preference_pairs(episodes: Sequence[Episode], by: str = "success", most: int
 def corrupt_answer(response: str, rng: np.random.Generator) -> str | None:
     """Change the final answer of ``response`` and nothing else: right reasoning, wrong result (Cooper).
 
-    In a number one digit is replaced; in other answers one letter is deleted or doubled. None where the response has no
-    answer that could be changed.
+    In a number one digit is replaced; in other answers one letter is deleted or doubled. Return None if the response
+    has no answer that could be changed, or the changed number has the same value.
     """
     answer = extract(response)
     if answer is None:
@@ -91,7 +91,7 @@ def corrupt_answer(response: str, rng: np.random.Generator) -> str | None:
         place = int(rng.choice(digits))
         others = [digit for digit in "0123456789" if digit != answer[place]]
         changed = answer[:place] + str(rng.choice(others)) + answer[place + 1 :]
-        # 07 is 7: a leading digit may not become, or have been, a zero that makes no difference.
+        # Changing a zero that does not count, as in 07 or 1.50, may leave the value the same.
         if _plain(changed) == _plain(answer):
             return None
     else:
@@ -111,7 +111,7 @@ def _plain(number: str) -> str:
 
 
 def corrupted_pairs(episodes: Sequence[Episode], rng: np.random.Generator) -> list[Preference]:
-    """Prefer each successful valid episode to a corrupted copy of it; no success, no pair (Cooper, stage 2).
+    """Pair each successful valid episode (chosen) with a copy whose answer is corrupted (Cooper, stage 2).
 
     Cooper, arXiv 2508.05613: the positive is a rollout that a precise rule accepts.
     """
@@ -124,7 +124,8 @@ def corrupted_pairs(episodes: Sequence[Episode], rng: np.random.Generator) -> li
 
 
 def truncated_pairs(episodes: Sequence[Episode]) -> list[Preference]:
-    """Prefer each successful valid episode to its own first sentence, so that openers without an answer score low.
+    """Pair each successful valid episode (chosen) with its own first sentence, so that openers without an answer score
+    low.
 
     One Token to Fool LLM-as-a-Judge, arXiv 2507.08794: training on such negatives makes a judge robust to openers.
     """
@@ -141,16 +142,16 @@ def truncated_pairs(episodes: Sequence[Episode]) -> list[Preference]:
 def graded_pairs(
     episodes: Sequence[Episode], rewrite: Rewrite, dimensions: Sequence[str] = DIMENSIONS
 ) -> list[Preference]:
-    """Rank each valid response between a better and a worse version of it, along each dimension of good reasoning.
+    """Pair each valid response with a better and a worse version of it, along each dimension of good reasoning.
 
-    Better over original, original over worse, better over worse, for the scorer of Posterior-GRPO (arXiv 2508.05170,
-    optimised-degraded pairs). A missing version makes no pair, and neither do two equal texts. On held-out pairs,
-    `RewardModel.accuracy` measures how well a scorer ranks reasoning.
+    The pairs are better over original, original over worse, and better over worse, for the scorer of Posterior-GRPO
+    (arXiv 2508.05170, optimised-degraded pairs). A missing version makes no pair, and neither do two equal texts. On
+    held-out pairs, `RewardModel.accuracy` measures how well a scorer ranks reasoning.
 
     Args:
-        episodes: of any tasks.
+        episodes: episodes of any tasks.
         rewrite: see `Rewrite`; called twice for each episode and dimension.
-        dimensions: of quality, in words.
+        dimensions: dimensions of quality, in words.
     """
     pairs = []
     for episode in episodes:
@@ -165,13 +166,16 @@ def graded_pairs(
 
 
 def preference_strength(differences: Sequence[Sequence[float]]) -> np.ndarray:
-    """Mean over an ensemble of reward models of ``score(chosen) - score(rejected)``.
+    """Return the mean over an ensemble of reward models of ``score(chosen) - score(rejected)``.
 
     Args:
         differences: [models][pairs]; Secrets of RLHF II (arXiv 2401.06080) takes about ten models.
 
     Returns:
         [pairs]; negative where the ensemble contradicts the label.
+
+    Raises:
+        InputError: another shape, or no models.
     """
     array = np.asarray(differences, float)
     if array.ndim != 2 or not len(array):
@@ -189,10 +193,13 @@ def correct_pairs(
 
     Args:
         pairs: the pairs.
-        strength: `preference_strength` of each.
-        flip: share of the pairs, the weakest, whose label is flipped; only pairs of negative strength are flipped.
+        strength: `preference_strength` of each pair.
+        flip: share of the pairs, the weakest, whose label is flipped if their strength is negative.
         soft: share of the pairs, the next weakest, whose label is smoothed.
-        smoothing: smoothing of the softened labels.
+        smoothing: `Preference.smoothing` of the smoothed pairs.
+
+    Raises:
+        InputError: the numbers of pairs and strengths differ.
     """
     if len(strength) != len(pairs):
         raise InputError(f"{len(pairs)} pairs need as many strengths, not {len(strength)}.")

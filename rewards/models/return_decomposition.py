@@ -1,7 +1,7 @@
-"""Decomposition of returns: a function of the factors of a step whose sum over an episode is to be its return.
+"""Decomposition of returns: a function of a step's factors is fitted so that its sum over an episode is the return.
 
 ``L = mean over episodes of ((R - sum_t f(phi_t)) / T)^2``: LaRe (arXiv 2412.11120), whose released code divides by the
-episode's length T. Two functions: a linear one by least squares, in numpy, and a network, which needs torch.
+episode's length T. There are two functions: a linear one by least squares, in numpy, and a network, which needs torch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...errors import MissingExtra
 from .saved_tensors import pack_tensors, unpack_tensors
 
 Decomposable = tuple[np.ndarray, float]
-"""Factors [T, d] of an episode's steps, and its return."""
+"""Factors [T, d] of an episode's steps, and the episode's return."""
 
 
 def fit_linear(episodes: Sequence[Decomposable]) -> np.ndarray:
@@ -30,7 +30,7 @@ def fit_linear(episodes: Sequence[Decomposable]) -> np.ndarray:
 
 
 class LinearDecomposition:
-    """``f(phi) = w . phi``, fitted to all remembered episodes at each update.
+    """Linear function ``f(phi) = w . phi``, fitted to all given episodes at each call of `learn`.
 
     Args:
         width: d, the number of factors.
@@ -40,11 +40,11 @@ class LinearDecomposition:
         self.weights = np.zeros(width)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Rewards [T] of steps with factors [T, d]."""
+        """Return the rewards [T] of steps with factors [T, d]."""
         return rows @ self.weights
 
     def learn(self, episodes: Sequence[Decomposable], rng: np.random.Generator) -> None:
-        """Fit the weights."""
+        """Fit the weights; ``rng`` is not used."""
         self.weights = fit_linear(episodes)
 
     def state_dict(self) -> dict[str, Any]:
@@ -56,18 +56,18 @@ class LinearDecomposition:
 
 @declared
 class NetworkDecomposition(Declared):
-    """A network with two hidden layers of ReLU units, by Adam on batches of remembered episodes.
+    """Network with two hidden layers of ReLU units, trained by Adam on random batches of episodes.
 
     Raises:
         MissingExtra: torch is absent.
     """
 
     width: int = option(says="d, the number of factors.")
-    hidden: int = option(default=64, low=1, says="units of a layer.")
-    rate: float = option(default=1e-3, above=0, says="of learning; the released code: 3e-4, for a million steps.")
-    updates: int = option(default=4, low=1, says="gradient steps of an update.")
-    batch: int = option(default=16, low=1, unit="episodes", says="episodes of a gradient step.")
-    seed: int = option(default=0, says="of the weights.")
+    hidden: int = option(default=64, low=1, says="units of each hidden layer.")
+    rate: float = option(default=1e-3, above=0, says="learning rate; 3e-4 in the released code, for a million steps.")
+    updates: int = option(default=4, low=1, says="gradient steps per call of `learn`.")
+    batch: int = option(default=16, low=1, unit="episodes", says="episodes per gradient step.")
+    seed: int = option(default=0, says="seed of the weights.")
 
     def setup(self) -> None:
         try:
@@ -82,13 +82,13 @@ class NetworkDecomposition(Declared):
             torch.nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
             torch.nn.init.zeros_(layer.bias)
             parts += [layer, torch.nn.ReLU()]
-        # Every step is worth 0 at first.
+        # Every step has a reward of 0 at first.
         torch.nn.init.zeros_(parts[-2].weight)
         self.network = torch.nn.Sequential(*parts[:-1])
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=self.rate)
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Rewards [T] of steps with factors [T, d]."""
+        """Return the rewards [T] of steps with factors [T, d]."""
         with self.torch.no_grad():
             return self._forward(rows).numpy().astype(np.float64)
 
@@ -119,7 +119,7 @@ class NetworkDecomposition(Declared):
 
 
 def pack_episodes(episodes: Sequence[Decomposable]) -> str:
-    """Episodes as text, for a saved state."""
+    """Encode episodes as text, for a saved state."""
     file = io.BytesIO()
     np.savez_compressed(
         file,
@@ -131,7 +131,7 @@ def pack_episodes(episodes: Sequence[Decomposable]) -> str:
 
 
 def unpack_episodes(text: str) -> list[Decomposable]:
-    """The inverse of `pack_episodes`."""
+    """Decode a text written by `pack_episodes`."""
     with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as saved:
         lengths, returns, rows = saved["lengths"], saved["returns"].tolist(), saved["rows"]
     if not len(lengths):

@@ -1,4 +1,4 @@
-"""A Bradley-Terry reward model: any text encoder with a two-layer head, trained on preferences. Needs torch."""
+"""Bradley-Terry reward model: any text encoder with a two-layer head, trained on preferences. Needs torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMAT = "palaestra-reward-model-1"
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The training record of `RewardModel.fit`.
+    """Training record of `RewardModel.fit`.
 
     Attributes:
         losses: mean loss of each epoch, nats.
@@ -38,20 +38,20 @@ class Fit:
 
 @contextlib.contextmanager
 def _own_randomness(seed: int) -> Iterator[None]:
-    """Seed torch's global generator within the block and restore it after; modules initialise from no other one."""
+    """Seed torch's global generator, from which modules initialise, within the block and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
 
 
 class RewardModel(nn.Module):
-    """Scores a response to a prompt with one number.
+    """Model that scores a response to a prompt with one number.
 
     Args:
         encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`.
-        dim: ``d``; None asks ``encoder.dim``.
+        dim: d, the width of the encoding; None reads ``encoder.dim``.
         hidden: width of the head's hidden layer.
-        seed: of the initial weights.
+        seed: seed of the initial weights.
 
     Raises:
         InputError: an encoder without ``encode``, or of unknown width.
@@ -79,7 +79,7 @@ class RewardModel(nn.Module):
         return self.head(self.encoder.encode(texts)).squeeze(-1)
 
     def score(self, prompts: Sequence[str], responses: Sequence[str]) -> list[float]:
-        """Compute scores as unbounded numbers; only differences between responses to one prompt have a meaning."""
+        """Return one unbounded score per response; only differences between responses to one prompt have a meaning."""
         if not responses:
             return []
         training = self.training
@@ -102,11 +102,11 @@ class RewardModel(nn.Module):
         """Train on preferences with their margins and smoothing. Equal arguments and weights give equal results.
 
         Args:
-            pairs: at least one.
+            pairs: at least one pair.
             epochs: passes over the pairs.
-            batch: pairs a step.
+            batch: pairs per step.
             learning_rate, weight_decay: of AdamW.
-            seed: of the order.
+            seed: seed of the order of the pairs.
 
         Raises:
             InputError: no pairs, or an argument out of range.
@@ -136,7 +136,7 @@ class RewardModel(nn.Module):
         return Fit(tuple(losses), self.accuracy(pairs))
 
     def loss(self, pairs: Sequence[Preference]) -> Tensor:
-        """Sum the losses of some pairs, nats."""
+        """Return the sum of the losses of the pairs, nats."""
         prompts = [pair.prompt for pair in pairs]
         scores = self(prompts * 2, [pair.chosen for pair in pairs] + [pair.rejected for pair in pairs])
         margin = torch.tensor([pair.margin for pair in pairs], dtype=scores.dtype, device=scores.device)
@@ -178,7 +178,7 @@ class RewardModel(nn.Module):
 
         Args:
             path: the file.
-            encoder: of the same architecture as when it was saved; None for the default one.
+            encoder: an encoder of the same architecture as the saved one; None for the default encoder.
 
         Raises:
             InputError: the file is not a reward model, or the encoder does not fit.

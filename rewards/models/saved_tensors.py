@@ -1,4 +1,4 @@
-"""Tensors as text, for saved states that are JSON."""
+"""Tensors as text, for saved states in JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def pack_tensors(state: Any) -> str:
-    """Pack what `torch.save` writes of ``state`` (such as state dicts by name), in base64."""
+    """Encode ``state`` (such as a mapping of state dicts) by `torch.save` and base64."""
     import torch
 
     file = io.BytesIO()
@@ -17,7 +17,7 @@ def pack_tensors(state: Any) -> str:
 
 
 def unpack_tensors(text: str) -> Any:
-    """The inverse of `pack_tensors`; of tensors and plain containers alone."""
+    """Decode a text written by `pack_tensors`; only tensors and plain containers are accepted."""
     import torch
 
     return torch.load(io.BytesIO(base64.b64decode(text)), weights_only=True)

@@ -9,7 +9,7 @@ from ...errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class TokenEpisode:
-    """The tokens of one episode, with the ranges that the agent wrote and the outcome.
+    """Tokens of one episode, with the ranges that the agent wrote and the outcome.
 
     Args:
         ids: all tokens in order, observations and actions.
@@ -19,7 +19,7 @@ class TokenEpisode:
         group: name of the task; episodes of one group are compared.
 
     Raises:
-        InputError: turns that are empty, overlap or leave ``ids``, or an outcome out of range.
+        InputError: turns that are missing, empty, overlap or leave ``ids``, or an outcome out of range.
     """
 
     ids: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Rewards designed on a known tabular MDP, so that a learner finds an optimal policy sooner.
 
-`problem` has the MDP with its primary reward, `designer` the registry; `explicable` (exprd), `adaptive` (expadard),
-`exploration` (explors) and `bilevel` (barfi) have one designer each.
+`problem` has the MDP with its primary reward, `designer` the registry. One designer each is in `explicable` ("exprd"),
+`adaptive` ("expadard"), `exploration` ("explors"), `bilevel` ("barfi") and `potential` ("pbrs").
 """
 
 from __future__ import annotations

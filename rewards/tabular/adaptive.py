@@ -1,4 +1,4 @@
-"""ExpAdaRD: the reward that is most informative about the teacher's policy for the learner's current policy.
+"""ExpAdaRD: a reward redesigned to tell the learner's current policy the most about the teacher's policy.
 
 Devidze, Kamalaruban and Singla, "Informativeness of Reward Functions in Reinforcement Learning", AAMAS 2024.
 """
@@ -17,10 +17,11 @@ from .problem import RewardProblem, check_policy
 
 
 def adaptive_weights(problem: RewardProblem, policy: np.ndarray) -> np.ndarray:
-    """[S, A]: the informativeness for a learner as a linear function of the reward, for one step ahead.
+    """Return the coefficients [S, A] of the informativeness, which is linear in the reward, for one step ahead.
 
     ``I(R) = sum over s, a of mu_T(s) mu_L(s) pi_L(a|s)^2 (A_T(s, a) - A_T(s, pi_L)) (R(s, a) - R(s, pi_L))``; T is the
-    teacher, A_T its advantage under the primary reward, and L the learner (as in the released code).
+    teacher, A_T its advantage under the primary reward, L the learner with the policy [S, A], and mu a discounted state
+    distribution (as in the released code).
     """
     learner = check_policy(problem, policy)
     advantage = problem.values - problem.values.max(1, keepdims=True)
@@ -33,17 +34,17 @@ def adaptive_weights(problem: RewardProblem, policy: np.ndarray) -> np.ndarray:
 @DESIGNERS.register("expadard")
 @declared
 class AdaptiveDesign(Designer):
-    """The most informative reward for the learner's current policy, redesigned whenever that policy changes.
+    """Most informative reward for the learner's current policy, redesigned whenever that policy changes.
 
-    A linear programme with the constraints of `ExplicableDesign`, so that an optimal policy stays optimal whatever the
-    learner does. Among equally informative rewards it takes the one nearest to the primary reward.
+    The design is a linear programme with the constraints of `ExplicableDesign`, so that an optimal policy stays optimal
+    whatever the learner does. Among equally informative rewards it takes the one nearest to the primary reward.
     """
 
     name = "expadard"
     paper = "ExpAdaRD, Devidze et al., AAMAS 2024"
     effect = "leaves one of the optimal policies of each level as it is and adds none"
     adaptive = True
-    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: the primary reward's.")
+    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: as in the primary reward.")
 
     def design(self, problem: RewardProblem) -> np.ndarray:
         count, actions = problem.primary.shape

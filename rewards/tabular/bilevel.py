@@ -16,21 +16,22 @@ from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
 _STEP = 1e-4
-"""Step of the central differences; logits are of order 1."""
+"""Step of the central differences in the logits, which are of order 1."""
 Linear = Callable[[np.ndarray], np.ndarray]
 
 
 def implicit_gradient(
     slope: np.ndarray, curve: Linear, cross: Linear, method: str = "cg", terms: int = 50
 ) -> np.ndarray:
-    """``dJ_out(theta*(phi)) / dphi = dJ_out/dtheta (-d2J_in/dtheta2)^-1 d2J_in/dtheta dphi`` at a maximum of J_in.
+    """Return ``dJ_out(theta*(phi)) / dphi = dJ_out/dtheta (-d2J_in/dtheta2)^-1 d2J_in/dtheta dphi`` at a maximum of
+    J_in.
 
     Args:
         slope: dJ_out/dtheta.
         curve: v -> ``-d2J_in/dtheta2 v``; positive definite at a strict maximum.
         cross: v -> ``v d2J_in/dtheta dphi``.
-        method: of the inverse: "cg", conjugate gradients, or "neumann", a series of products with ``curve``.
-        terms: iterations of either.
+        method: method for the inverse: "cg" (conjugate gradients) or "neumann" (a series of products with ``curve``).
+        terms: number of iterations of either method.
     """
     check_choice("method", method, ("cg", "neumann"))
     return cross((_solve_cg if method == "cg" else _sum_neumann)(curve, slope, terms))
@@ -53,7 +54,7 @@ def _solve_cg(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
 
 
 def _sum_neumann(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
-    """``rate * sum over i of (1 - rate H)^i right``, where 1 / rate is an estimate of H's largest eigenvalue."""
+    """Return ``rate * sum over i of (1 - rate H)^i right``, with rate 0.9 over H's estimated largest eigenvalue."""
     way, largest = right / (np.linalg.norm(right) + 1e-300), 1e-12
     for _ in range(10):
         way = curve(way)
@@ -69,10 +70,10 @@ def _sum_neumann(curve: Linear, right: np.ndarray, terms: int) -> np.ndarray:
 
 
 class SoftmaxReturns:
-    """Returns of softmax policies of a problem, from all states alike.
+    """Returns of tabular softmax policies, with logits [S, A] and a uniform start over the non-terminal states.
 
     Args:
-        problem: S states and A actions.
+        problem: problem with S states and A actions.
     """
 
     def __init__(self, problem: RewardProblem):
@@ -86,7 +87,7 @@ class SoftmaxReturns:
         return powers / powers.sum(1, keepdims=True)
 
     def occupancy(self, logits: np.ndarray) -> np.ndarray:
-        """[S, A]: discounted visits; the return under a reward is the sum of its product with these."""
+        """Return the discounted visits [S, A]; the return under a reward is the sum of visits times reward."""
         policy = self.policy(logits)
         own = np.eye(self.shape[0]) - self.problem.mdp.discount * self.problem.moves(policy)
         return np.linalg.solve(own.T, self.start)[:, None] * policy
@@ -95,7 +96,7 @@ class SoftmaxReturns:
         return float((self.occupancy(logits) * reward).sum())
 
     def slope(self, logits: np.ndarray, reward: np.ndarray) -> np.ndarray:
-        """[S, A]: gradient of the return in the logits, visits times advantages (the policy gradient theorem)."""
+        """Return the gradient [S, A] of the return in the logits: visits times advantages (policy gradient theorem)."""
         policy, mdp = self.policy(logits), self.problem.mdp
         own = np.eye(self.shape[0]) - mdp.discount * self.problem.moves(policy)
         values = np.linalg.solve(own, (policy * reward).sum(1))
@@ -111,9 +112,9 @@ class BehaviorAlignment(Designer):
 
     The policy is a softmax table. Its return is computed from the MDP, with a uniform start state. The inner problem
     maximises the return under r, less ``penalty / 2`` times the squared logits, by gradient ascent (Adam) from its
-    previous solution. The outer problem ascends along `implicit_gradient` (Adam). It begins with phi_1 = 0 and
-    phi_2 = phi_3 = 1, the plain sum, and returns the best phi met. The discount of the inner problem is the MDP's; the
-    paper can learn it too.
+    previous solution. The outer problem ascends along `implicit_gradient` (Adam). It begins with phi_1 = 0 and phi_2 =
+    phi_3 = 1, the plain sum, and returns the phi with the highest primary return on the way. The discount of the inner
+    problem is the MDP's; the paper can learn it too.
     """
 
     name = "barfi"
@@ -124,8 +125,8 @@ class BehaviorAlignment(Designer):
     inner_steps: int = option(default=40, low=1, says="inner steps per outer step.")
     inner_rate: float = option(default=0.2, above=0, says="step size of the inner problem.")
     penalty: float = option(default=1e-3, above=0, says="weight of the squared logits; makes the inner maximum strict.")
-    method: Literal["cg", "neumann"] = option(default="neumann", says="of `implicit_gradient`.")
-    terms: int = option(default=20, low=1, says="of `implicit_gradient`.")
+    method: Literal["cg", "neumann"] = option(default="neumann", says="method of `implicit_gradient`.")
+    terms: int = option(default=20, low=1, says="iterations of `implicit_gradient`.")
 
     def setup(self) -> None:
         self.weights: dict[str, np.ndarray] = {}
@@ -164,7 +165,7 @@ class BehaviorAlignment(Designer):
     def _outer_slope(
         self, policies: SoftmaxReturns, logits: np.ndarray, reward: np.ndarray, auxiliary: np.ndarray
     ) -> np.ndarray:
-        """Gradient of the primary return in phi."""
+        """Return the gradient of the primary return in phi."""
 
         def ends(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
             width = _STEP / (float(np.abs(vector).max()) + 1e-300)
@@ -188,14 +189,14 @@ class BehaviorAlignment(Designer):
 
 
 class _Adam:
-    """Optimiser state of Adam (arXiv 1412.6980); the caller keeps the weights."""
+    """Optimiser state of Adam (arXiv 1412.6980); the weights are kept by the caller."""
 
     def __init__(self, shape: tuple[int, ...], rate: float):
         self.rate, self.count = rate, 0
         self.mean, self.square = np.zeros(shape), np.zeros(shape)
 
     def step(self, slope: np.ndarray) -> np.ndarray:
-        """Step to add to the weights, uphill."""
+        """Return the step to add to the weights to go uphill along the gradient ``slope``."""
         self.count += 1
         self.mean = 0.9 * self.mean + 0.1 * slope
         self.square = 0.999 * self.square + 0.001 * slope**2

@@ -1,4 +1,4 @@
-"""The registry of reward designers, and what each has."""
+"""Base class and registry of reward designers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...registry import Registry
 from .problem import RewardProblem
 
 Walk = tuple[Sequence[int], Sequence[int], Sequence[float]]
-"""States, actions and primary rewards of an episode's steps."""
+"""States, actions and primary rewards of the steps of one episode, as three sequences."""
 
 
 class Designer(Declared):
-    """Designs a reward [S, A] that replaces the primary reward while a learner trains.
+    """Base class of designers of a reward [S, A] that replaces the primary reward while a learner trains.
 
-    A subclass implements `design`, and `redesign` if the reward follows the learner; its options are declared, under
-    `checks.declared`.
+    A subclass implements `design`, and `redesign` if the reward follows the learner. Its options are declared (see
+    `checks.declared`).
 
     Attributes:
         effect: effect on the optimal policies, as the end of a sentence.
-        adaptive: the reward changes with the learner.
+        adaptive: True if the reward changes with the learner.
     """
 
     name: ClassVar[str] = "designer"
@@ -36,24 +36,30 @@ class Designer(Declared):
 
         Raises:
             InputError: the problem has no design of this kind.
-            MissingExtra: it needs scipy or torch, which is absent.
+            MissingExtra: scipy or torch is needed and absent.
         """
         raise NotImplementedError(f"{type(self).__name__} must implement design(problem) -> [S, A].")
 
     def redesign(self, problem: RewardProblem, policy: np.ndarray, walks: Sequence[Walk]) -> np.ndarray | None:
-        """Return the reward for a learner with the policy [S, A] that has played ``walks`` since; None: as before."""
+        """Return a new reward [S, A], or None to keep the present one.
+
+        Args:
+            problem: the problem.
+            policy: action probabilities of the learner, [S, A].
+            walks: the episodes that the learner has played since the last call.
+        """
         return None
 
     def visit(self, state: int) -> float:
-        """Return the bonus for reaching a state, and count the visit."""
+        """Return the exploration bonus for reaching a state, and count the visit."""
         return 0.0
 
     def state_dict(self) -> dict[str, Any]:
-        """State that changes during use, as plain JSON data."""
+        """Return the state that changes during use, as plain JSON data."""
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The inverse of `state_dict`."""
+        """Restore a state returned by `state_dict`."""
 
 
 _HOMES = ("adaptive", "bilevel", "explicable", "exploration", "potential")
@@ -66,9 +72,9 @@ DESIGNERS: Registry[type[Designer]] = Registry(
 
 
 def make_designer(name: str, /, **options: Any) -> Designer:
-    """Make the designer registered under ``name``.
+    """Build the designer registered under ``name``.
 
     Raises:
-        InputError: unknown name, or options that it does not take.
+        InputError: unknown name, or unknown options.
     """
     return DESIGNERS.make(name, **options)

@@ -16,13 +16,13 @@ from .designer import DESIGNERS, Designer
 from .problem import RewardProblem
 
 HORIZONS = (1, 4, 8, 16, 32)
-"""Horizons of the released code."""
+"""Numbers of steps h in the released code."""
 _NEAR = 1e-3
 """Weight of the distance from the primary reward, relative to the shortfall of one state (the released code's C_2)."""
 
 
 def solver() -> Any:
-    """scipy.optimize.linprog.
+    """Import and return scipy.optimize.linprog.
 
     Raises:
         MissingExtra: scipy is absent.
@@ -35,8 +35,8 @@ def solver() -> Any:
 
 
 def horizon_values(problem: RewardProblem, rewards: np.ndarray, horizon: int | None) -> np.ndarray:
-    """Q_h [S, A, k] of the teacher's policy under k rewards [S, A, k]: the discounted sum of the next h rewards, all of
-    them for None."""
+    """Return Q_h [S, A, k] of the teacher's policy under k rewards [S, A, k]: the discounted sum of the next h rewards,
+    or of all rewards if ``horizon`` is None."""
     policy, rows = problem.policy, np.arange(problem.mdp.states)
     discount, chances = problem.mdp.discount, problem.mdp.transitions
     if horizon is None:
@@ -49,8 +49,9 @@ def horizon_values(problem: RewardProblem, rewards: np.ndarray, horizon: int | N
 
 
 def shortfalls(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int]) -> np.ndarray:
-    """Compute the shortfalls [H, S]: the gap under the primary reward, less the advantage of the teacher's action over
-    the best suboptimal action within h steps; 0 if the advantage reaches the gap."""
+    """Return the shortfalls [H, S] for each horizon h and state, 0 or more. A shortfall is the gap
+    (`RewardProblem.gaps`) minus the lead of the teacher's action over the best suboptimal action in value over h steps;
+    it is 0 if the lead reaches the gap."""
     rows = np.arange(problem.mdp.states)
     found = []
     for horizon in horizons:
@@ -62,7 +63,8 @@ def shortfalls(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[in
 
 
 def informativeness(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int] = HORIZONS) -> float:
-    """Minus the mean of `shortfalls`: 0 at best. The maximum over actions, negated hinge loss, of the released code."""
+    """Return minus the mean of `shortfalls`, at most 0: the released code's negated hinge loss, maximal
+    over actions."""
     return -float(shortfalls(problem, reward, horizons).mean())
 
 
@@ -73,7 +75,7 @@ def _check_horizons(name: str, horizons: Sequence[int]) -> tuple[int, ...]:
 @DESIGNERS.register("exprd")
 @declared
 class ExplicableDesign(Designer):
-    """The most informative reward that is 0 outside the states with a primary reward and ``budget`` more.
+    """Most informative reward that is 0 outside the states with a primary reward and ``budget`` more.
 
     For given states the design is a linear programme: maximise `informativeness`, subject to the teacher's action being
     better than every other by at least `RewardProblem.demands`. Among equally informative rewards it takes the nearest
@@ -86,10 +88,12 @@ class ExplicableDesign(Designer):
     paper = "ExpRD, Devidze et al., NeurIPS 2021"
     effect = "leaves one of the optimal policies of each level as it is and adds none"
     budget: int = option(default=5, unit="states", says="number of states besides those with a primary reward.")
-    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: the primary reward's.")
-    horizons: Sequence[int] = option(default=HORIZONS, check=_check_horizons, says="the numbers of steps h.")
+    bound: float | None = option(default=None, above=0, says="largest absolute reward; None: as in the primary reward.")
+    horizons: Sequence[int] = option(
+        default=HORIZONS, check=_check_horizons, says="numbers of steps h within which actions should differ."
+    )
     screen: int | None = option(
-        default=2, low=1, unit="states", says="candidates for each state of the budget; None: all."
+        default=2, low=1, unit="states", says="candidates tried for each added state; None: all."
     )
 
     def design(self, problem: RewardProblem) -> np.ndarray:
@@ -111,7 +115,7 @@ class ExplicableDesign(Designer):
         return best
 
     def _solve(self, problem: RewardProblem, states: Sequence[int]) -> tuple[float, np.ndarray]:
-        """Minimise the mean shortfall with rewards in ``states`` alone; the mean, and the reward [S, A]."""
+        """Minimise the mean shortfall over rewards that are 0 outside ``states``; return it and the reward [S, A]."""
         linprog, (count, actions), rows = solver(), problem.primary.shape, np.arange(problem.mdp.states)
         from scipy import sparse
 
@@ -156,7 +160,8 @@ class ExplicableDesign(Designer):
 
 
 def _slopes(problem: RewardProblem, reward: np.ndarray, horizons: Sequence[int]) -> np.ndarray:
-    """[S]: sum over actions of the absolute derivatives of the sum of `shortfalls` in the rewards of a state."""
+    """Return for each state [S] the sum over actions of the absolute derivatives of the total of `shortfalls` in the
+    rewards of that state."""
     rows, policy = np.arange(problem.mdp.states), problem.policy
     total = np.zeros_like(reward)
     for horizon in horizons:

@@ -1,4 +1,4 @@
-"""ExploRS: a reward that the learner's own episodes teach, and a bonus for states that were rarely reached.
+"""ExploRS: a reward learned from the learner's own episodes, and a bonus for rarely visited states.
 
 Devidze, Kamalaruban and Singla, "Exploration-Guided Reward Shaping for Reinforcement Learning under Sparse Rewards",
 NeurIPS 2022.
@@ -17,11 +17,13 @@ from .problem import RewardProblem, check_policy
 
 
 def self_shaping_step(policy: np.ndarray, states: Any, actions: Any, advantages: Any) -> np.ndarray:
-    """Compute the update [S, A] of the learned reward (SelfRS): the sum over steps of ``pi(a|s) * advantage * (1[a] -
-    pi(.|s))``. It is positive for actions that led to more primary reward than the critic expected.
+    """Return the update [S, A] of the learned reward (SelfRS), summed over T steps: ``pi(a|s) * advantage * (1[a] -
+    pi(.|s))`` in the row of s.
+
+    The update is positive for actions that led to more primary reward than the critic expected.
 
     Args:
-        policy: [S, A], the learner's.
+        policy: the learner's action probabilities, [S, A].
         states, actions, advantages: [T].
     """
     move = np.zeros_like(policy)
@@ -35,16 +37,18 @@ def self_shaping_step(policy: np.ndarray, states: Any, actions: Any, advantages:
 @DESIGNERS.register("explors")
 @declared
 class ExplorationGuided(Designer):
-    """The primary reward, plus a learned reward (SelfRS), plus the bonus ``explore / sqrt((explore / most)^2 +
-    visits)`` of the state that is reached (ExploB). It learns from the episodes alone, without a teacher.
+    """Primary reward, plus a learned reward (SelfRS), plus the bonus ``explore / sqrt((explore / most)^2 + visits)`` of
+    the state that is reached (ExploB).
+
+    The learned reward comes from the learner's episodes alone, without a teacher.
 
     In Q-learning, tried actions have earned the bonus and untried actions nothing, so with values initialised at 0 the
     learner repeats known actions. Initialise the values at ``most / (1 - discount)`` or more.
 
     The released code explores with 1 for a goal reward of 1, over tens of thousands of episodes. At a discount of 0.97,
-    a bonus that can be collected for ever must be below 0.03 to stay under a goal reward of 1. It bounds the learned
-    reward by 0.01 for Q-learning, and not for REINFORCE: without a bound the learned reward grows with the number of
-    episodes, and a value-based learner goes in circles to collect it.
+    a bonus that can be collected for ever must be below 0.03 to stay under a goal reward of 1. The released code bounds
+    the learned reward by 0.01 for Q-learning, and not for REINFORCE: without a bound the learned reward grows with the
+    number of episodes, and a value-based learner goes in circles to collect it.
     """
 
     name = "explors"
@@ -52,9 +56,9 @@ class ExplorationGuided(Designer):
     effect = "changes the optimal policies: its bonus fades with the visits, its learned reward stays"
     adaptive = True
     rate: float = option(default=0.01, low=0, says="step size of the learned reward; 0.01 in the released code.")
-    critic: float = option(default=0.01, low=0, says="step size of the critic, a value for each state.")
-    explore: float = option(default=0.01, low=0, says="lambda of the bonus; 0: no bonus.")
-    most: float = option(default=0.01, above=0, says="bonus of a first visit.")
+    critic: float = option(default=0.01, low=0, says="step size of the critic, a table of state values.")
+    explore: float = option(default=0.01, low=0, says="scale of the bonus (the paper's lambda); 0: no bonus.")
+    most: float = option(default=0.01, above=0, says="bonus of the first visit to a state.")
     bound: float | None = option(default=0.01, above=0, says="largest absolute learned reward; None: no bound.")
 
     def setup(self) -> None:

@@ -1,4 +1,4 @@
-"""Potential-based shaping by the optimal values, which other designs are compared with."""
+"""Potential-based shaping by the optimal values, the baseline for the other designs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .problem import RewardProblem
 
 @DESIGNERS.register("pbrs")
 class OptimalPotential(Designer):
-    """Potential-based shaping with the optimal values V*: the best action of each state has a reward of 0 and all
+    """Potential-based shaping with the optimal values V*. The best action of each state has a reward of 0 and all
     others less, so that looking one step ahead is enough."""
 
     name = "pbrs"

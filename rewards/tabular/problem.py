@@ -1,4 +1,4 @@
-"""A problem of reward design: a tabular MDP, its primary reward, and what follows from both."""
+"""Problem of reward design: a tabular MDP, its primary reward, and quantities that follow from both."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class RewardProblem:
-    """Problem that a designer is given.
+    """Input of a designer: an MDP and the reward to optimise.
 
     Args:
-        mdp: S states and A actions.
-        primary: [S, A] or [S, A, S], the reward that counts.
-        auxiliary: the same shapes, the heuristic of a designer; None: 0 everywhere.
+        mdp: the dynamics, with S states and A actions.
+        primary: the reward to optimise, [S, A] or [S, A, S]; stored as its expectation [S, A].
+        auxiliary: a heuristic reward that a designer may use, of the same shapes; None: 0 everywhere.
 
     Raises:
         InputError: another shape, or values that are not finite.
@@ -38,48 +38,48 @@ class RewardProblem:
 
     @cached_property
     def terminal(self) -> np.ndarray:
-        """bool[S]: states that no action leaves or gets a reward in."""
+        """Mask [S] of the states that every action stays in, without reward."""
         stays = self.mdp.transitions[np.arange(self.mdp.states), :, np.arange(self.mdp.states)] > 1 - 1e-12
         return stays.all(1) & (self.primary == 0).all(1)
 
     @cached_property
     def values(self) -> np.ndarray:
-        """[S, A]: the optimal Q under the primary reward."""
+        """Optimal Q [S, A] under the primary reward."""
         return action_values(self.mdp, self.primary)
 
     @cached_property
     def optimal(self) -> np.ndarray:
-        """bool[S, A]: optimal actions under the primary reward."""
+        """Mask [S, A] of the optimal actions under the primary reward."""
         scale = max(float(np.abs(self.values).max()), 1e-300)
         return self.values >= self.values.max(1, keepdims=True) - _TOLERANCE * scale
 
     @cached_property
     def policy(self) -> np.ndarray:
-        """The teacher's action in each state [S]: the first optimal action."""
+        """Teacher's action in each state, [S]: the first optimal action."""
         return self.optimal.argmax(1)
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """The smallest loss of a suboptimal action in each state [S]; 0 if all actions are optimal."""
+        """Smallest loss of value by a suboptimal action in each state, [S]; 0 if all actions are optimal."""
         losses = np.where(self.optimal, np.inf, self.values.max(1, keepdims=True) - self.values)
         least = losses.min(1)
         return np.where(np.isfinite(least), least, 0.0)
 
     @cached_property
     def demands(self) -> np.ndarray:
-        """The margin [S, A] by which a designed reward must prefer the teacher's action: for suboptimal actions the
-        gap, less a tolerance; for optimal actions 0. Optimal policies then stay optimal, and no others become so."""
+        """Margin [S, A] by which a designed reward must prefer the teacher's action in value. The margin is the state's
+        gap, less a tolerance, for suboptimal actions, and 0 for optimal actions. Optimal policies then stay optimal,
+        and no others become so."""
         return np.where(self.optimal, 0.0, self.gaps[:, None] / (1 + 1e-5))
 
     def moves(self, policy: np.ndarray) -> np.ndarray:
-        """[S, S]: transitions under a policy [S, A] of probabilities, or [S] of actions."""
+        """Return the state transitions [S, S] under a policy of probabilities [S, A] or of actions [S]."""
         if policy.ndim == 1:
             return self.mdp.transitions[np.arange(self.mdp.states), policy]
         return np.einsum("sa,sat->st", policy, self.mdp.transitions)
 
     def occupancy(self, policy: np.ndarray) -> np.ndarray:
-        """Compute the discounted state distribution [S] of a policy under a uniform start; it sums to 1 and is 0 at
-        terminal states."""
+        """Return a policy's discounted state distribution [S] under a uniform start, with 0 at terminal states."""
         start = np.where(self.terminal, 0.0, 1.0)
         visits = np.linalg.solve(np.eye(self.mdp.states) - self.mdp.discount * self.moves(policy).T, start)
         visits[self.terminal] = 0.0
@@ -87,7 +87,7 @@ class RewardProblem:
 
 
 def check_policy(problem: RewardProblem, policy: np.ndarray) -> np.ndarray:
-    """Check that the rows of a policy [S, A] are distributions, and return it as an array of floats.
+    """Return a policy [S, A] as a float array, after checking that each row is a distribution.
 
     Raises:
         InputError: a row is no distribution, or the shape is wrong.

@@ -1,1 +1,1 @@
-"""Reward terms and complete rewards, one method a file. They are loaded when a reward is first looked up."""
+"""Reward terms and complete rewards, grouped by what they reward. They are loaded when a reward is first looked up."""

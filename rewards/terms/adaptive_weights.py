@@ -28,7 +28,7 @@ from .outcome import Verifiable
 
 
 def multiplier(xi: float, mode: str) -> tuple[float, float]:
-    """The multiplier and its derivative at ``xi``: sigmoid for "inequality", tanh for "equality" (arXiv 2310.04373)."""
+    """Return multiplier and derivative at ``xi``: sigmoid for "inequality", tanh for "equality" (arXiv 2310.04373)."""
     if mode == "inequality":
         value = sigmoid(xi)
         return value, value * (1.0 - value)
@@ -37,13 +37,13 @@ def multiplier(xi: float, mode: str) -> tuple[float, float]:
 
 
 def mixing_weights(multipliers: Sequence[float]) -> list[float]:
-    """Weights of the task, N - sum of the N multipliers, and of the N constraints, the multipliers."""
+    """Return the weights of the task and of N constraints: N minus the sum of the multipliers, then the multipliers."""
     return [len(multipliers) - math.fsum(multipliers), *multipliers]
 
 
 @register("lagrangian")
 class LagrangianMix(Composite):
-    """A task reward and constraint rewards in a weighted sum whose weights are learnt during training.
+    """Weighted sum of a task reward and constraint rewards, with weights learnt during training.
 
     A constraint whose batch mean is below its threshold gains weight, and the task loses it. Every batch (or group
     judged alone) is one gradient step on the multipliers. With all constraints at full weight the task has weight 0, so
@@ -53,17 +53,19 @@ class LagrangianMix(Composite):
     in (-1, 1) and start at 0, and a constraint above its threshold is pushed down (ξ-PPO).
 
     Raises:
-        InputError: thresholds for other names than the constraints.
+        InputError: the thresholds and the constraints have different names.
     """
 
     paper = "Confronting Reward Model Overoptimization with Constrained RLHF, arXiv 2310.04373"
     complete = True
-    task: Reward | None = option(default=None, says="the task; None: 1 for a success and 0 for a failure.")
-    constraints: Mapping[str, Reward] | None = option(default=None, says="rewards by name; None: the format.")
+    task: Reward | None = option(default=None, says="the task's reward; None: 1 for a success and 0 for a failure.")
+    constraints: Mapping[str, Reward] | None = option(
+        default=None, says='rewards by name; None: "format" alone, with the threshold 0.9.'
+    )
     thresholds: Mapping[str, float] = option(default=None, says="targets of the batch means, by constraint.")
     mode: Literal["inequality", "equality"] = option(default="inequality", says="range of the multipliers.")
-    lr: float = option(default=0.01, above=0, says="step size.")
-    momentum: float = option(default=0.1, low=0, high=1.0 - 1e-9, says="of the steps; below 1.")
+    lr: float = option(default=0.01, above=0, says="step size of the multipliers.")
+    momentum: float = option(default=0.1, low=0, high=1.0 - 1e-9, says="momentum of these steps; below 1.")
     normalise: bool = option(default=False, says="standardise every reward over the batch before mixing.")
     learning: bool = option(default=True, says="False keeps the multipliers fixed, for evaluation.")
 
@@ -85,11 +87,11 @@ class LagrangianMix(Composite):
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """The current weight of each constraint."""
+        """Current weight of each constraint."""
         return {name: multiplier(xi, self.mode)[0] for name, xi in self.xi.items()}
 
     def update(self, means: Mapping[str, float]) -> None:
-        """Take one step of descent on sum_i multiplier_i * (mean_i - threshold_i), given each constraint's mean."""
+        """Take one descent step on sum_i multiplier_i * (mean_i - threshold_i), given the constraints' batch means."""
         for name, xi in self.xi.items():
             gradient = multiplier(xi, self.mode)[1] * (means[name] - self.thresholds[name])
             self.velocity[name] = self.momentum * self.velocity[name] + gradient
@@ -126,12 +128,12 @@ class LagrangianMix(Composite):
 
 @dataclass(frozen=True, slots=True)
 class ThresholdSearch:
-    """Result of a search for thresholds.
+    """Result of `search_thresholds`.
 
     Attributes:
         thresholds: the best point.
-        value: its value.
-        tried: every evaluated point, in order, with its value.
+        value: the value of that point.
+        tried: every evaluated point with its value, in order.
     """
 
     thresholds: Mapping[str, float]
@@ -148,8 +150,8 @@ def search_thresholds(
     """Search for the thresholds of a `LagrangianMix` that maximise ``evaluate``, by Nelder-Mead (2310.04373, sec. 5).
 
     Args:
-        evaluate: true value of a policy trained under these thresholds (a held-out measure, not one of the rewards in
-            the sum).
+        evaluate: returns the true value of a policy trained under these thresholds (a held-out measure, not one of the
+            rewards in the sum).
         start: first point, constraint name -> threshold.
         spread: extent of the first simplex along each threshold, in the threshold's own unit.
         evaluations: largest number of calls of ``evaluate``.
@@ -186,7 +188,7 @@ Point = tuple[float, ...]
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """The distinct points that no other point equals or exceeds in every objective, in their order."""
+    """Return the distinct points that no other point equals or exceeds in every objective, in their order."""
     unique = list(dict.fromkeys(points))
     return [
         point
@@ -196,10 +198,10 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 
 
 def hypervolume(points: Sequence[Point], reference: Point) -> float:
-    """The exact volume that ``points`` dominate above ``reference``; all objectives are maximised.
+    """Return the exact volume that ``points`` dominate above ``reference``; all objectives are maximised.
 
-    It is summed over slices along the last objective, each a hypervolume in the other objectives; meant for fronts of
-    up to a few hundred points in up to four objectives.
+    The volume is summed over slices along the last objective, each a hypervolume in the other objectives; meant for
+    fronts of up to a few hundred points in up to four objectives.
     """
     above = [point for point in points if all(p > r for p, r in zip(point, reference, strict=True))]
     if not above:
@@ -217,12 +219,12 @@ def hypervolume(points: Sequence[Point], reference: Point) -> float:
 
 
 def hypervolume_gain(point: Point, front: Sequence[Point], reference: Point) -> float:
-    """Rise of the hypervolume of ``front`` by ``point``; 0 if the point is dominated."""
+    """Return the rise of the hypervolume of ``front`` by adding ``point``; 0 if the point is dominated."""
     return max(hypervolume([*front, point], reference) - hypervolume(front, reference), 0.0)
 
 
 def hypervolume_multiplier(gain: float) -> float:
-    """0.5 + 1.5 tanh(gain), in [0.5, 2) (arXiv 2509.11452)."""
+    """Return 0.5 + 1.5 tanh(gain), in [0.5, 2) for a gain of at least 0 (arXiv 2509.11452)."""
     return 0.5 + 1.5 * math.tanh(gain)
 
 
@@ -232,7 +234,7 @@ def _default_objectives() -> Mapping[str, Reward]:
 
 @register("hypervolume")
 class HypervolumeWeighting(Composite):
-    """A weighted sum of objectives, times a multiplier for all episodes judged together.
+    """Weighted sum of objectives, times one multiplier for all episodes judged together.
 
     The means of the objectives over the valid episodes of a batch (or of a group judged alone) are a point. The
     multiplier grows with the rise of the front's hypervolume by this point, which then joins the front. The default
@@ -241,17 +243,17 @@ class HypervolumeWeighting(Composite):
     weights by default.
 
     Raises:
-        InputError: weights or references for other names.
+        InputError: weights or references for unknown objectives.
     """
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (hypervolume-guided)"
     complete = True
     scales_batch = True
-    """All rewards of a batch are multiplied by one number."""
+    """True: all rewards of a batch are multiplied by one number."""
     ranks_success = True
     objectives: Mapping[str, Reward] | None = option(default=None, says="rewards by name.")
-    weights: Mapping[str, float] = option(default=None, says="weight of at least 0 by objective.")
-    reference: Any = option(default=None, says="worst value by objective; 0 where it is not named.")
+    weights: Mapping[str, float] = option(default=None, says="objective -> weight of at least 0.")
+    reference: Any = option(default=None, says="objective -> worst value; 0 for objectives not named.")
 
     def setup(self) -> None:
         own = self.objectives is not None
@@ -295,7 +297,8 @@ class HypervolumeWeighting(Composite):
 
 
 def influence_step(log_weights: np.ndarray, gram: np.ndarray, lr: float, mu: float) -> np.ndarray:
-    """log w_i + lr / mu * sum_j <g_i, g_j>, shifted so that the weights sum to 1: mirror descent (arXiv 2509.11452).
+    """Return log w_i + lr / mu * sum_j <g_i, g_j>, shifted so that the weights sum to 1: mirror descent (arXiv
+    2509.11452).
 
     Args:
         log_weights: [K].
@@ -310,7 +313,7 @@ def influence_step(log_weights: np.ndarray, gram: np.ndarray, lr: float, mu: flo
 
 @register("gradient-influence")
 class GradientInfluence(Composite):
-    """A weighted sum of objectives whose weights follow their gradients; uniform until `update` is called.
+    """Weighted sum of objectives whose weights follow their gradients; uniform until `update` is called.
 
     An objective whose gradient improves all objectives gains weight. The weights can reach any point of the simplex,
     so a failure can outrank a success. A learner calls `update` in every step, before the policy is trained. The
@@ -330,11 +333,11 @@ class GradientInfluence(Composite):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The current weights; they add up to 1."""
+        """Current weights by objective; they sum to 1."""
         return dict(zip(self.children, np.exp(self.log_weights).tolist(), strict=True))
 
     def update(self, gram: ArrayLike) -> None:
-        """Update the weights by the gradients of one update of the policy.
+        """Update the weights from the objectives' gradients at one update of the policy.
 
         Args:
             gram: inner products of the objectives' gradients, [K, K], in the order of the objectives.
@@ -352,7 +355,7 @@ class GradientInfluence(Composite):
         return {name: weight * verdicts[name].reward for name, weight in self.weights.items()}
 
     def report(self, verdict: Verdict) -> Mapping[str, Any]:
-        """The rewards of the objectives without their weights; nothing of an invalid verdict."""
+        """Return the rewards of the objectives without their weights; empty for an invalid verdict."""
         weights = self.weights
         if not verdict.valid:
             return {}

@@ -15,14 +15,14 @@ from ..episode import Episode
 from ..reward import Reward, register
 from .format import has_one_pair
 
-# Longer numbers are refused: more digits mean nothing and take time to read.
+# Longer numbers are refused: further digits are meaningless and take time to parse.
 _MAX_DIGITS = 20
 
 
 def confidence_of(text: str, tag: str = "confidence") -> float | None:
     """Read the number in the only ``<confidence>...</confidence>`` of ``text``; None unless it lies in [0, 1].
 
-    It must be a plain decimal in ASCII digits, such as "0.8", ".8" or "1"; no percentage and no exponent.
+    The number must be a plain decimal in ASCII digits, such as "0.8", ".8" or "1"; no percentage and no exponent.
     """
     if not has_one_pair(text, tag):
         return None
@@ -36,16 +36,16 @@ def confidence_of(text: str, tag: str = "confidence") -> float | None:
 
 
 def brier_reward(correct: bool, confidence: float) -> float:
-    """c - (q - c)² for correctness c in {0, 1} and confidence q in [0, 1] (RLCR, arXiv 2507.16806).
+    """Return c - (q - c)² for correctness c in {0, 1} and confidence q in [0, 1] (RLCR, arXiv 2507.16806).
 
-    For an answer that is right with probability p its expectation is largest at q = p, where it is p²: both accuracy
-    and calibration raise it.
+    For an answer that is right with probability p the expected reward is largest at q = p, where it is p²: both
+    accuracy and calibration raise it.
     """
     return float(correct) - (confidence - float(correct)) ** 2
 
 
 def released_reward(correct: bool, confidence: float | None) -> float:
-    """0.5 for the format, 0.5 c, and 0.5 (1 - (q - c)²); 0 for everything without a readable confidence."""
+    """Return 0.5 for the format, plus 0.5 c, plus 0.5 (1 - (q - c)²); return 0 without a readable confidence q."""
     if confidence is None:
         return 0.0
     return 0.5 + 0.5 * float(correct) + 0.5 * (1.0 - (confidence - float(correct)) ** 2)
@@ -68,7 +68,7 @@ class RLCR(Reward):
     rule: str = option(default="brier", says='the scoring rule; only "brier".')
     tag: str = option(default="confidence", says="name of the tag around the confidence.")
     confidence: Callable[[Episode], float | None] | None = option(
-        default=None, says="reads q instead; None for a wrong format, NaN where q could not be determined."
+        default=None, says="callable that returns q instead: None for a wrong format, NaN if undetermined."
     )
 
     def setup(self) -> None:

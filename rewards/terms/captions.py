@@ -1,4 +1,4 @@
-"""Rewards of captions that an annotator labels while the agent learns (ONI)."""
+"""Reward from scores of captions, which an annotator labels while the agent learns (ONI)."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ class CaptionRewards(StepReward):
     caption without a label scores 0 and is queued. The reward can change the optimal policies, as captions with high
     scores attract even off the way to the goal. With exponent 3 a caption brings at most 1.2 times its first reward.
 
-    The annotator is called by `advance`, between two updates; without one, read `queue` and call `add_labels`. Mode
-    "retrieval" looks labels up, "classification" learns whether they are at least 0.5, "ranking" learns preferences
-    between captions; the latter two know captions that were never labelled, and need torch.
+    The annotator is called by `advance`, between two updates; without an annotator, read `queue` and call `add_labels`.
+    Mode "retrieval" looks labels up, "classification" learns whether they are at least 0.5, "ranking" learns
+    preferences between captions. The latter two also score captions that were never labelled, and need torch.
     """
 
     paper = "ONI, arXiv 2410.23022"
     complete = True
-    annotator: Annotator | None = option(default=None, says="labels queued captions, usually in [0, 1].")
+    annotator: Annotator | None = option(default=None, says="callable that labels captions, usually in [0, 1].")
     extrinsic: float = option(default=0.1, says="weight of the environment's reward; the paper: 10 if it is sparse.")
     intrinsic: float = option(default=0.4, says="weight of the scores.")
-    exponent: float = option(default=3.0, low=0, says="of the count; 3 in the released code.")
+    exponent: float = option(default=3.0, low=0, says="exponent of the count; 3 in the released code.")
     caption: Callable[[Step], str] = option(
         default=lambda step: str(step.observation), says='maps a step to its caption ("" for none).'
     )
-    capacity: int = option(default=100_000, says="captions that are queued or labelled; later ones count 0.")
-    mode: str = option(default="retrieval", choices=tuple(MODES), says="use of the labels.")
+    capacity: int = option(default=100_000, says="most captions queued or labelled; further ones are not queued.")
+    mode: str = option(default="retrieval", choices=tuple(MODES), says="use of the labels, see above.")
     judge: Judge | str | Mapping[str, Any] | None = option(
         default=None, says='instead of an annotator: a name such as "endpoint", or {"judge": name, ...options}.'
     )
     principle: str = option(default=PRINCIPLE, says="the judge's scoring standard for captions.")
-    most: int = option(default=500, low=1, unit="captions", says="annotations between two updates.")
+    most: int = option(default=500, low=1, unit="captions", says="most annotations between two updates.")
     threshold: float | None = option(
         default=None,
-        says='"classification": probability above which a caption counts 1 (0.5); "ranking": deviations '
-        "from the mean below which it counts 0 (-0.5).",
+        says='"classification": probability above which a caption scores 1 (default 0.5); "ranking": standardised '
+        "score below which a caption scores 0 (default -0.5).",
     )
     seed: int = option(default=0, says="seed of the learned models.")
 

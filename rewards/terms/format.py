@@ -18,12 +18,12 @@ R1_TAGS = ("think", "answer")
 
 
 def tags_in_order(text: str, tags: Sequence[str] = R1_TAGS, opened: bool = False) -> bool:
-    """True if ``text`` is one ``<tag>...</tag>`` after another, in order, each tag once, nothing else but white space.
+    """Return True if ``text`` is ``<tag>...</tag>`` for each tag, once and in order, with only white space between.
 
     Args:
         text: a response.
         tags: names, without brackets.
-        opened: the prompt ended with the first opening tag, which ``text`` therefore lacks.
+        opened: True if the prompt ended with the first opening tag, which ``text`` therefore lacks.
     """
     text = text.strip()
     if opened:
@@ -43,14 +43,15 @@ def tags_in_order(text: str, tags: Sequence[str] = R1_TAGS, opened: bool = False
 
 
 def has_one_pair(text: str, tag: str) -> bool:
-    """True if ``text`` has exactly one ``<tag>`` and, after it, exactly one ``</tag>``."""
+    """Return True if ``text`` has exactly one ``<tag>`` and, after it, exactly one ``</tag>``."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     once = text.count(opening) == 1 and text.count(closing) == 1
     return once and text.find(opening) < text.find(closing)
 
 
 def has_balanced_pairs(text: str, tag: str) -> bool:
-    """True if every ``<tag>`` is closed before the next one opens, and none closes unopened; also without any tag."""
+    """Return True if every ``<tag>`` is closed before the next one opens, and none closes unopened (or no
+    tag occurs)."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     position = 0
     while True:
@@ -63,7 +64,7 @@ def has_balanced_pairs(text: str, tag: str) -> bool:
 
 
 def tag_share(text: str, tags: Sequence[str] = R1_TAGS) -> float:
-    """Share of ``tags`` with exactly one pair in ``text``, in [0, 1]."""
+    """Return the share of ``tags`` with exactly one pair in ``text``, in [0, 1]."""
     return sum(has_one_pair(text, tag) for tag in tags) / len(tags)
 
 
@@ -85,15 +86,15 @@ def check_tag(name: str, tag: str) -> str:
 
 
 def r1_format(episode: Episode) -> bool:
-    """True if the last response is ``<think>...</think><answer>...</answer>`` and nothing else, as in DeepSeek-R1."""
+    """Return True if the last response is ``<think>...</think><answer>...</answer>`` and nothing else (DeepSeek-R1)."""
     return tags_in_order(episode.response)
 
 
 @register("format")
 class Format(Reward):
-    """A term for the tags of the last response.
+    """Term for the tags of the last response.
 
-    Wrong answers get it too: weigh it below the reward of a success.
+    Wrong answers get the term too: weigh it below the reward of a success.
 
     Raises:
         InputError: tags that are no names, ``penalty > reward``, or both ``partial`` and ``opened``.
@@ -103,7 +104,7 @@ class Format(Reward):
     tags: Sequence[str] = option(default=R1_TAGS, check=check_tags, says="names of the tags, in order.")
     reward: float = option(default=1.0, says="value of a response in the right format.")
     penalty: float = option(default=0.0, says="value of any other response; not above ``reward``.")
-    partial: bool = option(default=False, says="interpolate between the two by the share of complete tags.")
+    partial: bool = option(default=False, says="interpolate ``penalty`` and ``reward`` by the share of complete tags.")
     opened: bool = option(default=False, says="the prompt ends with the first opening tag (not with ``partial``).")
 
     def setup(self) -> None:

@@ -1,4 +1,4 @@
-"""Rewards for being near a goal that is described in words."""
+"""Rewards for states near a goal that is described in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..reward import register
 from .progress import Shaping
 
 COLUMNS = 4096
-"""Number of columns of the default embedder; it is fixed, so that vectors are comparable from call to call."""
+"""Number of columns of the default embedder; fixed, so that vectors of different calls are comparable."""
 
 
 def _check_text(name: str, text: Any) -> str:
@@ -24,14 +24,14 @@ def _check_text(name: str, text: Any) -> str:
 
 @declared
 class GoalText(Declared):
-    """Maps a text to its `goal_projection`.
+    """Callable that returns the `goal_projection` of a text.
 
     Raises:
-        InputError: when called, an embedder that failed.
+        InputError: the embedder returned numbers that are not finite, at creation or when called.
     """
 
-    goal: str = option(check=_check_text, says="describes the goal.")
-    baseline: str = option(check=_check_text, says="any other state; what it has in common with the goal counts less.")
+    goal: str = option(check=_check_text, says="description of the goal.")
+    baseline: str = option(check=_check_text, says="an ordinary state; features shared with the goal count less.")
     alpha: float = option(low=0, high=1, says="weight of the direction from baseline to goal; 0 ignores the baseline.")
     embedder: Embedder = option(says="maps texts to vectors that are comparable from call to call.")
 
@@ -52,16 +52,15 @@ class GoalText(Declared):
 class GoalTextShaping(Shaping):
     """Potential-based shaping by the likeness of each observation to a goal in words, along the direction from a
     baseline to the goal. The paper adds the likeness itself, which can change the optimal policies; shaping cannot. The
-    default embedder, hashed n-grams, compares words and pairs of words only; the paper takes CLIP.
-    """
+    default embedder, hashed n-grams, compares words and pairs of words only; the paper takes CLIP."""
 
     paper = "VLM-RM, arXiv 2310.12921 (the potential is ours)"
     goal: str = option(says='the goal, in the style of the observations: "You carry the key".')
-    baseline: str = option(says='an ordinary state, in the same way: "You carry nothing".')
+    baseline: str = option(says='an ordinary state, in the same style: "You carry nothing".')
     alpha: float = option(default=0.5, low=0, high=1, says="weight of the direction from baseline to goal.")
-    weight: float = option(default=1.0, says="of the potential.")
+    weight: float = option(default=1.0, says="weight of the potential.")
     discount: float = option(default=1.0, low=0, high=1, says="the learner's discount.")
-    cutoff: Literal["zero", "keep"] = option(default="zero", says='as for the reward "potential".')
+    cutoff: Literal["zero", "keep"] = option(default="zero", says='see the reward "potential".')
     embedder: Embedder = option(default=HashedNgrams(columns=COLUMNS), says="maps texts to comparable vectors.")
 
     def setup(self) -> None:

@@ -1,4 +1,4 @@
-"""Rewards of turns that a learned decomposition of the return gives them."""
+"""Reward that splits the return over the turns by a learned decomposition."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from ..verdict import Verdict
 
 @register("lare")
 class LatentReward(StepReward):
-    """The return of each episode, spread over its turns by a learned function of named factors of each turn.
+    """Return of each episode, distributed over the turns by a learned function of named factors of each turn.
 
     Factors come from a program that a model wrote (``palaestra design ENV --what factors``), or from a built-in
-    function. The learned function is fitted to the episodes judged so far, including the current ones, so that its
-    sums approach their returns.
-    With ``exact`` the residual, return less sum, is added to the last turn: each episode keeps its return, and optimal
-    policies for undiscounted returns stay optimal. Without it, as in the paper, a failure can sum to more than a
-    success.
+    function. The learned function is fitted to the episodes judged so far, including the current ones, so that its sum
+    over an episode is near the return. With ``exact`` the residual, return minus sum, is added to the last turn: each
+    episode keeps its return, and optimal policies for undiscounted returns stay optimal. Without it, as in the paper, a
+    failure can sum to more than a success.
 
     Args:
         factors: file of a factor program, or a name in `palaestra.rewards.design.GIVEN`.
         exact: keep the return of each episode.
-        runner, hidden, rate, updates, batch, memory, settle, seed: of `LatentRewards`.
+        runner, hidden, rate, updates, batch, memory, settle, seed: see `LatentRewards`.
 
     Raises:
         InputError: an argument out of range, or a file that holds no factor program.
@@ -68,7 +67,8 @@ class LatentReward(StepReward):
         ]
 
     def _judge_all(self, episodes: Sequence[Episode]) -> list[list[float] | None]:
-        """Learn from episodes, and then give their turns rewards."""
+        """Learn from the episodes first, then return the rewards of their turns; None for all if the factor program's
+        runner failed."""
         steps = [(step.observation, step.action) for episode in episodes for step in episode.steps]
         found = self.latent.factors_of(steps)
         if found is None:

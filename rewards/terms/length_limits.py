@@ -1,6 +1,6 @@
 """Length rewards that compare an episode with a limit, a target or a budget of tokens.
 
-Rewards that compare it with its siblings are in `length_relative.py`. Lengths are tokens of all actions.
+Rewards that compare an episode with its siblings are in `length_relative.py`. Lengths are tokens of all actions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .scores import read_score
 
 
 def overlong(length: float, limit: float, cache: float) -> float:
-    """-clip((length - (limit - cache)) / cache, 0, 1) (DAPO, arXiv 2503.14476, eq. 13)."""
+    """Return -clip((length - (limit - cache)) / cache, 0, 1) (DAPO, arXiv 2503.14476, eq. 13)."""
     return -min(max((length - (limit - cache)) / cache, 0.0), 1.0)
 
 
@@ -50,7 +50,7 @@ class Overlong(Reward):
 
 
 def cosine_length(length: float, limit: float, at_zero: float, at_limit: float) -> float:
-    """From ``at_zero`` at no tokens to ``at_limit`` at ``limit`` tokens and beyond, along half a cosine."""
+    """Return ``at_zero`` at no tokens, ``at_limit`` at ``limit`` tokens and beyond, and half a cosine in between."""
     return half_cosine(min(length / limit, 1.0), at_zero, at_limit)
 
 
@@ -78,7 +78,7 @@ class CosineLength(Reward):
         default=(2.0, 1.0), check=_check_pair, says="rewards of a success of no tokens and of one at the limit."
     )
     wrong: tuple[float, float] = option(default=(-10.0, 0.0), check=_check_pair, says="the same for a failure.")
-    exceeded: float = option(default=-10.0, says="reward of an episode that reaches the limit, or was cut off there.")
+    exceeded: float = option(default=-10.0, says="reward of a failure that reaches the limit.")
     max_tokens: int | None = option(default=None, low=1, unit="tokens", says="the limit; None takes the episode's own.")
     exceed_successes: bool = option(default=False, says="also give ``exceeded`` to a success at the limit.")
 
@@ -106,12 +106,12 @@ class CosineLength(Reward):
 
 
 def exact_length(success: bool, length: float, target: float, alpha: float) -> float:
-    """1[success] - alpha * |target - length| (LCPO-exact, arXiv 2503.04697, eq. 1)."""
+    """Return 1[success] - alpha * |target - length| (LCPO-exact, arXiv 2503.04697, eq. 1)."""
     return float(success) - alpha * abs(target - length)
 
 
 def at_most_length(success: bool, length: float, target: float, alpha: float, delta: float) -> float:
-    """1[success] * clip(alpha * (target - length) + delta, 0, 1) (LCPO-max, arXiv 2503.04697, eq. 2)."""
+    """Return 1[success] * clip(alpha * (target - length) + delta, 0, 1) (LCPO-max, arXiv 2503.04697, eq. 2)."""
     return float(success) * min(max(alpha * (target - length) + delta, 0.0), 1.0)
 
 
@@ -128,10 +128,12 @@ class TargetLength(Reward):
     needs = frozenset({"target_tokens"})
     complete = True
     ranks_success = True
-    mode: Literal["max", "exact"] = option(default="max", says="target as a limit, or to be met exactly.")
-    alpha: float = option(default=0.0003, low=0, says="cost of a token.")
+    mode: Literal["max", "exact"] = option(default="max", says="use of the target: a limit, or to be met exactly.")
+    alpha: float = option(default=0.0003, low=0, says="reward lost per token.")
     delta: float = option(default=0.5, low=0, high=1, says='reward of a success of the target length in mode "max".')
-    target: int | None = option(default=None, unit="tokens", says='length; None reads the extra "target_tokens".')
+    target: int | None = option(
+        default=None, unit="tokens", says='target length; None reads ``episode.extra("target_tokens")``.'
+    )
 
     def setup(self) -> None:
         if self.target is not None:
@@ -154,12 +156,12 @@ class TargetLength(Reward):
         return at_most_length(episode.success, episode.tokens, target, self.alpha, self.delta)
 
 
-# The example of Train Long, Think Short: 256 tokens, times 0.7 every 100 updates.
+# Budget of the example in Train Long, Think Short: 256 tokens, times 0.7 every 100 updates.
 BUDGET = StepDecay(start=256, factor=0.7, every=100, minimum=1)
 
 
 def triangular(length: float, budget: float, peak: float = 1.0) -> float:
-    """0 at length 0, ``peak`` at ``budget``, 0 at twice the budget and beyond; linear in between (arXiv 2508.08940).
+    """Return 0 at length 0, ``peak`` at ``budget``, 0 from twice the budget on; linear in between (arXiv 2508.08940).
 
     Very short answers lose as much as long ones: the method has a target, not only a limit.
     """
@@ -167,7 +169,7 @@ def triangular(length: float, budget: float, peak: float = 1.0) -> float:
 
 
 def check_budget(name: str, budget: ScheduleLike) -> Schedule:
-    """Return ``budget`` as a schedule of tokens. Raises InputError where it can reach 0."""
+    """Return ``budget`` as a schedule of tokens. Raises InputError if it can reach 0."""
     tokens = schedule(budget)
     if tokens.bounds[0] <= 0:
         raise InputError(f"the token budget must stay above 0, but this schedule reaches {tokens.bounds[0]:g}.")
@@ -176,10 +178,10 @@ def check_budget(name: str, budget: ScheduleLike) -> Schedule:
 
 @register("triangular-length")
 class TriangularLength(Timed):
-    """A term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget."""
+    """Term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget."""
 
     paper = "Train Long, Think Short, arXiv 2508.08940, length reward"
-    budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="tokens, always above 0.")
+    budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="schedule of tokens, always above 0.")
     peak: float = option(default=1.0, above=0, says="the highest value.")
 
     @property
@@ -203,9 +205,9 @@ class TrainLongThinkShort(Timed):
     paper = "Train Long, Think Short, arXiv 2508.08940, total reward"
     complete = True
     ranks_success = True
-    budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="tokens, always above 0.")
+    budget: ScheduleLike = option(default=BUDGET, check=check_budget, says="schedule of tokens, always above 0.")
     correctness: float = option(default=1.0, above=0, says="weight of success.")
-    length: float = option(default=0.5, low=0, says="weight of the triangle, whose peak is 1.")
+    length: float = option(default=0.5, low=0, says="weight of `triangular`, whose peak is 1.")
     tags: float = option(default=0.25, low=0, says="weight of the tags, half for one pair of each name.")
 
     def setup(self) -> None:
@@ -230,15 +232,15 @@ class TrainLongThinkShort(Timed):
 
 
 def over_budget(length: float, budget: float) -> float:
-    """max(0, length / budget - 1): 0 within the budget, 1 at twice the budget."""
+    """Return max(0, length / budget - 1): 0 within the budget, 1 at twice the budget."""
     return max(0.0, length / budget - 1.0)
 
 
 @register("token-budget")
 class TokenBudgetPenalty(Timed):
-    """A term of -weight times the share by which the episode exceeds its token budget, never below -weight."""
+    """Term of ``-weight * min(1, length / budget - 1)`` for an episode over its token budget, else 0."""
 
-    budget: ScheduleLike = option(default=256, check=check_budget, says="tokens, always above 0.")
+    budget: ScheduleLike = option(default=256, check=check_budget, says="schedule of tokens, always above 0.")
     weight: float = option(default=0.5, low=0, says="the largest cost.")
 
     @property
@@ -250,21 +252,22 @@ class TokenBudgetPenalty(Timed):
 
 
 def compression(memory: float, source: float) -> float:
-    """max(1 - memory / source, -1): 1 for an empty memory, 0 for one as long as its source; 0 without a source."""
+    """Return max(1 - memory / source, -1): 1 for an empty memory, 0 if it is as long as the source, 0
+    without a source."""
     return max(1.0 - memory / source, -1.0) if source > 0 else 0.0
 
 
 @register("compression")
 class Compression(Reward):
-    """A term in [-weight, weight] for a memory that is shorter than the text it summarises.
+    """Term in [-weight, weight] for a memory that is shorter than the text it summarises.
 
-    Extras: "memory_length" and "source_length", in the same unit, such as characters. An empty memory gets the whole
-    ``weight``, so the reward for answering from the memory must be much larger.
+    ``episode.extra("memory_length")`` and ``episode.extra("source_length")`` must have one unit, such as characters. An
+    empty memory gets the whole ``weight``, so the reward for answering from the memory must be much larger.
     """
 
     paper = "Mem-α, arXiv 2509.25911 (compression reward)"
     needs = frozenset({"memory_length", "source_length"})
-    weight: float = option(default=0.05, low=0, says="of the term.")
+    weight: float = option(default=0.05, low=0, says="weight of the term.")
 
     @property
     def bounds(self) -> tuple[float, float]:

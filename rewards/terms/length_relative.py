@@ -1,6 +1,7 @@
 """Length rewards that compare an episode with others: its siblings, or the average so far.
 
-Rewards that compare it with a fixed number of tokens are in `length_limits.py`. Lengths are tokens of all actions.
+Rewards that compare an episode with a fixed number of tokens are in `length_limits.py`. Lengths are tokens of all
+actions.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from .format import FormatCheck, check_tags, tags_in_order
 
 
 def relative_length(lengths: Sequence[int], successes: Sequence[bool]) -> list[float]:
-    """0.5 - (length - shortest) / (longest - shortest), at most 0 for a failure (Kimi k1.5, arXiv 2501.12599).
+    """Return 0.5 - (length - shortest) / (longest - shortest), at most 0 for a failure (Kimi k1.5, arXiv 2501.12599).
 
-    All get 0 where the lengths of the group are equal.
+    All get 0 if the lengths of the group are equal.
     """
     shortest, longest = min(lengths), max(lengths)
     if shortest == longest:
@@ -31,7 +32,7 @@ def relative_length(lengths: Sequence[int], successes: Sequence[bool]) -> list[f
 
 @register("relative-length")
 class RelativeLength(GroupReward):
-    """A term in [-0.5, 0.5]: 0.5 for the shortest episode of the group, falling linearly to -0.5 for the longest.
+    """Term in [-0.5, 0.5]: 0.5 for the shortest episode of the group, falling linearly to -0.5 for the longest.
 
     A failure gets at most 0. Alone the term can put a short failure (0) above a long success (-0.5): add it to a reward
     of success above 0.5.
@@ -48,7 +49,7 @@ OBSERVE_TAGS = ("observe", "think", "answer")
 
 
 def shortest_correct(successes: Sequence[bool], lengths: Sequence[int], above: int = 100) -> int | None:
-    """Index of the shortest success, the first one on ties; None unless it is longer than ``above`` tokens."""
+    """Return the index of the shortest success (the first on ties); None unless it is longer than ``above`` tokens."""
     correct = [index for index, success in enumerate(successes) if success]
     shortest = min(correct, key=lambda index: lengths[index], default=None)
     return shortest if shortest is not None and lengths[shortest] > above else None
@@ -68,7 +69,7 @@ class ShortestCorrect(GroupReward):
     correct: float = option(default=1.0, low=0, says="reward of a success.")
     format: float = option(default=0.5, low=0, says="reward of the right format, at most ``correct``.")
     bonus: float = option(default=0.2, low=0, says="added for the shortest success.")
-    above: int = option(default=100, unit="tokens", says="no bonus for a success of at most so many tokens.")
+    above: int = option(default=100, unit="tokens", says="the bonus needs a success longer than this.")
     tags: Sequence[str] = option(default=OBSERVE_TAGS, check=check_tags, says="the format: these tags, in order.")
     check: FormatCheck | None = option(default=None, says="a callable that decides on the format instead.")
 
@@ -96,7 +97,7 @@ class ShortestCorrect(GroupReward):
 
 @register("below-average-length")
 class BelowAverageLength(BatchReward):
-    """A term of 1 for an episode shorter than the average episode of all batches judged before, and 0 otherwise.
+    """Term of 1 for an episode shorter than the average episode of all batches judged before, and 0 otherwise.
 
     Episodes of the first batch get 0. A group judged alone is a batch.
     """
@@ -115,16 +116,14 @@ class BelowAverageLength(BatchReward):
 
 
 def length_aware_groups(success_ratios: Sequence[float], fraction: float) -> set[int]:
-    """Indices of the ``ceil(fraction * groups)`` groups (at least one) of highest success ratio; ties by order."""
+    """Return the indices of the ``ceil(fraction * groups)`` groups (at least one) of highest success ratio."""
     count = max(1, math.ceil(fraction * len(success_ratios) - 1e-9))
     return set(sorted(range(len(success_ratios)), key=lambda index: -success_ratios[index])[:count])
 
 
 def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
-    """1 - alpha * sigmoid((length - mean) / std) for the lengths of the successes of one group (std with ddof 0).
-
-    If all lengths are equal, all get 1 - alpha / 2.
-    """
+    """Return 1 - alpha * sigmoid((length - mean) / std) for the lengths of the successes of one group (std with ddof
+    0). If all lengths are equal, all get 1 - alpha / 2."""
     values = np.asarray(lengths, dtype=float)
     spread = values.std()
     places = (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
@@ -135,15 +134,15 @@ def length_scaled(lengths: Sequence[float], alpha: float) -> list[float]:
 class GRPOLambda(BatchReward):
     """1 for a success and 0 for a failure; in the groups of highest success ratio a success loses by its length.
 
-    There a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the policy already
-    solves. A group judged alone counts as the whole batch.
+    In these groups a success gets 1 - alpha * sigmoid(standardised length): length counts only for tasks that the
+    policy already solves. A group judged alone counts as the whole batch.
     """
 
     paper = "Stable Reinforcement Learning for Efficient Reasoning (GRPO-λ), arXiv 2505.18086"
     complete = True
     ranks_success = True
     bounds = (0.0, 1.0)
-    fraction: float = option(default=0.2, low=0, high=1, says="share of the groups that are length-aware.")
+    fraction: float = option(default=0.2, low=0, high=1, says="share of the groups in which length counts.")
     alpha: float = option(default=0.2, low=0, high=1, says="largest loss of a success by its length.")
 
     def values(self, groups: Sequence[Sequence[Episode]]) -> list[list[float]]:  # type: ignore[override]

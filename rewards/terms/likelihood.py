@@ -1,4 +1,4 @@
-"""Rewards made of log-probabilities (nats): of follow-ups, of the prompt, of a continuation, of the answer itself.
+"""Rewards from log-probabilities (nats): of follow-ups, of the prompt, of a continuation, of the answer itself.
 
 The language model is a callable; without one the rewards read log-probabilities that the caller computed.
 """
@@ -17,9 +17,8 @@ from ..reward import GroupReward, Reward, register
 from .scores import read_scores, read_vector
 
 LogLikelihood = Callable[[str, str], "float | None"]
-"""(text, context) -> mean log-probability of the text's tokens after the context, nats; None where it failed.
-
-The log-probability of a token is the log-softmax of the logits one position before it, not the raw logit at its own."""
+"""Callable from (text, context) to the mean log-probability of the text's tokens after the context, nats; None if it
+failed. A token's log-probability is the log-softmax of the logits at the position before the token."""
 
 POSITIVE = (
     "Thanks, that answers my question.",
@@ -45,19 +44,19 @@ def _check_followups(name: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 @register("flr")
 class FollowupLikelihood(Reward):
-    """Log-likelihood of satisfied follow-ups of a user after the response, less that of dissatisfied ones.
+    """Log-likelihood of satisfied follow-ups of a user after the response, minus that of dissatisfied ones.
 
-    The value is the average of the follow-ups' mean token log-probabilities, positive ones less negative ones. The
-    extras "positive_logps" and "negative_logps" hold one such mean for each follow-up. The paper has about ten
-    follow-ups of each sign for each of six dimensions.
+    The value is the mean over the positive follow-ups of their mean token log-probability, minus the same for the
+    negative ones. ``episode.extra("positive_logps")`` and ``episode.extra("negative_logps")`` hold one mean
+    log-probability per follow-up. The paper has about ten follow-ups of each sign for each of six dimensions.
     """
 
     paper = "FLR, arXiv 2409.13948"
     needs = frozenset({"positive_logps", "negative_logps"})
-    log_likelihood: LogLikelihood | None = option(default=None, says="see `LogLikelihood`; None reads the extras.")
+    log_likelihood: LogLikelihood | None = option(default=None, says="function of texts; None: read `episode.extra`.")
     positive: Sequence[str] = option(default=POSITIVE, check=_check_followups, says="follow-ups of a satisfied user.")
-    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="those of a dissatisfied user.")
-    separator: str = option(default="\n\n", says="between prompt, response and follow-up.")
+    negative: Sequence[str] = option(default=NEGATIVE, check=_check_followups, says="follow-ups of a displeased user.")
+    separator: str = option(default="\n\n", says="text between prompt, response and follow-up.")
 
     def setup(self) -> None:
         self.needs = frozenset() if self.log_likelihood else type(self).needs
@@ -80,10 +79,9 @@ class FollowupLikelihood(Reward):
 
 
 def mask_copies(text: str, source: str, run: int = 4, mask: str = "…") -> str:
-    """Replace every run of ``run`` or more words of ``text`` that also occurs in ``source`` by ``mask``.
-
-    Case and the characters between words are ignored. A source of fewer words is searched for as a whole.
-    """
+    """Replace every run of ``run`` or more words of ``text`` that also occurs in ``source`` by ``mask``. Case and the
+    characters between words are ignored. If the source has fewer than ``run`` words, only copies of the whole source
+    are replaced."""
     source_words = [word.casefold() for word in _WORD.findall(source)]
     run = min(run, len(source_words))
     if run == 0:
@@ -107,18 +105,18 @@ def mask_copies(text: str, source: str, run: int = 4, mask: str = "…") -> str:
 class PromptEcho(Reward):
     """Mean log-probability of the instruction's tokens, given the response and a question about it.
 
-    A response that repeats the instruction would make it certain. Runs of words copied from the instruction are
-    therefore masked before the model reads the response. If the log-probabilities come from an extra, a response with
-    such a run is not judged (``valid=False``) unless it was masked with `mask_copies`. An extra "echo_run" equal to
-    ``run`` (which the learner sets) or the argument ``masked`` confirms the masking.
+    Copying the instruction into the response would make it certain. Runs of words copied from the instruction are
+    therefore masked before the model reads the response. If the log-probabilities come from
+    ``episode.extra("echo_logps")``, a response with such a run is invalid unless it was masked with `mask_copies`; the
+    masking is confirmed by an extra "echo_run" equal to ``run`` (which the learner sets) or by the option ``masked``.
     """
 
     paper = "PromptEcho"
     needs = frozenset({"echo_logps"})
-    log_likelihood: LogLikelihood | None = option(default=None, says='see `LogLikelihood`; None reads "echo_logps".')
+    log_likelihood: LogLikelihood | None = option(default=None, says="function of texts; None: read `episode.extra`.")
     query: str = option(default=QUERY, says="question to the model, after the response.")
     run: int = option(default=4, low=1, unit="words", says="number of consecutive words that make a copy.")
-    masked: bool = option(default=False, says="the extra was computed on masked responses.")
+    masked: bool = option(default=False, says='``episode.extra("echo_logps")`` was computed on masked responses.')
 
     def setup(self) -> None:
         self.needs = frozenset() if self.log_likelihood else type(self).needs
@@ -138,14 +136,15 @@ class PromptEcho(Reward):
 
 
 def information_gain(with_thought: Sequence[float], without: Sequence[float]) -> float:
-    """Sum over a continuation's tokens of log-probability with a thought less that without, nats (RLP, 2510.01265).
+    """Return the sum over a continuation's tokens of log-probability with a thought minus without, nats (RLP,
+    2510.01265).
 
     Args:
         with_thought: log-probabilities under the policy, after context and thought.
         without: log-probabilities of the same tokens under a slow copy of the policy, after the context alone.
 
     Raises:
-        InputError: the two have different lengths.
+        InputError: the lengths differ.
     """
     if len(with_thought) != len(without):
         raise InputError(f"the same tokens are scored twice, not {len(with_thought)} and {len(without)} of them.")
@@ -156,13 +155,14 @@ def information_gain(with_thought: Sequence[float], without: Sequence[float]) ->
 class InformationGain(Reward):
     """Rise of the log-likelihood of the true continuation by a thought, in nats, over a copy that does not think.
 
-    Needs the extras "thought_logps" (policy, after the thought) and "base_logps" (an average of past policies, without
-    it), one number for each token of the continuation. Both are numbers, so no gradient flows through the reward.
+    ``episode.extra("thought_logps")`` (policy, after the thought) and ``episode.extra("base_logps")`` (an average of
+    past policies, without the thought) must have one number for each token of the continuation. No gradient flows
+    through the reward.
     """
 
     paper = "RLP, arXiv 2510.01265"
     needs = frozenset({"thought_logps", "base_logps"})
-    weight: float = option(default=1.0, says="of the term.")
+    weight: float = option(default=1.0, says="weight of the term.")
 
     def value(self, episode: Episode) -> float | None:
         logps = [read_vector(episode.extra(name), name) for name in ("thought_logps", "base_logps")]
@@ -175,7 +175,7 @@ VARIANTS = ("ratio", "log", "difference")
 
 
 def self_aligned(with_question: Sequence[float], without_question: Sequence[float], variant: str = "ratio") -> float:
-    """Relative fall of an answer's perplexity when the question is given, in [-1, 1] (arXiv 2509.05489).
+    """Return the relative fall of an answer's perplexity when the question is given, in [-1, 1] (arXiv 2509.05489).
 
     Args:
         with_question: log-probabilities of the answer's tokens given the question, nats.
@@ -202,7 +202,7 @@ def self_aligned(with_question: Sequence[float], without_question: Sequence[floa
 class SelfAligned(Reward):
     """Reward of a whole episode: success, plus ``weight`` times the self-aligned reward of its answer.
 
-    Generic and padded answers, which fit any question, get less. The extra "logps_without_prompt" holds the
+    Generic and padded answers, which fit any question, get less. ``episode.extra("logps_without_prompt")`` holds the
     log-probabilities of the action tokens without the prompt. With a weight above 0.5 a failure could outrank a
     success.
     """
@@ -211,7 +211,7 @@ class SelfAligned(Reward):
     needs = frozenset({"logps", "logps_without_prompt"})
     complete = True
     ranks_success = True
-    weight: float = option(default=0.2, low=0, high=0.5, says="of the answer's reward.")
+    weight: float = option(default=0.2, low=0, high=0.5, says="weight of the self-aligned reward.")
     variant: str = option(default="ratio", choices=VARIANTS, says="see `self_aligned`.")
 
     @property
@@ -233,7 +233,7 @@ class SelfAligned(Reward):
 
 
 def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
-    """Number of less likely responses in the group: 0 for the least likely, G - 1 for the most; ties share a rank."""
+    """Return for each response the number of less likely ones in the group, 0 to G - 1; ties share a rank."""
     ordered = sorted(mean_logps)
     first: dict[float, int] = {}
     for rank, logp in enumerate(ordered):
@@ -242,7 +242,7 @@ def likelihood_ranks(mean_logps: Sequence[float]) -> list[int]:
 
 
 def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: float = 0.25) -> list[float]:
-    """success * (1 - beta * rank / G), rank 0 for the least likely of the G responses (arXiv 2506.02355)."""
+    """Return success * (1 - beta * rank / G), rank 0 for the least likely of G responses (arXiv 2506.02355)."""
     size = len(mean_logps)
     ranks = likelihood_ranks(mean_logps)
     return [float(success) * (1.0 - beta * rank / size) for success, rank in zip(successes, ranks, strict=True)]
@@ -250,10 +250,10 @@ def unlikeliness(successes: Sequence[bool], mean_logps: Sequence[float], beta: f
 
 @register("unlikeliness")
 class Unlikeliness(GroupReward):
-    """Reward of a whole episode: 1 for a success, less up to ``beta`` for one that was likely among its siblings.
+    """Reward of a whole episode: 1 for a success, minus up to ``beta`` for one that was likely among its siblings.
 
     A group of successes then still has differences to learn from. An episode without tokens counts as certain; one
-    whose log-probabilities are not finite is not judged and not ranked.
+    whose log-probabilities are not finite is invalid and not ranked.
     """
 
     paper = "Rewarding the Unlikely, arXiv 2506.02355"

@@ -16,13 +16,13 @@ from .scores import read_score
 
 @register("mem-alpha")
 class MemAlpha(Reward):
-    """The whole reward of an agent that reads texts into a memory: terms "answers", "tools", "compression", "content".
+    """Whole reward of an agent that reads texts into a memory: terms "answers", "tools", "compression", "content".
 
     "answers" is the share of questions that the memory answers, which the environment reports as its progress at the
     end. "tools" is the share of a step's commands that worked, averaged over the steps with commands. "compression" is
     beta * max(1 - memory / source, -1). "content" is gamma times the share of a step's texts that were written to the
-    right store for their facts, averaged over the steps with texts. `Verdict.steps` holds tools and content; the other
-    two belong to the whole episode. The default weights are the paper's.
+    right store for their facts, averaged over the steps with texts. `Verdict.steps` holds tools and content; answers
+    and compression belong to the whole episode. The default weights are the paper's.
 
     Raises:
         InputError: when called, an extra of another form.
@@ -60,7 +60,8 @@ class MemAlpha(Reward):
 
 
 def _mean_of_shares(episode: Episode, name: str) -> list[float] | None:
-    """For each step its share of True, over the number of steps that have any; they add up to the mean share."""
+    """Return for each step the share of True in its list, divided by the number of steps with a non-empty list. The sum
+    is the mean share."""
     lists = episode.extra(name)
     if lists is None:
         return None

@@ -1,4 +1,4 @@
-"""Rewards made of a model's or a program's score of the whole episode: transformed, combined, or bounded by success.
+"""Rewards from a model's or a program's score of the whole episode: transformed, combined, or bounded by success.
 
 Inputs are scores of the episode and of reference responses to the same prompt. A good transform of a reward model's
 score is bounded, grows fast at first and slowly later, and is centred on the references' scores, as PAR is.
@@ -20,51 +20,51 @@ from .scores import Score, Scorer, read_score, read_scores
 
 
 def sigmoid(x: float) -> float:
-    """1 / (1 + exp(-x)), without overflow."""
+    """Return 1 / (1 + exp(-x)), without overflow."""
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 def par(score: float, references: Sequence[float], k: float = 1.0) -> float:
-    """Mean over the references of sigmoid(k (score - reference)), in (0, 1) (PAR, arXiv 2502.18770)."""
+    """Return the mean over the references of sigmoid(k (score - reference)), in (0, 1) (PAR, arXiv 2502.18770)."""
     return sum(sigmoid(k * (score - reference)) for reference in references) / len(references)
 
 
 def standardised_score(score: float, references: Sequence[float]) -> float:
-    """(score - mean) / standard deviation of the references (ddof 0); score - mean where the deviation is 0."""
+    """Return (score - mean) / standard deviation of the references (ddof 0); score - mean if the deviation is 0."""
     # Rounding can give equal numbers a tiny deviation above 0.
     spread = float(np.std(references)) if max(references) > min(references) else 0.0
     return (score - float(np.mean(references))) / (spread or 1.0)
 
 
 def clipped_score(score: float, references: Sequence[float]) -> float:
-    """``score`` clipped to one standard deviation around the mean of the references."""
+    """Return ``score`` clipped to one standard deviation around the mean of the references."""
     mean, spread = float(np.mean(references)), float(np.std(references))
     return min(max(score, mean - spread), mean + spread)
 
 
 def min_max_score(score: float, references: Sequence[float]) -> float:
-    """The place of ``score`` between the lowest and highest reference, in [0, 1]; 0.5 where they are equal."""
+    """Return the position of ``score`` between the lowest and highest reference, in [0, 1]; 0.5 if these are equal."""
     low, high = min(references), max(references)
     return min(max((score - low) / (high - low), 0.0), 1.0) if high > low else 0.5
 
 
 def tanh_score(score: float, references: Sequence[float]) -> float:
-    """tanh(score - mean of the references), in [-1, 1]."""
+    """Return tanh(score - mean of the references), in [-1, 1]."""
     return math.tanh(score - float(np.mean(references)))
 
 
 def late_sigmoid_score(score: float, references: Sequence[float]) -> float:
-    """sigmoid(3 (x - 3)) of the centred score x: bounded, but slow at first; worse according to PAR's authors."""
+    """Return sigmoid(3 (x - 3)) of the centred score x: bounded, but slow at first; worse, say PAR's authors."""
     return sigmoid(3.0 * (score - float(np.mean(references)) - 3.0))
 
 
-# Least squares at 201 points of [-5, 5].
+# Polynomial fitted to the sigmoid by least squares at 201 points of [-5, 5].
 _GRID = np.linspace(-5.0, 5.0, 201)
 _POLYNOMIAL = np.polyfit(_GRID, 1.0 / (1.0 + np.exp(-_GRID)), 5)
 
 
 def polynomial_score(score: float, references: Sequence[float]) -> float:
-    """The polynomial of degree 5 that fits the sigmoid on [-5, 5], at the centred score clipped to that interval."""
+    """Return the degree-5 polynomial that fits the sigmoid on [-5, 5], at the centred score clipped to [-5, 5]."""
     centred = min(max(score - float(np.mean(references)), -5.0), 5.0)
     return float(np.polyval(_POLYNOMIAL, centred))
 
@@ -96,7 +96,7 @@ def _check_references(name: str, references: Sequence[float]) -> list[float]:
 
 @register("par")
 class PAR(Reward):
-    """A reward model's score, bounded and centred on the scores of reference responses to the same prompt.
+    """Reward model's score, bounded and centred on the scores of reference responses to the same prompt.
 
     The reward model decides, so a failure can outrank a success; `shaped-rm` is for tasks that can be verified.
     """
@@ -104,13 +104,17 @@ class PAR(Reward):
     paper = "Reward Shaping to Mitigate Reward Hacking in RLHF (PAR), arXiv 2502.18770"
     needs = frozenset({"reference_scores", "reward_model_score"})
     transform: str = option(default="par", choices=TRANSFORMS, says='"par", or an alternative of its authors.')
-    k: float = option(default=1.0, above=0, says='slope of "par" before the sigmoid.')
-    scorer: Scorer | None = option(default=None, says="the reward model; None reads the extra named by ``key``.")
-    key: str = option(default="reward_model_score", says="name of that extra.")
+    k: float = option(default=1.0, above=0, says='factor of the score in the sigmoid of "par".')
+    scorer: Scorer | None = option(default=None, says="the reward model; None reads ``episode.extra(key)``.")
+    key: str = option(default="reward_model_score", says="name of the extra to read.")
     references: Sequence[float] | None = option(
-        default=None, check=_check_references, says='scores for all prompts; None reads the extra "reference_scores".'
+        default=None,
+        check=_check_references,
+        says='reference scores for all prompts; None reads ``episode.extra("reference_scores")``.',
     )
-    most: int = option(default=10, low=1, unit="reference scores", says="number of scores used, from the first.")
+    most: int = option(
+        default=10, low=1, unit="reference scores", says="number of reference scores used, from the first."
+    )
 
     def setup(self) -> None:
         self.score = Score(self.scorer, self.key)
@@ -133,7 +137,7 @@ class PAR(Reward):
 
 
 def shaped_rm(model_score: float, verified: bool, alpha: float = 0.5) -> float:
-    """sigmoid(alpha * model_score) + verified - 1: in (0, 1) for a success, in (-1, 0) for a failure (2409.12122)."""
+    """Return sigmoid(alpha * model_score) + verified - 1: (0, 1) for a success, (-1, 0) for a failure (2409.12122)."""
     return sigmoid(alpha * model_score) + (float(verified) - 1.0)
 
 
@@ -147,8 +151,8 @@ class ShapedRM(Reward):
     ranks_success = True
     bounds = (-1.0, 1.0)
     alpha: float = option(default=0.5, low=0, says="factor of the model's score before the sigmoid.")
-    scorer: Scorer | None = option(default=None, says="the reward model; None reads the extra named by ``key``.")
-    key: str = option(default="reward_model_score", says="name of that extra.")
+    scorer: Scorer | None = option(default=None, says="the reward model; None reads ``episode.extra(key)``.")
+    key: str = option(default="reward_model_score", says="name of the extra to read.")
 
     def setup(self) -> None:
         self.score = Score(self.scorer, self.key)
@@ -160,44 +164,44 @@ class ShapedRM(Reward):
 
 
 def log_sigmoid(x: float) -> float:
-    """log(1 / (1 + exp(-x))), without overflow."""
+    """Return log(1 / (1 + exp(-x))), without overflow."""
     return -math.log1p(math.exp(-x)) if x >= 0 else x - math.log1p(math.exp(x))
 
 
 def lsc(score: float, reference: float) -> float:
-    """log sigmoid(score - reference), the log-probability that the response is good (arXiv 2402.00742)."""
+    """Return log sigmoid(score - reference), the log-probability that the response is good (arXiv 2402.00742)."""
     return log_sigmoid(score - reference)
 
 
 def reference_quantile(scores: Sequence[float], quantile: float = 0.85) -> float:
-    """The ``quantile`` of the scores of the reference policy's responses to a prompt; the paper tries 0.5 to 0.95."""
+    """Return a ``quantile`` of the scores of the reference policy's responses; the paper tries 0.5 to 0.95."""
     return float(np.quantile(np.asarray(scores, dtype=float), quantile))
 
 
 def conjunction(log_probabilities: Sequence[float]) -> float:
-    """Sum of log-probabilities: the log-probability that the response is good in every respect."""
+    """Return the sum of log-probabilities: the log-probability that the response is good in every respect."""
     return math.fsum(log_probabilities)
 
 
 @register("lsc")
 class LSC(Reward):
-    """The sum over reward models of log sigmoid(score - reference), at most 0; the lowest score weighs most.
+    """Sum over reward models of log sigmoid(score - reference), at most 0; the lowest score weighs most.
 
-    It rewards a response that satisfies all models more than one that satisfies the easiest very well. Models decide,
-    so a failure can outrank a success. A reference is the score that counts as good enough, usually a
-    `reference_quantile` of the prompt; the extra "references" of an episode, a mapping, takes precedence.
+    A response that satisfies all models gets more than one that satisfies the easiest very well. Models decide, so a
+    failure can outrank a success. A reference is the score that counts as good enough, usually a `reference_quantile`
+    of the prompt. ``episode.extras["references"]``, a mapping from names to references, overrides the option.
 
     Raises:
-        InputError: no scorers, or references for other names.
+        InputError: no scorers, or references for unknown names.
     """
 
     paper = "Transforming and Combining Rewards for Aligning Large Language Models, arXiv 2402.00742"
     needs = frozenset({"reward_model_score"})
     bounds = (-math.inf, 0.0)
     scorers: Mapping[str, Scorer] | None = option(
-        default=None, says='reward models by name; None reads the extra "reward_model_score" as the only one.'
+        default=None, says='reward models by name; None reads ``episode.extra("reward_model_score")`` as the only one.'
     )
-    references: Mapping[str, float] = option(default=None, says="by the same names; 0 where there is none.")
+    references: Mapping[str, float] = option(default=None, says="name -> reference; 0 for names without one.")
 
     def setup(self) -> None:
         scorers = {"reward_model_score": None} if self.scorers is None else self.scorers
@@ -225,21 +229,22 @@ class LSC(Reward):
 
 
 ScoringRule = Callable[[Episode], tuple[float, float] | None]
-"""Score and confidence of a rule, both in [0, 1]; None where no rule applies."""
+"""Callable from an episode to a rule's score and confidence, both in [0, 1]; None if no rule applies."""
 
 
 def length_costs(lengths: Sequence[int]) -> list[float]:
-    """(length - shortest) / (longest - shortest) of a group, in [0, 1]; 0 for all where the lengths are equal."""
+    """Return (length - shortest) / (longest - shortest) within a group, in [0, 1]; 0 if all lengths are equal."""
     shortest, longest = min(lengths), max(lengths)
     return [(length - shortest) / (longest - shortest) if longest > shortest else 0.0 for length in lengths]
 
 
 @register("hybrid")
 class Hybrid(GroupReward):
-    """Reward of a whole episode: accuracy by rule or model, plus adherence, less relative length.
+    """Reward of a whole episode: accuracy by rule or model, plus adherence, minus relative length.
 
-    Without a rule the score is the success, with full confidence, and the model is never called; with one the model may
-    decide, and `ranks_success` is off. The paper's length penalty and weights were not found; these are ours.
+    Without a rule the accuracy is the success, and the model is never called. With a rule the model decides where the
+    rule does not apply or is not confident, and `ranks_success` is off. The paper's length penalty and weights were not
+    found; these are ours.
 
     Raises:
         InputError: weights that add up to more than 1, with which a failure could outrank a success.
@@ -249,7 +254,9 @@ class Hybrid(GroupReward):
     complete = True
     ranks_success = True
     rule: ScoringRule | None = option(default=None, says="see `ScoringRule`; None takes the success.")
-    model: Scorer = option(default=None, says='score without a confident rule; None reads "reward_model_score".')
+    model: Scorer = option(
+        default=None, says='accuracy without a confident rule; None reads ``episode.extra("reward_model_score")``.'
+    )
     adherence: Scorer | None = option(default=None, says="score of adherence in [0, 1]; None leaves it out.")
     adherence_weight: float = option(default=0.2, low=0, says="weight of the adherence to instructions.")
     length_weight: float = option(default=0.1, low=0, says="weight of the relative length, as a cost.")
@@ -288,22 +295,22 @@ class Hybrid(GroupReward):
 
 
 def sign_scaled(sparse: float, dense: float, scale: float = 0.1) -> float:
-    """sign(sparse) + scale * sign(dense), with signs -1, 0 and 1 (Auto MC-Reward, arXiv 2312.09238)."""
+    """Return sign(sparse) + scale * sign(dense), with signs -1, 0 and 1 (Auto MC-Reward, arXiv 2312.09238)."""
     return (sparse > 0) - (sparse < 0) + scale * ((dense > 0) - (dense < 0))
 
 
 @register("sign-scaled")
 class SignScaled(Reward):
-    """Reward of a whole episode: 1 for success, and a tenth of the sign of a dense reward of any size."""
+    """Reward of a whole episode: 1 for success, plus ``scale`` times the sign of a dense reward of any size."""
 
     paper = "Auto MC-Reward, arXiv 2312.09238"
     needs = frozenset({"dense_reward"})
     complete = True
     ranks_success = True
-    scorer: Scorer | None = option(default=None, says="the dense reward; None reads the extra ``key``.")
-    key: str = option(default="dense_reward", says="name of that extra.")
+    scorer: Scorer | None = option(default=None, says="the dense reward; None reads ``episode.extra(key)``.")
+    key: str = option(default="dense_reward", says="name of the extra to read.")
     scale: float = option(default=0.1, low=0, high=0.5, says="factor of the dense sign; at most half of a success.")
-    failure: float = option(default=0.0, low=-1.0, high=0, says="the sparse part of a failure.")
+    failure: float = option(default=0.0, low=-1.0, high=0, says="sparse reward of a failure; only its sign counts.")
 
     def setup(self) -> None:
         # Only the sign is used: clipping keeps it, and lets an infinite reward through.

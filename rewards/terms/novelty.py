@@ -24,13 +24,13 @@ StateKey = Callable[[Any], Any]
 
 
 class _VisitBonus(StepReward):
-    """Base: one bonus for each observation; a subclass implements `visit`, which updates its memory of the state."""
+    """Base class of a bonus for each observation; a subclass implements `visit`, which updates the state's record."""
 
     weight: float
     key: StateKey
 
     def setup(self) -> None:
-        # What `visit` stores, by state.
+        # State -> record that `visit` keeps.
         self._visits: dict[str, Any] = {}
 
     def visit(self, state: str) -> float:
@@ -57,13 +57,13 @@ class _VisitBonus(StepReward):
 
 @register("count-bonus")
 class CountBonus(_VisitBonus):
-    """Count bonus ``weight / visits ** exponent`` for the state of each step; the count includes this visit."""
+    """Count bonus ``weight / visits ** exponent`` for the state of each step; the count includes the present visit."""
 
     paper = "MBIE-EB, Strehl and Littman, JCSS 2008"
     weight: float = option(default=1.0, low=0, says="the bonus of a first visit.")
-    exponent: float = option(default=0.5, low=0, says="of the number of visits; 0.5 in the paper.")
+    exponent: float = option(default=0.5, low=0, says="exponent of the number of visits; 0.5 in the paper.")
     episodic: bool = option(default=False, says="count within each episode only, and keep nothing between episodes.")
-    key: StateKey = option(default=str, says="maps an observation to what identifies its state.")
+    key: StateKey = option(default=str, says="maps an observation to a key of its state.")
 
     def values(self, episode: Episode) -> list[float]:
         bonuses = super().values(episode)
@@ -91,11 +91,11 @@ class RandomDistillation(_VisitBonus):
     """
 
     paper = "RDD, arXiv 2505.11044"
-    weight: float = option(default=1.0, low=0, says="of the bonus.")
-    deviation: float = option(default=1.0, low=0, says="of the draws.")
-    dimension: int = option(default=64, low=1, says="of the target; a larger one makes the bonus less noisy.")
-    seed: int = option(default=0, says="of the draws, with the state and the number of the visit.")
-    key: StateKey = option(default=str, says="maps an observation to what identifies its state.")
+    weight: float = option(default=1.0, low=0, says="weight of the bonus.")
+    deviation: float = option(default=1.0, low=0, says="standard deviation of the draws.")
+    dimension: int = option(default=64, low=1, says="size of the target; a larger one makes the bonus less noisy.")
+    seed: int = option(default=0, says="seed of the draws, together with the state and the number of the visit.")
+    key: StateKey = option(default=str, says="maps an observation to a key of its state.")
 
     def visit(self, state: str) -> float:
         # Number of visits, and sum of the draws' deviations from their mean.
@@ -107,12 +107,12 @@ class RandomDistillation(_VisitBonus):
 
 
 def elliptical_bonus(features: np.ndarray, ridge: float = 0.01, leave_one_out: bool = False) -> np.ndarray:
-    """``h_i' V^-1 h_i`` for each row h_i of ``features`` [G, D], with ``V = ridge * I + sum_j h_j h_j'``.
+    """Return ``h_i' V^-1 h_i`` [G] for each row h_i of ``features`` [G, D], with ``V = ridge * I + sum_j h_j h_j'``.
 
     This leverage lies in [0, 1) (RepExp, arXiv 2510.11686). With ``leave_one_out`` the sum in V leaves out row i; the
     bonus, leverage / (1 - leverage), is then bounded only by ``|h_i|^2 / ridge``.
     """
-    # Through the Gram matrix [G, G]: exact, and independent of the width of the features.
+    # The Gram matrix [G, G] gives the exact result at a cost independent of the width of the features.
     gram = features @ features.T
     leverage = np.clip(np.diag(np.linalg.solve(gram + ridge * np.eye(len(gram)), gram)), 0.0, 1.0)
     if not leave_one_out:
@@ -122,7 +122,7 @@ def elliptical_bonus(features: np.ndarray, ridge: float = 0.01, leave_one_out: b
 
 
 def sparse_projection(width: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-    """Random matrix [width, dimension] that keeps lengths on average; one entry in sqrt(width) is not 0."""
+    """Return a random matrix [width, dimension] that keeps lengths on average; one entry in sqrt(width) is not 0."""
     density = 1.0 / max(np.sqrt(width), 1.0)
     signs = rng.choice([-1.0, 0.0, 1.0], size=(width, dimension), p=[density / 2, 1 - density, density / 2])
     return signs / np.sqrt(density * dimension)
@@ -141,15 +141,16 @@ class EllipticalNovelty(GroupReward):
     paper = "RepExp, arXiv 2510.11686"
     complete = True
     ranks_success = True
-    weight: float = option(default=0.01, low=0, says="of the bonus.")
+    weight: float = option(default=0.01, low=0, says="weight of the bonus.")
     ridge: float = option(default=0.01, above=0, says="the regulariser of the covariance.")
     embedder: Embedder | str | None = option(
-        default=HashedNgrams(), says='of responses; "policy" or "reference": that model; None reads "features".'
+        default=HashedNgrams(),
+        says='source of vectors; "policy" or "reference": that model; None reads ``episode.extra("features")``.',
     )
     dimension: int | None = option(default=32, low=1, says="wider features are projected to this; None keeps them.")
     centre: bool = option(default=True, says="subtract the group's mean first.")
     leave_one_out: bool = option(default=False, says="compare each response with the others only.")
-    seed: int = option(default=0, says="of the projection.")
+    seed: int = option(default=0, says="seed of the projection.")
 
     def setup(self) -> None:
         self.source = EmbeddingSource.of(self.embedder, "features")
@@ -175,13 +176,14 @@ class EllipticalNovelty(GroupReward):
 
 
 def token_gradients(probabilities: np.ndarray, tokens: np.ndarray, output_weights: np.ndarray) -> np.ndarray:
-    """Compute the gradient [T, D] of each token's log-probability in the last hidden state, ``W' (e_y - p)``.
+    """Return the gradient [T, D] of each token's log-probability in the last hidden state, ``W' (e_y - p)``.
+
+    The feature of a response is the normalised sum of the T rows.
 
     Args:
         probabilities: [T, V], probabilities of the next token.
         tokens: [T], the sampled tokens.
-        output_weights: [V, D], weights of the output layer. The feature of a response is the normalised sum of the T
-            rows.
+        output_weights: [V, D], weights of the output layer.
     """
     errors = -np.asarray(probabilities, dtype=np.float64)
     errors[np.arange(len(tokens)), tokens] += 1.0
@@ -189,7 +191,8 @@ def token_gradients(probabilities: np.ndarray, tokens: np.ndarray, output_weight
 
 
 def direction_novelty(similarity: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Compute ``sqrt(max(0, 1 - mean_j s_ij^2))`` over the members j != i of the reference set; 0 without members.
+    """Return ``sqrt(max(0, 1 - mean_j s_ij^2))`` [G], with the mean over members j != i of the reference set; 0 without
+    any.
 
     Args:
         similarity: [G, G], cosines.
@@ -208,9 +211,9 @@ class GradientNovelty(GroupReward):
     """1 for a success and -1 otherwise, times ``1 + weight * novelty`` against the group's successes.
 
     A success in a new gradient direction gets more reward; a failure in the direction of successes is punished less
-    than other failures. The extra "gradient_features" is the sum of `token_gradients` over the response. The sign never
-    changes, and without other successes the factor is 1. The paper's weights and bounds are not published in a form we
-    could find; the structure follows its abstract.
+    than other failures. ``episode.extra("gradient_features")`` is the sum of `token_gradients` over the response. The
+    sign never changes, and without other successes the factor is 1. The paper's weights and bounds are not published in
+    a form we could find; the structure follows its abstract.
     """
 
     paper = "G2RL, arXiv 2512.15687 (structure of the abstract)"
@@ -218,7 +221,9 @@ class GradientNovelty(GroupReward):
     ranks_success = True
     needs = frozenset({"gradient_features"})
     weight: float = option(default=1.0, low=0, says="lambda of the paper, whose value is not known.")
-    embedder: Embedder | None = option(default=None, says='vectors of responses; None reads "gradient_features".')
+    embedder: Embedder | None = option(
+        default=None, says='maps responses to vectors; None reads ``episode.extra("gradient_features")``.'
+    )
 
     def setup(self) -> None:
         self.needs = frozenset() if self.embedder else type(self).needs

@@ -26,10 +26,10 @@ from .scores import read_score
 
 @register("outcome")
 class EnvironmentReward(Reward):
-    """The environment's own rewards, summed over the steps by term.
+    """The environment's own rewards, summed over the steps for each term.
 
-    ``Verdict.reward`` equals ``episode.reward``. A step that names no terms counts under "outcome". The score is 1 for
-    a success and the progress otherwise.
+    ``Verdict.reward`` equals ``episode.reward``. The reward of a step without named terms counts under "outcome". The
+    score is 1 for a success and the progress otherwise.
     """
 
     complete = True
@@ -101,15 +101,15 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def answer_words(text: str, drop_articles: bool = False) -> list[str]:
-    """Words of ``text``, in lower case and without ASCII punctuation."""
+    """Return the words of ``text``, in lower case and without ASCII punctuation."""
     words = text.lower().translate(_NO_PUNCTUATION).split()
     return [word for word in words if word not in _ARTICLES] if drop_articles else words
 
 
 def token_f1(prediction: str, reference: str, drop_articles: bool = False) -> float:
-    """F1 of the words that prediction and reference share, as multisets (SQuAD, arXiv 1606.05250).
+    """Return the F1 of the words that prediction and reference share, as multisets (SQuAD, arXiv 1606.05250).
 
-    It is 1 if both are without words, and 0 if only one is.
+    It is 1 if both texts are without words, and 0 if only one is.
 
     Args:
         prediction: the agent's answer.
@@ -124,7 +124,7 @@ def token_f1(prediction: str, reference: str, drop_articles: bool = False) -> fl
 
 
 def best_f1(prediction: str | None, references: Any, drop_articles: bool = False) -> float:
-    """Highest `token_f1` over ``references``, one text or several; 0 where ``prediction`` is None.
+    """Return the highest `token_f1` over ``references``, one text or several; 0 if ``prediction`` is None.
 
     Raises:
         InputError: the references are not texts, or there are none.
@@ -139,7 +139,7 @@ def best_f1(prediction: str | None, references: Any, drop_articles: bool = False
 
 @register("answer-f1")
 class AnswerF1(Reward):
-    """A term in [0, 1]: the F1 of the episode's answer and the extra "reference" (one right answer, or several)."""
+    """Term in [0, 1]: the F1 of the answer and ``episode.extra("reference")`` (one right answer, or several)."""
 
     paper = "SQuAD, arXiv 1606.05250 (F1 of answers)"
     needs = frozenset({"reference"})
@@ -154,7 +154,7 @@ FAILURES = {"no-diff": -0.4, "no-change": -0.3, "error": -0.2, "invalid": -0.1}
 
 
 def bounded_power(objective: float, low: float, high: float, exponent: float = 3.0, scale: float = 5.0) -> float:
-    """scale * clip((objective - low) / (high - low), 0, 1) ** exponent (ThetaEvolve, arXiv 2511.23473).
+    """Return scale * clip((objective - low) / (high - low), 0, 1) ** exponent (ThetaEvolve, arXiv 2511.23473).
 
     With an exponent above 1 the same gain gets more reward near ``high`` than near ``low``.
     """
@@ -165,11 +165,9 @@ def bounded_power(objective: float, low: float, high: float, exponent: float = 3
 class BoundedPower(Reward):
     """Reward of a whole proposed solution: a power of its objective, or a negative number by the kind of failure.
 
-    The objective decides, not the environment's success.
-
-    The extra "objective" is the score from an executable verifier, or the name of the failure: "no-diff" (no change
-    proposed), "no-change" (the parent again), "error" (the solution did not run or took too long), "invalid" (it ran
-    and broke a rule). It is None if the verifier itself failed.
+    The objective decides, not the environment's success. ``episode.extra("objective")`` is the score from an executable
+    verifier, or the name of the failure: "no-diff" (no change proposed), "no-change" (the parent again), "error" (the
+    solution did not run or took too long), "invalid" (it ran and broke a rule); None if the verifier itself failed.
 
     Raises:
         InputError: when called, a failure with another name.
@@ -181,7 +179,7 @@ class BoundedPower(Reward):
     low: float = option(default=0.0, says="objective with reward 0.")
     high: float = option(default=1.0, says="objective with reward ``scale``; above ``low``.")
     maximise: bool = option(default=True, says="False: smaller objectives are better.")
-    exponent: float = option(default=3.0, above=0, says="of the objective.")
+    exponent: float = option(default=3.0, above=0, says="exponent of the scaled objective.")
     scale: float = option(default=5.0, above=0, says="highest reward.")
 
     def setup(self) -> None:
@@ -198,7 +196,7 @@ class BoundedPower(Reward):
         extra = episode.extra("objective")
         if isinstance(extra, str):
             return FAILURES[check_choice("objective", extra, FAILURES)]
-        # An objective beyond the scale, even an infinite one, counts as its end.
+        # An objective outside [low, high], even an infinite one, is clipped.
         objective = read_score(extra, "objective", self.low, self.high)
         if objective is None:
             return None
@@ -214,17 +212,19 @@ class OutcomeNoise(Composite):
     Only the reward is noisy; ``Verdict.success`` remains the environment's.
 
     Raises:
-        InputError: a child without bounds.
+        InputError: a child without finite bounds.
     """
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (noisy rewards)"
     complete = True
     counts = ("tosses",)
     tosses = 0
-    child: Reward | None = option(default=None, says="its bounds are finite; None: 1 for a success, else 0.")
+    child: Reward | None = option(
+        default=None, says="the reward, with finite bounds; None: 1 for a success, 0 for a failure."
+    )
     flip_prob: float = option(default=0.4, low=0, high=1, says="probability of a flip.")
-    unit: Literal["group", "sample"] = option(default="group", says="flipped by one draw; a group in the paper's code.")
-    seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
+    unit: Literal["group", "sample"] = option(default="group", says="unit of one draw; a group in the paper's code.")
+    seed: int = option(default=0, says="seed of the random draws; a resumed run continues them.")
 
     def setup(self) -> None:
         self.take_parts({"child": Verifiable(scale=1.0) if self.child is None else self.child})
@@ -274,7 +274,7 @@ class Spurious(GroupReward):
     counts = ("groups",)
     groups = 0
     p: float = option(default=0.5, low=0, high=1, says="probability of 1.")
-    seed: int = option(default=0, says="of the random draws; a resumed run continues them.")
+    seed: int = option(default=0, says="seed of the random draws; a resumed run continues them.")
 
     def values(self, episodes: Sequence[Episode]) -> list[float]:
         rng = np.random.default_rng([self.seed, self.groups])

@@ -1,4 +1,4 @@
-"""Rewards for what each part of an episode adds to the value of its prefix: MRT, VSRM, DenseGRPO, TurningPoint.
+"""Rewards for the value that each part of an episode adds to its prefix: MRT, VSRM, DenseGRPO, TurningPoint.
 
 MRT and VSRM split the reasoning of one response, force an answer after each part and score it (`PrefixProbe`);
 DenseGRPO and TurningPoint work on turns.
@@ -24,8 +24,8 @@ from .scores import align_with_turns, read_vector
 MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", "Thus", "Hence", "Then", "Next")
 
 Success = Callable[[Episode, str], "float | None"]
-"""Probability in [0, 1] of a right answer when it is forced after the prefix; None where it could not be determined.
-The function appends the cue for an answer, and may average over several completions."""
+"""Callable from (episode, prefix) to the probability in [0, 1] of a right answer when an answer is forced after the
+prefix; None if it could not be determined. It appends the cue for an answer, and may average several completions."""
 
 
 def _check_markers(name: str, markers: Sequence[str]) -> Sequence[str]:
@@ -36,22 +36,22 @@ def _check_markers(name: str, markers: Sequence[str]) -> Sequence[str]:
 
 @declared
 class PrefixProbe(Declared):
-    """Splits a response at marker words and gets the value of each prefix, the empty one included.
+    """Splits a response at marker words and returns the value of each prefix, the empty one included.
 
-    The extra "prefix_values" holds the values of prefixes 0..K, the empty one first.
+    ``episode.extra("prefix_values")`` holds the values of prefixes 0..K, the empty one first.
     """
 
-    success: Success | None = option(default=None, says='see `Success`; None reads the extra "prefix_values".')
+    success: Success | None = option(default=None, says='see `Success`; None reads ``episode.extra("prefix_values")``.')
     markers: Sequence[str] = option(default=MARKERS, check=_check_markers, says="words that begin a part; case counts.")
     min_segment: int = option(default=100, low=1, unit="characters", says="shortest part; shorter ones join the next.")
-    max_segments: int = option(default=32, low=1, says="most parts; the last one holds the rest of the text.")
+    max_segments: int = option(default=32, low=1, says="most parts; the last part holds the rest of the text.")
 
     def setup(self) -> None:
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, self.markers))})(?!\w)")
         self.needs = frozenset() if self.success else frozenset({"prefix_values"})
 
     def split_parts(self, text: str) -> list[tuple[int, int]]:
-        """Split ``text`` into contiguous parts (start, stop). An empty text has none."""
+        """Split ``text`` into contiguous parts, as character positions (start, stop). An empty text has no parts."""
         starts = [0]
         for match in self._pattern.finditer(text):
             if len(starts) >= self.max_segments:
@@ -61,10 +61,10 @@ class PrefixProbe(Declared):
         return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
 
     def values(self, episode: Episode) -> np.ndarray | None:
-        """Values of the prefixes 0..K of the response, [K + 1]; None where any could not be determined.
+        """Return the values [K + 1] of the prefixes 0..K of the response; None if a value could not be determined.
 
         Raises:
-            InputError: an extra "prefix_values" that is empty, or any value outside [0, 1].
+            InputError: ``episode.extra("prefix_values")`` is empty, or a value lies outside [0, 1].
         """
         if self.success is None:
             values = read_vector(episode.extra("prefix_values"), "prefix values")
@@ -84,7 +84,7 @@ class PrefixProbe(Declared):
         return values
 
     def spans(self, episode: Episode, gains: Sequence[float] | np.ndarray) -> tuple[RewardSpan, ...]:
-        """Return the parts of the response with their rewards; empty if ``gains`` is for another number of parts."""
+        """Return the parts of the response with their rewards; empty if the numbers of gains and parts differ."""
         parts, turn = self.split_parts(episode.response), len(episode.steps) - 1
         if len(parts) != len(gains):
             return ()
@@ -92,8 +92,9 @@ class PrefixProbe(Declared):
 
 
 class PrefixReward(Reward):
-    """Base: a subclass implements `gains`, from the values of the prefixes to the rewards of the parts, which are the
-    spans of the verdict; and `total`, the reward of the whole response."""
+    """Base class of rewards of the parts of a response. A subclass implements `gains`, which maps the values of the
+    prefixes [K + 1] to the rewards of the parts [K] (the spans of the verdict), and may override `total`, the reward of
+    the whole response."""
 
     needs = frozenset({"prefix_values"})
     probe: PrefixProbe
@@ -106,7 +107,7 @@ class PrefixReward(Reward):
         raise NotImplementedError
 
     def total(self, episode: Episode, values: np.ndarray) -> float:
-        """The reward of the response; the sum of the gains unless overridden."""
+        """Return the reward of the response; the sum of the gains unless overridden."""
         return float(self.gains(values).sum())
 
     def value(self, episode: Episode) -> float | None:
@@ -126,14 +127,14 @@ class ProgressReward(PrefixReward):
     """1 for a success, plus ``weight`` times the progress of the reasoning.
 
     The progress of a part is the rise in the chance of success of an answer forced after it. The progress of all parts
-    sums to the value of the whole response less the value of the empty prefix. With a weight of at most 1/2 no failure
+    sums to the value of the whole response minus the value of the empty prefix. With a weight of at most 1/2 no failure
     outranks a success. The matching metric is `palaestra.rewards.steps.cumulative_regret`.
     """
 
     paper = "MRT, arXiv 2503.07572"
     complete = True
     ranks_success = True
-    weight: float = option(default=0.5, low=0, says="of the progress.")
+    weight: float = option(default=0.5, low=0, says="weight of the progress.")
     probe: PrefixProbe = option(default=None, says="splits the response and values its prefixes.")
 
     def setup(self) -> None:
@@ -148,23 +149,23 @@ class ProgressReward(PrefixReward):
         return self.weight * prefix_gains(values)
 
     def total(self, episode: Episode, values: np.ndarray) -> float:
-        # Last less first value instead of a sum of gains, whose rounding could break the bound of 1/2.
+        # Last minus first value instead of a sum of gains, whose rounding could break the bound of 1/2.
         return float(episode.success) + self.weight * float(values[-1] - values[0])
 
 
 @register("vsrm")
 class StepwiseVerifiable(PrefixReward):
-    """A term that rewards each part of the reasoning for its change of the accuracy of a forced answer.
+    """Term that rewards each part of the reasoning for its change of the accuracy of a forced answer.
 
     A part without a change gets the next change, discounted by its distance. The paper's constants are not published;
     these are ours.
     """
 
     paper = "VSRM, arXiv 2508.10293"
-    weight: float = option(default=1.0, says="of the term.")
+    weight: float = option(default=1.0, says="weight of the term.")
     threshold: float = option(default=0.0, low=0, says="changes up to this size count as none.")
     ahead: int = option(default=3, says="largest distance, in parts, of the next change; 0 rewards plain changes only.")
-    discount: float = option(default=0.9, low=0, high=1, says="factor for each part of distance.")
+    discount: float = option(default=0.9, low=0, high=1, says="factor per part of distance.")
     probe: PrefixProbe = option(default=None, says="splits the response and values its prefixes.")
 
     def gains(self, values: np.ndarray) -> np.ndarray:
@@ -173,18 +174,16 @@ class StepwiseVerifiable(PrefixReward):
 
 @register("prefix-gain")
 class PrefixGain(StepReward):
-    """A term that rewards each turn for its change of the value of the prefix, as a greedy completion measures it.
-
-    Form "gain" rewards the change (DenseGRPO); "turning-point" gives a turn at which the values turn towards the final
-    one the whole change from there on (TP-GRPO, TurningPoint).
-    """
+    """Term that rewards each turn for its change of the value of the prefix, measured for example by a greedy
+    completion. Form "gain" rewards the change (DenseGRPO). In the form "turning-point", a turn at which the values turn
+    towards the final value gets the whole change from there on (TP-GRPO, TurningPoint)."""
 
     paper = "DenseGRPO, arXiv 2601.20218; TurningPoint, arXiv 2602.06422"
     needs = frozenset({"prefix_values"})
-    form: Literal["gain", "turning-point"] = option(default="gain", says="changes that count.")
+    form: Literal["gain", "turning-point"] = option(default="gain", says="the change that a turn gets.")
     first: bool = option(default=False, says="count a first turn in the final direction as a turning point.")
     prefix_values: Callable[[Episode], Sequence[float] | None] | None = option(
-        default=None, says='values before the first turn and after each; None reads the extra "prefix_values".'
+        default=None, says='values before the first turn and after each; None reads ``episode.extra("prefix_values")``.'
     )
 
     def setup(self) -> None:

@@ -1,7 +1,7 @@
 """Rewards of programs and queries: tests passed, kinds of errors, milestones reached, SQL.
 
-The extra "tests" holds one entry for each test: "" (it passed), "wrong" (another value or output), "error" (an
-exception, a signal, an exit code), "limit" (time, memory, output) or "syntax" (it is no Python); it is None where no
+``episode.extra("tests")`` holds one entry for each test: "" (it passed), "wrong" (another value or output), "error" (an
+exception, a signal, an exit code), "limit" (time, memory, output) or "syntax" (not valid Python); it is None if no
 program was judged. The code environments supply it.
 """
 
@@ -28,10 +28,10 @@ KINDS = ("", "wrong", "error", "limit", "syntax")
 
 
 def failures_of(episode: Episode) -> Sequence[str]:
-    """The extra "tests"; () where no program was judged.
+    """Return ``episode.extra("tests")``, or () if no program was judged.
 
     Raises:
-        InputError: it is missing, or holds something else.
+        InputError: the extra is missing, or holds something else.
     """
     failures = episode.extra("tests")
     if failures is None:
@@ -42,7 +42,7 @@ def failures_of(episode: Episode) -> Sequence[str]:
 
 
 def share_passed(episode: Episode) -> float:
-    """Share of the tests that passed; 1 only for a success, 0 where no program was judged."""
+    """Return the share of the tests that passed; 1 only for a success, 0 if no program was judged."""
     failures = failures_of(episode)
     if episode.success:
         return 1.0
@@ -51,7 +51,7 @@ def share_passed(episode: Episode) -> float:
 
 
 def worst_failure(episode: Episode) -> str:
-    """The worst kind of failure among the tests; "syntax" without a program, "wrong" where all tests passed."""
+    """Return the worst kind of failure among the tests; "syntax" without a program, "wrong" if all tests passed."""
     failures = failures_of(episode)
     return max(failures, key=KINDS.index) or "wrong" if failures else "syntax"
 
@@ -61,7 +61,7 @@ class TestsPassed(Reward):
     """Reward of a whole program: 1 for a success, otherwise ``partial * share of passed tests ** power``.
 
     Raises:
-        InputError: when called, an extra "tests" of another form.
+        InputError: when called, ``episode.extra("tests")`` has another form.
     """
 
     paper = "APPS, arXiv 2105.09938 (test case average, strict accuracy)"
@@ -82,7 +82,8 @@ class ErrorKind(Reward):
     """Reward of a whole program: 1 for a success, and less by the worst kind of failure among its tests.
 
     Raises:
-        InputError: not ``syntax <= error <= wrong < 1``; when called, an extra "tests" of another form.
+        InputError: ``syntax <= error <= wrong < 1`` does not hold; when called, ``episode.extra("tests")`` has another
+            form.
     """
 
     paper = "CodeRL, arXiv 2207.01780, Eq. 5; RLTF, arXiv 2307.04349 (adaptive feedback)"
@@ -115,10 +116,10 @@ class ErrorKind(Reward):
 
 @register("syntax")
 class Syntax(Reward):
-    """A term for a program that Python can parse.
+    """Term for a program that Python can parse.
 
     Raises:
-        InputError: ``penalty > bonus``; when called, an extra "tests" of another form.
+        InputError: ``penalty > bonus``; when called, ``episode.extra("tests")`` has another form.
     """
 
     paper = "PPOCoder, arXiv 2301.13816 (compiler feedback)"
@@ -141,8 +142,8 @@ class Syntax(Reward):
 class Milestones(Reward):
     """Reward of a whole program: its score for a success; else ``failure``, plus ``bonus`` for each milestone reached.
 
-    The extra "milestones" is (number reached, number of all), counted by the environment and not by the program; None
-    where no program was run.
+    ``episode.extra("milestones")`` is (number reached, number of all), counted by the environment and not by the
+    program; None if no program was run.
 
     Raises:
         InputError: milestones that could raise a failure above the lowest score, 0; when called, an extra of another
@@ -176,17 +177,19 @@ class Milestones(Reward):
 
 
 def query_of(episode: Episode) -> str:
-    """The query in the last action: in the tag <answer>, or else in the last block of SQL behind the thoughts, or all
-    that stands there; without the word "answer" before it, as a command of `SQLExplorer` has."""
+    """Return the query in the last action: in the tag <answer>, or else the last SQL block after the thoughts, or else
+    all text after the thoughts. A leading word "answer", a command of `SQLExplorer`, is removed."""
     query = query_in(extract(episode.response, "tag") or extract(episode.response, "whole") or "")
     return re.sub(r"^\s*answer\b:?\s*", "", query, flags=re.IGNORECASE)
 
 
 @register("sql-clauses")
 class SQLClauses(Reward):
-    """Reward of a whole response that holds a query: 1 for a success, otherwise ``partial`` times the mean share of
-    each clause (select, from, where, group, having, order, limit, set operations) that it has in common with the right
-    query; see `verifiers.sql_clauses.compare_clauses`.
+    """Reward of a whole response that holds a query: 1 for a success, otherwise ``partial`` times the mean clause
+    overlap.
+
+    The overlap of each clause (select, from, where, group, having, order, limit, set operations) is the share in common
+    with the right query; see `verifiers.sql_clauses.compare_clauses`.
 
     Raises:
         InputError: when called, a reference that cannot be used.
@@ -211,12 +214,14 @@ class SQLClauses(Reward):
 class ReasoningSQL(Reward):
     """Reward of a whole response that holds a query, in five or six terms, each a weight times a part in [0, 1].
 
-    "execution": the result is the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
-    token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The extra
-    "sql_reference" is the verifier's reference; or {"dialect": of sqlglot, "gold": query} from an environment that runs
-    queries in a separate engine: then the result is right if the episode is a success, and the query runs if the
-    environment reports no error and sqlglot parses it. The query is the text between ``<answer>`` tags, or else the
-    last SQL block after the thoughts, or else all text after the thoughts.
+    "execution": the result equals the gold query's; "schema" and "ngram": Jaccard indices of tables and columns, and of
+    token n-grams; "syntax": the query runs; "format": tags; and "judge" for queries with another result. The query is
+    the text between ``<answer>`` tags, or else the last SQL block after the thoughts, or else all text after the
+    thoughts.
+
+    ``episode.extra("sql_reference")`` is the verifier's reference, or {"dialect": of sqlglot, "gold": query} from an
+    environment that runs queries in a separate engine. In the latter case the result is right if the episode is a
+    success, and the query runs if the environment reports no error and sqlglot parses it.
 
     A query with the right result always outranks a query with a wrong one. `ranks_success` is not claimed, as the
     environment's success may differ from the right result. The paper's weight of the execution is recalled as 3, with
@@ -231,7 +236,9 @@ class ReasoningSQL(Reward):
     paper = "Reasoning-SQL, arXiv 2503.23157"
     needs = frozenset({"sql_reference"})
     complete = True
-    execution: float = option(default=3.5, low=0, says="weight of the right result; above all others but ``syntax``.")
+    execution: float = option(
+        default=3.5, low=0, says="weight of the right result; must exceed the sum of all others but ``syntax``."
+    )
     schema: float = option(default=1.0, low=0, says="weight of tables and columns in common.")
     ngram: float = option(default=1.0, low=0, says="weight of n-grams in common.")
     syntax: float = option(default=1.0, low=0, says="weight of a query that runs.")
@@ -292,7 +299,7 @@ class ReasoningSQL(Reward):
 
 
 def _read_gold(reference: Any) -> tuple[str, str]:
-    """Read the right query of a reference, and its dialect."""
+    """Return the right query of a reference, and its dialect."""
     if isinstance(reference, Mapping) and set(reference) == {"dialect", "gold"}:
         return reference["gold"], reference["dialect"]
     return read_reference(reference)[1], "sqlite"

@@ -1,6 +1,6 @@
 """Rewards on the way to the goal: subgoals, potentials, completion of a route.
 
-Each gives one number a step. Only potential-based shaping leaves the optimal policies unchanged.
+Each gives one number per step. Only potential-based shaping leaves the optimal policies unchanged.
 """
 
 from __future__ import annotations
@@ -19,28 +19,30 @@ from ..steps import potential_differences, waypoint_potentials
 from .scores import read_scores, read_vector
 
 Achieved = Callable[[str, Episode, int], "bool | None"]
-"""(subgoal, episode, index of the step) -> True if that step achieved it; None where it could not be determined."""
+"""Callable from (subgoal, episode, index of the step) to True if that step achieved the subgoal; None if unknown."""
 
 
 @register("subgoals")
 class SubgoalBonus(StepReward):
-    """A term of ``bonus`` for each subgoal at the step that first achieves it.
+    """Term of ``bonus`` for each subgoal at the step that first achieves it.
 
-    The extra "achieved" holds for each step the names of the subgoals achieved, or None where that is unknown. A judge
+    ``episode.extra("achieved")`` holds for each step the names of the subgoals achieved, or None if unknown. A judge
     (`palaestra.rewards.judges.SubgoalJudge`) is not asked again for a subgoal that was achieved.
 
     Raises:
-        InputError: ``achieved`` is given without ``subgoals``; or, when called, the extra "achieved" has not one entry
-            for each step.
+        InputError: ``achieved`` is given without ``subgoals``; when called, ``episode.extra("achieved")`` does not have
+            one entry for each step.
     """
 
     paper = "CALM, arXiv 2409.12798"
     needs = frozenset({"achieved"})
     subgoals: Sequence[str] | None = option(
-        default=None, says="names that get the bonus, also for a learner's judge; None: every name in the extra."
+        default=None, says="names that get the bonus, also for a learner's judge; None: every name achieved."
     )
-    achieved: Achieved | None = option(default=None, says='judges one subgoal at one step; None reads "achieved".')
-    bonus: float = option(default=0.1, says="for each subgoal.")
+    achieved: Achieved | None = option(
+        default=None, says='judges one subgoal at one step; None reads ``episode.extra("achieved")``.'
+    )
+    bonus: float = option(default=0.1, says="reward for each subgoal.")
 
     def setup(self) -> None:
         if isinstance(self.subgoals, str) or (self.achieved is not None and not self.subgoals):
@@ -77,7 +79,7 @@ class SubgoalBonus(StepReward):
         return self.bonus * len(new)
 
     def _judge_step(self, achieved: Achieved, episode: Episode, t: int, done: set[str]) -> list[str] | None:
-        """Subgoals outside ``done`` that step ``t`` achieves; None where the judge has no opinion on one."""
+        """Return the subgoals outside ``done`` that step ``t`` achieves; None if the judge failed on one of them."""
         names = []
         for subgoal in self.subgoals or ():
             if subgoal not in done:
@@ -90,7 +92,7 @@ class SubgoalBonus(StepReward):
 
 
 class Shaping(StepReward):
-    """Base: a term of ``discount * potential(next state) - potential(state)`` for each step."""
+    """Base class of a term of ``discount * potential(next state) - potential(state)`` for each step."""
 
     potential: Callable[[Any], float] | None
     discount: float
@@ -131,15 +133,15 @@ class Shaping(StepReward):
 
 @register("potential")
 class PotentialShaping(Shaping):
-    """A term of ``discount * potential(next state) - potential(state)`` for each step.
+    """Term of ``discount * potential(next state) - potential(state)`` for each step.
 
     The terminal state has potential 0, as otherwise the optimal policies could change. Over an episode the discounted
-    terms sum to minus the potential of the first state. The extra "potentials" holds the potentials of the states
-    before each step and, optionally, of the last state.
+    terms sum to minus the potential of the first state. ``episode.extra("potentials")`` holds the potentials of the
+    states before each step and, optionally, of the last state.
 
     The last state of an episode that was cut off counts as terminal, for a learner that does the same; with
     ``cutoff="keep"`` its potential is read from the extra, for a learner that bootstraps from its value estimate. A
-    reward given at each step keeps the potential, as a cutoff is not known then.
+    reward given at each step (`at_once`) keeps the potential, as a cutoff is not known then.
 
     Raises:
         InputError: when called, another number of potentials, or "keep" without the last one.
@@ -148,10 +150,12 @@ class PotentialShaping(Shaping):
     paper = "Ng, Harada and Russell, ICML 1999, theorem 1"
     needs = frozenset({"potentials"})
     potential: Callable[[Any], float] | None = option(
-        default=None, says='maps an observation to its potential; None reads the extra "potentials".'
+        default=None, says='maps an observation to its potential; None reads ``episode.extra("potentials")``.'
     )
     discount: float = option(default=1.0, low=0, high=1, says="the learner's discount.")
-    cutoff: Literal["zero", "keep"] = option(default="zero", says="potential of the last state of an episode cut off.")
+    cutoff: Literal["zero", "keep"] = option(
+        default="zero", says="potential of the last state of an episode that was cut off: 0, or its own."
+    )
 
     def setup(self) -> None:
         self.needs = frozenset() if self.potential else frozenset({"potentials"})
@@ -159,19 +163,19 @@ class PotentialShaping(Shaping):
 
 @register("waypoints")
 class WaypointShaping(StepReward):
-    """A term of ``potential(next state) - potential(state)`` for each step, the potential being minus the length of the
-    path through the waypoints not yet reached, as a share of its length at the start.
+    """Term of ``potential(next state) - potential(state)`` for each step, by the path that remains to the goal.
 
-    Needs the extras "positions" (of the states 0 to K) and "waypoints" (in order, in equal coordinates), which a
-    planner or a model proposes. The potential of the last state counts as 0, as in `PotentialShaping`: the terms sum to
-    1 over an episode and to 0 over a loop.
+    The potential is minus the length of the path through the waypoints not yet reached, divided by its length at the
+    start. ``episode.extra("positions")`` (of the states 0 to K) and ``episode.extra("waypoints")`` (in order, in the
+    same coordinates) are needed; a planner or a model proposes the waypoints. The potential of the last state counts as
+    0, as in `PotentialShaping`: the terms sum to 1 over an episode and to 0 over a loop.
     """
 
     paper = "KAGI, arXiv 2407.10341 (its constants are not published)"
     needs = frozenset({"positions", "waypoints"})
     radius: float = option(default=0.0, low=0, says="distance at which a waypoint counts as reached.")
     cutoff: Literal["zero", "keep"] = option(
-        default="zero", says='the last state of an episode cut off is an end ("zero"), or like any other ("keep").'
+        default="zero", says='last state of an episode cut off: terminal ("zero"), or like any other ("keep").'
     )
 
     def values(self, episode: Episode) -> list[float] | None:
@@ -189,7 +193,7 @@ class WaypointShaping(StepReward):
 
 
 def progress_times_penalties(completion: Sequence[float], factors: Sequence[float]) -> list[float]:
-    """Compute for each step the rise of the best completion so far, times the step's factor (CaRL, arXiv 2504.17838).
+    """Return for each step the rise of the best completion so far, times the step's factor (CaRL, arXiv 2504.17838).
 
     Args:
         completion: share of the task completed after each step, in [0, 1]; regaining lost completion adds nothing.
@@ -206,12 +210,13 @@ def progress_times_penalties(completion: Sequence[float], factors: Sequence[floa
 class ProgressPenalties(StepReward):
     """Reward of a whole episode, step by step: new completion times penalty factors; 1 in sum for a perfect run.
 
-    Extras: "completion", a number in [0, 1] after each step; optionally "soft_factors", for each step a number or
-    several in [0, 1] (0.5 while a soft limit is violated); and optionally "hard_violation", true where one ended the
-    episode. `ranks_success` is not claimed: a success with many violations can get less than half a clean run.
+    ``episode.extra("completion")`` is a number in [0, 1] after each step. Optional are ``extras["soft_factors"]``, for
+    each step a number or several in [0, 1] (0.5 while a soft limit is violated), and ``extras["hard_violation"]``, True
+    if a hard limit ended the episode. `ranks_success` is not claimed: a success with many violations can get less than
+    half a clean run.
 
     Raises:
-        InputError: when called, extras that do not have one entry a step.
+        InputError: when called, extras that do not have one entry per step.
     """
 
     paper = "CaRL, arXiv 2504.17838 (route completion reward)"
@@ -241,7 +246,7 @@ class ProgressPenalties(StepReward):
 
 
 def _multiply_factors(by_step: Any) -> list[float] | None:
-    """One factor a step, the product where a step has several; None where any is missing."""
+    """Return one factor per step, the product if a step has several; None if any factor is missing."""
     if isinstance(by_step, Sequence) and not isinstance(by_step, str):
         products: list[Any] = []
         for factors in by_step:

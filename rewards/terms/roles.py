@@ -1,6 +1,7 @@
 """Rewards of the roles of one policy in self-play: solver, critic and scorer; proposer, solver and judge.
 
-Inputs are the marks and scores that the scorer or judge gave. It decides, so a failed episode can outrank a success.
+Inputs are the marks and scores that the scorer or judge gave. The scorer or judge decides, so a failed episode can
+outrank a success.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ MARKS = (1, 2, 3)
 
 
 def solution_reward(mark: int) -> float:
-    """(mark - 1) / 2 for marks 1 to 3; 1 for a solution that withstands its critique (CoMAS, arXiv 2510.08529)."""
+    """Return (mark - 1) / 2 for marks 1 to 3; 1 if the solution withstands its critique (CoMAS, arXiv 2510.08529)."""
     return (mark - 1) / 2.0
 
 
 def critique_reward(mark: int) -> float:
-    """(3 - mark) / 2 for marks 1 to 3: 1 minus the solution's reward (CoMAS, arXiv 2510.08529)."""
+    """Return (3 - mark) / 2 for marks 1 to 3: 1 minus the solution's reward (CoMAS, arXiv 2510.08529)."""
     return (3 - mark) / 2.0
 
 
 def scorer_reward(mark: int | None) -> float:
-    """0 for a readable mark, whatever its value, and -1 for None (CoMAS, arXiv 2510.08529)."""
+    """Return 0 for a readable mark, whatever its value, and -1 for None (CoMAS, arXiv 2510.08529)."""
     return 0.0 if mark is not None else -1.0
 
 
@@ -41,13 +42,13 @@ def read_mark(mark: Any) -> int | None:
 class CoMAS(Reward):
     """Reward of a solution, its critique or the scoring of both, by the scorer's mark.
 
-    The extra "mark" is 1, 2 or 3; any other value is unreadable, which makes the verdict of a solution or a critique
-    invalid. Marks that are always 3 are a sign of hacking: critics then get 0 and solvers 1.
+    ``episode.extra("mark")`` is 1, 2 or 3; any other value is unreadable, which makes the verdict of a solution or a
+    critique invalid. Marks that are always 3 are a sign of hacking: critics then get 0 and solvers 1.
     """
 
     paper = "CoMAS, arXiv 2510.08529"
     needs = frozenset({"mark"})
-    role: Literal["solution", "critique", "scorer"] = option(default="solution", says="part in the debate.")
+    role: Literal["solution", "critique", "scorer"] = option(default="solution", says="role of the judged episodes.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -71,13 +72,13 @@ def pair_count_score(text: str, tag: str) -> float:
 
 
 def proposer_reward(quality: float, solver_scores: Sequence[float], form: float, threshold: float = 0.7) -> float:
-    """(quality + difficulty + form) / 3 (Multi-Agent Evolve, arXiv 2510.23595).
+    """Return (quality + difficulty + form) / 3 (Multi-Agent Evolve, arXiv 2510.23595).
 
-    The difficulty is 1 - mean(solver_scores), and 0 where the quality is below ``threshold``.
+    The difficulty is 1 - mean(solver_scores), and 0 if the quality is below ``threshold``.
 
     Args:
         quality: the judge's score of the question, in [0, 1].
-        solver_scores: the judge's scores of answers to it, each in [0, 1]; without any, difficulty is 0.
+        solver_scores: the judge's scores of answers to the question, each in [0, 1]; without any, difficulty is 0.
         form: see `pair_count_score`; 0 means that no question could be read, and the reward is 0.
         threshold: quality from which a question enters the pool, and from which difficulty counts.
     """
@@ -89,7 +90,7 @@ def proposer_reward(quality: float, solver_scores: Sequence[float], form: float,
 
 
 def solver_reward(score: float, form: float) -> float:
-    """Half the judge's score of the answer in [0, 1], half the form."""
+    """Return the mean of the judge's score of the answer, in [0, 1], and the form (see `pair_count_score`)."""
     return 0.5 * score + 0.5 * form
 
 
@@ -99,17 +100,16 @@ _TAGS = {"proposer": "question", "solver": "answer", "judge": "score"}
 
 @register("multi-agent-evolve")
 class MultiAgentEvolve(Reward):
-    """Reward of a proposer, solver or judge, in [0, 1], by the judge's scores and the form of the response.
-
-    A proposer's episode needs the extra "solver_scores" (judge's scores of answers to the question, each in [0, 1]).
-    """
+    """Reward of a proposer, solver or judge, in [0, 1], by the judge's scores and the form of the response. A
+    proposer's episode needs ``episode.extra("solver_scores")``, the judge's scores of answers to the question, each in
+    [0, 1]."""
 
     paper = "Multi-Agent Evolve, arXiv 2510.23595 (rewards of the roles)"
     needs = frozenset({"judge_score"})
     bounds = (0.0, 1.0)
-    role: str = option(default="solver", choices=_TAGS, says="a judge is rewarded for its form alone.")
-    scorer: Scorer | None = option(default=None, says="the judge's score in [0, 1]; None reads the extra ``key``.")
-    key: str = option(default="judge_score", says="name of the extra that holds this score if there is no scorer.")
+    role: str = option(default="solver", choices=_TAGS, says="role of the episodes; a judge gets its form alone.")
+    scorer: Scorer | None = option(default=None, says="the judge's score in [0, 1]; None reads ``episode.extra(key)``.")
+    key: str = option(default="judge_score", says="name of the extra to read.")
     tag: str = option(default=None, check=check_tag, says='None: "question", "answer" or "score" by role.')
     threshold: float = option(default=0.7, low=0, high=1, says="quality from which a question's difficulty counts.")
 

@@ -1,8 +1,8 @@
 """Reading of scores that come from outside a reward: from a callable, from another reward, a judge or a verifier, or
 from a named entry of ``Episode.extras``.
 
-A judge that did not answer gives None or NaN, which makes the verdict invalid. A score outside the scale that a reward
-relies on is clipped to it, so that no judge can break the reward's bounds.
+A judge that did not answer gives None or NaN, which makes the verdict invalid. A score outside the range that a reward
+relies on is clipped to that range, so that no judge can break the reward's bounds.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Scorer = Callable[[Episode], float | None]
 
 
 class VerifierScore:
-    """The score of the episode's answer by a verifier, against the reference that the environment supplies.
+    """Score of the episode's answer by a verifier, against the reference that the environment supplies.
 
     Args:
-        kind: a name of `palaestra.rewards.verify`.
-        options: of the verifier.
+        kind: name of a verifier, see `palaestra.rewards.verify`.
+        options: options of the verifier.
     """
 
     needs = frozenset({"reference"})
@@ -43,8 +43,9 @@ class VerifierScore:
 
 
 def as_scorer(scorer: Any) -> Scorer | Reward:
-    """Resolve a source of scores: a callable, a reward, a judge, or a registered reward, judge or verifier by name,
-    alone or with options, ``{"name": "judge", "principle": "short"}``.
+    """Resolve a source of scores: a callable, a reward, a judge, or a registered reward, judge or verifier, given as
+    its name or with options as in ``{"name": "judge", "principle": "short"}``. Of equal names a reward precedes a
+    judge, and a judge a verifier.
 
     Raises:
         InputError: ``scorer`` has another form, or is a reward that compares siblings.
@@ -73,8 +74,8 @@ class Score:
     """Source of scores: call it with an episode to get the score, or None if the episode could not be scored.
 
     Args:
-        scorer: see `as_scorer`; None reads ``episode.extras[key]`` instead.
-        key: name of the extra, used without a scorer; it then appears in ``needs``.
+        scorer: see `as_scorer`; None reads ``episode.extra(key)`` instead.
+        key: name of the extra, which without a scorer appears in ``needs``.
         low: lower scores are clipped to this.
         high: higher scores are clipped to this.
 
@@ -91,7 +92,7 @@ class Score:
 
     @property
     def reward(self) -> Reward | None:
-        """The reward that gives the scores, or None."""
+        """Reward that gives the scores; None if the source is not a reward."""
         return self.scorer if isinstance(self.scorer, Reward) else None
 
     @property
@@ -117,10 +118,11 @@ class Score:
 
 
 def read_score(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:
-    """Return ``value`` as a float clipped to [low, high]; None for None, NaN, or infinity where the scale has no end.
+    """Return ``value`` as a float clipped to [low, high]; None if ``value`` is None or NaN, or still infinite after
+    clipping.
 
     Raises:
-        InputError: it is not a number.
+        InputError: ``value`` is not a number.
     """
     if value is None:
         return None
@@ -142,7 +144,7 @@ def read_scores(values: Any, name: str, low: float = -math.inf, high: float = ma
     """Return a list of scores, each as in `read_score`; None if a score is missing.
 
     Raises:
-        InputError: ``values`` is no sequence of numbers.
+        InputError: ``values`` is not a sequence of numbers.
     """
     if values is None:
         return None
@@ -153,7 +155,7 @@ def read_scores(values: Any, name: str, low: float = -math.inf, high: float = ma
 
 
 def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[float]:
-    """Return ``values`` if there is one a turn, or their sum if the episode has a single turn with several steps.
+    """Return ``values`` if there is one per turn, or [their sum] if the episode has a single turn with several steps.
 
     Raises:
         InputError: neither holds; ``what`` names the values in the message.
@@ -167,11 +169,11 @@ def align_with_turns(values: np.ndarray, episode: Episode, what: str) -> list[fl
 
 
 def read_vector(values: Any, what: str) -> np.ndarray | None:
-    """Return ``values`` as a float64 array of one dimension; None for None, or where any is not finite (the scorer
-    failed).
+    """Return ``values`` as a one-dimensional float64 array; None if ``values`` is None or holds a number that is not
+    finite (the scorer failed).
 
     Raises:
-        InputError: they have another number of dimensions; ``what`` names the values in the message.
+        InputError: another number of dimensions; ``what`` names the values in the message.
     """
     if values is None:
         return None

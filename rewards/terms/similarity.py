@@ -1,7 +1,7 @@
 """Rewards for similarity: of a response to a reference text, and of a failed episode to its group's successes.
 
-An `Embedder` maps texts to vectors; the default, hashed n-grams, needs no model. In its place, "policy" or "reference"
-compares hidden states of that model, which a learner measures.
+An `Embedder` maps texts to vectors; the default, hashed n-grams, needs no model. With "policy" or "reference" as the
+embedder, the hidden states of that model are compared, which a learner measures.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from ..reward import GroupReward, Reward, register
 
 
 def best_match(similarity: np.ndarray) -> tuple[float, float]:
-    """Mean over the rows of their largest entry, and the same over the columns; (0, 0) without rows or columns."""
+    """Return the mean of the rows' largest entries and that of the columns' largest; (0, 0) for an empty array."""
     if not similarity.size:
         return 0.0, 0.0
     return float(similarity.max(axis=1).mean()), float(similarity.max(axis=0).mean())
 
 
 class _ReferenceSimilarity(Reward):
-    """Base: reads the reference text from the argument ``reference`` or the extra "reference"; without an embedder, the
-    vectors of response and reference from the extras ``measures``."""
+    """Base class of the similarity of a response to a reference text. The text comes from the option ``reference`` or
+    ``episode.extra("reference")``. Without an embedder, the vectors of response and reference are read from the extras
+    named in ``measures``."""
 
     needs = frozenset({"reference"})
     bounds = (-1.0, 1.0)
@@ -49,7 +50,7 @@ class _ReferenceSimilarity(Reward):
         return text
 
     def _measured_rows(self, episode: Episode) -> tuple[np.ndarray, np.ndarray] | None:
-        """The measured vectors of response and reference as rows; None where one is missing or not finite."""
+        """Return the measured vectors of response and reference as rows; None if one is missing or not finite."""
         values = [episode.extra(name) for name in self.measures]
         if any(value is None for value in values):
             return None
@@ -59,12 +60,11 @@ class _ReferenceSimilarity(Reward):
 
 @register("semantic-similarity")
 class SemanticSimilarity(_ReferenceSimilarity):
-    """The cosine between the embeddings of the response and of a reference text.
+    """Cosine between the embeddings of the response and of a reference text.
 
     The embedder maps texts to vectors. The default, hashed n-grams, needs no model and compares words and pairs of
     words only; the paper uses a small encoder-only transformer. With "policy" or "reference" the learner measures mean
-    hidden states of that model; None reads them from the extras "features" and "reference_features", whoever supplies
-    them.
+    hidden states of that model; None reads ``episode.extra("features")`` and ``episode.extra("reference_features")``.
 
     Raises:
         InputError: when called, a reference that is blank or is not text.
@@ -74,7 +74,7 @@ class SemanticSimilarity(_ReferenceSimilarity):
     measures = ("features", "reference_features")
     embedder: Embedder | str | None = option(default=HashedNgrams(), says="source of the vectors.")
     reference: Callable[[Episode], str] | None = option(
-        default=None, says='maps an episode to its reference text; None takes the extra "reference".'
+        default=None, says='maps an episode to its reference text; None takes ``episode.extra("reference")``.'
     )
 
     def value(self, episode: Episode) -> float | None:
@@ -87,13 +87,13 @@ class SemanticSimilarity(_ReferenceSimilarity):
 
 @register("bmas")
 class BestMatchSimilarity(_ReferenceSimilarity):
-    """Bidirectional max-average similarity: the mean best match of the response's words in the reference, averaged with
-    the mean best match of the reference's words in the response.
+    """Bidirectional max-average similarity (BMAS) of a response and a reference text.
 
-    The embedder maps words to vectors, all words of both texts in one call, so that a contextual encoder can use their
-    neighbours. By the default, hashed n-grams of characters, "colour" and "color" are similar. With "policy" or
-    "reference" the learner measures hidden states of that model at the tokens; None reads them from the extras
-    "token_features" and "reference_token_features".
+    The value is the mean best match of the response's words in the reference, averaged with the mean best match of the
+    reference's words in the response. The embedder maps words to vectors, all words of both texts in one call, so that
+    a contextual encoder can use their neighbours. By the default, hashed n-grams of characters, "colour" and "color"
+    are similar. With "policy" or "reference" the learner measures hidden states of that model at the tokens; None reads
+    ``episode.extra("token_features")`` and ``episode.extra("reference_token_features")``.
 
     Raises:
         InputError: when called, a reference that is blank or is not text.
@@ -105,7 +105,7 @@ class BestMatchSimilarity(_ReferenceSimilarity):
         default=HashedNgrams(sizes=(1, 2, 3), unit="character"), says="source of the vectors."
     )
     reference: Callable[[Episode], str] | None = option(
-        default=None, says='maps an episode to its reference text; None takes the extra "reference".'
+        default=None, says='maps an episode to its reference text; None takes ``episode.extra("reference")``.'
     )
     max_words: int = option(default=512, low=1, says="number of words of each text that are compared, from the start.")
 
@@ -124,13 +124,13 @@ class BestMatchSimilarity(_ReferenceSimilarity):
 
 
 def euclidean_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Euclidean distance between each row of ``left`` [N, D] and each of ``right`` [M, D]."""
+    """Return the Euclidean distances [N, M] between the rows of ``left`` [N, D] and those of ``right`` [M, D]."""
     # Row by row: all differences at once would take N * M * D numbers.
     return np.stack([np.linalg.norm(right - row, axis=1) for row in left])
 
 
 def dbscan(points: np.ndarray, radius: float, least: int) -> np.ndarray:
-    """DBSCAN: the cluster of each row of ``points`` [N, D], numbered from 0, or -1 for noise.
+    """Return the DBSCAN cluster [N] of each row of ``points`` [N, D], numbered from 0, or -1 for noise.
 
     A point with ``least`` points within ``radius``, itself included, is a core point; a cluster consists of connected
     core points and all points within ``radius`` of them.
@@ -155,7 +155,8 @@ def dbscan(points: np.ndarray, radius: float, least: int) -> np.ndarray:
 
 
 def success_centres(features: np.ndarray, radius: float = 0.5, least: int = 2) -> np.ndarray:
-    """Mean of each cluster of ``features`` [N, D], clustered after standardising; the mean of all without a cluster."""
+    """Return the means of the clusters of ``features`` [N, D], clustered after standardising; of all
+    without a cluster."""
     deviation = features.std(axis=0)
     standard = (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     labels = dbscan(standard, radius, least)
@@ -164,26 +165,24 @@ def success_centres(features: np.ndarray, radius: float = 0.5, least: int = 2) -
 
 
 def scaled_progress(distance: np.ndarray) -> np.ndarray:
-    """``0.6 * sigmoid(10 * (0.5 - d))`` as in SRPO's code, d scaled to [0, 1] over the failures (0.5 if all equal)."""
+    """Return ``0.6 * sigmoid(10 * (0.5 - d))`` as in SRPO's code, d scaled to [0, 1] over failures (0.5 if equal)."""
     spread = np.ptp(distance)
     scaled = (distance - distance.min()) / spread if spread > 0 else np.full(len(distance), 0.5)
     return 0.6 / (1.0 + np.exp(10.0 * (scaled - 0.5)))
 
 
 def standardised_progress(distance: np.ndarray) -> np.ndarray:
-    """``sigmoid(-z)`` with z the distance in standard deviations from the mean, after SRPO's paper (arXiv 2511.15605).
-
-    The paper does not name the falling map to (0, 1); the logistic function is ours.
-    """
-    # Rounding can give equal numbers a deviation above 0, so the range is tested too.
+    """Return ``sigmoid(-z)`` with z the distance in standard deviations from the mean, after SRPO's paper (arXiv
+    2511.15605). The paper does not name the falling map to (0, 1); the logistic function is ours."""
+    # Equal numbers can have a deviation above 0 by rounding, so the range is tested.
     spread = distance.std() if np.ptp(distance) > 0 else 0.0
     standard = (distance - distance.mean()) / spread if spread > 0 else np.zeros(len(distance))
-    # Clipped so that even an outlier of a huge group stays below 1, the reward of a success.
+    # Clipping keeps even an outlier of a huge group below 1, the reward of a success.
     return 1.0 / (1.0 + np.exp(np.clip(standard, -20.0, 20.0)))
 
 
 def trajectory_text(episode: Episode) -> str:
-    """Observations and actions of all turns, one after the other."""
+    """Join the observations and actions of all turns into one text, one per line."""
     return "\n".join(f"{step.observation}\n{step.action}" for step in episode.steps)
 
 
@@ -196,7 +195,7 @@ class SelfReference(GroupReward):
 
     The reward of a failure lies in [0, 1); in a group without a success all get 0. The embedder maps trajectories, as
     text, to vectors; with "policy" or "reference" the learner measures mean hidden states of that model at the actions,
-    and None reads the extra "features".
+    and None reads ``episode.extra("features")``.
     """
 
     paper = "SRPO (self-referential), arXiv 2511.15605"
@@ -205,7 +204,7 @@ class SelfReference(GroupReward):
     bounds = (0.0, 1.0)
     form: str = option(default="code", choices=_FORMS, says="`scaled_progress` or the paper's `standardised_progress`.")
     embedder: Embedder | str | None = option(default=HashedNgrams(), says="source of the vectors.")
-    radius: float = option(default=0.5, low=0, says="of the clusters, in standard deviations of the successes.")
+    radius: float = option(default=0.5, low=0, says="radius of clusters, in standard deviations of the successes.")
     least: int = option(default=2, low=1, says="number of successes that make a cluster.")
 
     def setup(self) -> None:

@@ -1,7 +1,7 @@
-"""Rewards made of the scores or labels of steps (see `palaestra.rewards.steps`), and Shapley credit for steps.
+"""Rewards from the scores or labels of steps (see `palaestra.rewards.steps`), and Shapley credit for steps.
 
 The scores come from a process reward model, a judge or a rule: a callable, or an extra of the episode. Each reward
-shapes them into one number a step.
+shapes the scores into one number per step.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .prefixes import PrefixProbe
 from .scores import Score, VerifierScore, align_with_turns, read_vector
 
 StepScorer = Callable[[Episode], "Sequence[float] | None"]
-"""Scores of an episode's steps, in order, or None where they could not be determined."""
+"""Callable from an episode to the scores of its steps, in order; None if they could not be determined."""
 
 
 class StepScores:
-    """A source of scores of steps.
+    """Source of scores of steps: call it with an episode to get an array, or None if the steps could not be scored.
 
     Args:
         scorer: a `StepScorer`; or a source of scores of episodes (see `scores.as_scorer`), which is asked about the
-            episode up to each of its steps; None reads the extra "step_scores".
+            episode up to each of its steps; None reads ``episode.extra("step_scores")``.
     """
 
     def __init__(self, scorer: Any):
@@ -46,12 +46,12 @@ class StepScores:
 
     @property
     def reward(self) -> Reward | None:
-        """The reward that gives the scores, or None."""
+        """Reward that gives the scores; None if the source is not a reward."""
         return self.score and self.score.reward
 
     @property
     def needs(self) -> frozenset[str]:
-        """Names of the extras that are read."""
+        """Names of the extras that the source reads."""
         if self.score is not None:
             return self.score.needs
         return frozenset() if self.scorer else frozenset({"step_scores"})
@@ -67,10 +67,9 @@ class StepScores:
 
 
 class ScoredSteps(StepReward):
-    """Base: a subclass declares the option ``scorer`` and implements ``shape(scores, episode)``.
-
-    There is one score a turn; an episode of one turn may have any number (the steps within its text).
-    """
+    """Base class of rewards of step scores. A subclass declares the option ``scorer`` and implements ``shape(scores,
+    episode)``. There must be one score per turn; an episode of one turn may have any number (the steps within its
+    text)."""
 
     needs = frozenset({"step_scores"})
     scorer: Any = None
@@ -83,7 +82,7 @@ class ScoredSteps(StepReward):
         raise NotImplementedError
 
     def step_rewards(self, episode: Episode) -> np.ndarray | None:
-        """Rewards of the steps, one for each score, for credit finer than a turn; None where the scorer failed."""
+        """Return the rewards of the steps, one per score, for credit finer than a turn; None if the scorer failed."""
         array = self.scores(episode)
         return None if array is None else self.shape(array, episode)
 
@@ -97,10 +96,9 @@ class ScoredSteps(StepReward):
 
 
 def verdict_of_parts(reward: StepReward, episode: Episode, values: np.ndarray | None, what: str) -> Verdict:
-    """Build the verdict of a reward with one number a turn, or one for each part of a single response.
-
-    Parts are cut by `prefixes.PrefixProbe` with its defaults; values for other cuts give no spans.
-    """
+    """Build the verdict of a reward with one number per turn, or one for each part of a single response. Parts are cut
+    by `prefixes.PrefixProbe` with its defaults; if their number differs from that of the values, the verdict has no
+    spans. ``what`` names the values in error messages."""
     if values is None:
         return reward.verdict(episode, None)
     verdict = reward.verdict_of_steps(episode, align_with_turns(values, episode, what))
@@ -113,12 +111,12 @@ class ClipDelta(ScoredSteps):
     """Step scores clipped from above and differenced, so that more steps, or repeated ones, add no reward.
 
     A score s counts as min(s - threshold, 0); choose a threshold that most steps reach. The sum of the differences is
-    the first score, whatever the number of steps.
+    the first clipped score, whatever the number of steps.
     """
 
     paper = "Clip and Delta, arXiv 2410.15115"
-    weight: float = option(default=1.0, says="of the term.")
-    threshold: float | None = option(default=0.5, says="clips the scores; None leaves them.")
+    weight: float = option(default=1.0, says="weight of the term.")
+    threshold: float | None = option(default=0.5, says="threshold of the clipping; None does not clip.")
     delta: bool = option(default=True, says="replace each score by its difference to the next one.")
     scorer: Any = option(default=None, says="see `StepScores`.")
 
@@ -130,11 +128,11 @@ class ClipDelta(ScoredSteps):
 
 @register("min-form")
 class MinForm(ScoredSteps):
-    """The soft minimum of the step scores, given to the worst steps: good steps cannot make up for a bad one."""
+    """Soft minimum of the step scores, given to the worst steps: good steps cannot make up for a bad one."""
 
     paper = "PURE, arXiv 2504.15275"
-    weight: float = option(default=1.0, says="of the term.")
-    temperature: float = option(default=0.1, low=0, says="of the soft minimum; 0 takes the minimum.")
+    weight: float = option(default=1.0, says="weight of the term.")
+    temperature: float = option(default=0.1, low=0, says="temperature of the soft minimum; 0 takes the minimum.")
     scorer: Any = option(default=None, says="see `StepScores`; scores are P(good step) - P(bad step).")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
@@ -163,8 +161,8 @@ class ReNorm(ScoredSteps):
 
 
 Labeller = Callable[[Episode], "Sequence[bool] | None"]
-"""One label a step: in a correct solution true if the step is correct, in a wrong one true if it leads to the wrong
-answer; None without labels."""
+"""Callable from an episode to one label per step, or None without labels. In a correct solution a label is True if the
+step is correct, in a wrong solution if the step leads to the wrong answer."""
 
 
 @register("thoughts")
@@ -179,8 +177,10 @@ class ThoughtReward(StepReward):
 
     paper = "TP-GRPO (thought-level), arXiv 2507.23317"
     needs = frozenset({"step_labels"})
-    weight: float = option(default=1.0, low=0, says="alpha of the paper.")
-    labeller: Labeller | None = option(default=None, says='see `Labeller`; None reads the extra "step_labels".')
+    weight: float = option(default=1.0, low=0, says="the paper's alpha, see above.")
+    labeller: Labeller | None = option(
+        default=None, says='see `Labeller`; None reads ``episode.extra("step_labels")``.'
+    )
 
     def setup(self) -> None:
         self.needs = frozenset() if self.labeller else frozenset({"step_labels"})
@@ -222,7 +222,7 @@ class ThoughtReward(StepReward):
 Coalition = frozenset[int]
 
 EXACT_UP_TO = 10
-"""Up to this number of players all coalitions are evaluated: 1,024 at most."""
+"""Largest number of players for which all coalitions (at most 1,024) are evaluated."""
 
 
 def shapley_values(
@@ -231,12 +231,13 @@ def shapley_values(
     permutations: int = 64,
     rng: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """Shapley values [players] of a coalition function (SCAR, arXiv 2505.20417): exact up to 10 players, then sampled.
+    """Return the Shapley values [players] of a coalition function (SCAR, arXiv 2505.20417).
 
-    In both cases they sum to v(all players) - v(no player), and each coalition is evaluated once.
+    They are exact for up to 10 players and sampled for more. In both cases they sum to v(all players) - v(no player),
+    and each coalition is evaluated once.
 
     Args:
-        value: the value of a coalition, a set of indices of players.
+        value: function v from a coalition, a set of indices of players, to a number.
         players: number of players.
         permutations: number of orders to sample for more than 10 players.
         rng: generator for the sampling.
@@ -289,14 +290,15 @@ def _count_turns(episode: Episode) -> int:
 
 @register("shapley")
 class ShapleyCredit(StepReward):
-    """The value of an episode, distributed over its turns: ``share`` of it by Shapley value, the rest to the last turn.
+    """Value of an episode, distributed over its turns: ``share`` of it by Shapley value, the rest to the last turn.
 
     If an empty episode has value 0, the turns sum to the value of the whole episode for every share.
 
     By default the turns are the players. An episode of one turn may have any number of players (spans of its text, see
     `equal_spans`); `player_credit` returns their credits. ``worth(episode, players)`` is the value of the episode with
-    only these players, such as a reward model's score with the others blanked (`blank_spans`), or None if it could not
-    be determined. The extra "coalition_values" holds 2 ** N numbers, with players i, j, ... at index 2**i + 2**j + ...
+    only these players, such as a reward model's score with the other spans blanked (`blank_spans`), or None if it could
+    not be determined. ``episode.extra("coalition_values")`` holds 2 ** N numbers, with players i, j, ... at index
+    2**i + 2**j + ...
 
     Raises:
         InputError: when called, an extra whose length is no power of two.
@@ -306,12 +308,12 @@ class ShapleyCredit(StepReward):
     complete = True
     needs = frozenset({"coalition_values"})
     worth: Callable[[Episode, Coalition], float | None] | None = option(
-        default=None, says='value of the episode with these players; None reads the extra "coalition_values".'
+        default=None, says='value of the episode with these players; None reads ``episode.extra("coalition_values")``.'
     )
-    share: float = option(default=1.0, low=0, high=1, says="alpha of the paper.")
-    players: Callable[[Episode], int] = option(default=_count_turns, says="number of players of an episode.")
+    share: float = option(default=1.0, low=0, high=1, says="share by Shapley value; the paper's alpha.")
+    players: Callable[[Episode], int] = option(default=_count_turns, says="returns an episode's number of players.")
     permutations: int = option(default=64, low=1, says="number of orders to sample beyond 10 players.")
-    seed: int = option(default=0, says="of the sampling, with the task and the number of players.")
+    seed: int = option(default=0, says="seed of the sampling, together with the task and the number of players.")
 
     def setup(self) -> None:
         self.needs = frozenset() if self.worth else frozenset({"coalition_values"})
@@ -362,7 +364,7 @@ class ShapleyCredit(StepReward):
 
 
 class _UnknownValue(Exception):
-    """The value of a coalition could not be determined, which ends the computation."""
+    """Error for a coalition whose value could not be determined, which ends the computation."""
 
 
 def _require_known(value: float | None) -> float:

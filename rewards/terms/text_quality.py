@@ -20,7 +20,7 @@ from .scores import Score, Scorer
 
 
 def ngram_ranks(words: list[str], n: int) -> np.ndarray:
-    """A number for each n-gram, by its start; two n-grams have the same number exactly if their words are the same.
+    """Return a number for each n-gram, in order; two n-grams have the same number exactly if their words are the same.
 
     An n-gram's number comes from the pair of numbers of its halves, so that no n-gram is held in memory as text.
     """
@@ -39,13 +39,13 @@ def ngram_ranks(words: list[str], n: int) -> np.ndarray:
 
 
 def repetition_rate(text: str, n: int) -> float:
-    """1 - distinct n-grams / n-grams, of words in lower case; 0 for a text of fewer than ``n`` words."""
+    """Return 1 - distinct n-grams / n-grams, of words in lower case; 0 for a text of fewer than ``n`` words."""
     ranks = ngram_ranks(text.lower().split(), n)
     return 1.0 - len(np.unique(ranks)) / len(ranks) if len(ranks) else 0.0
 
 
 def repeated_share(text: str, n: int) -> float:
-    """The share of n-grams that occur more than once, of words in lower case; 0 for fewer than ``n`` words."""
+    """Return the share of n-grams that occur more than once, of words in lower case; 0 for fewer than ``n`` words."""
     ranks = ngram_ranks(text.lower().split(), n)
     if not len(ranks):
         return 0.0
@@ -54,7 +54,7 @@ def repeated_share(text: str, n: int) -> float:
 
 
 def repeated_words(words: list[str], n: int) -> np.ndarray:
-    """Mask over ``words``: True inside any n-gram that has occurred before, where a dense penalty applies."""
+    """Return a mask over ``words``: True inside any n-gram that has occurred before, where a dense penalty applies."""
     mask = np.zeros(len(words), dtype=bool)
     ranks = ngram_ranks(words, n)
     if len(ranks):
@@ -67,10 +67,10 @@ def repeated_words(words: list[str], n: int) -> np.ndarray:
 
 @register("repetition")
 class Repetition(Reward):
-    """A term in [-weight, 0]: minus the share of the response that repeats itself."""
+    """Term in [-weight, 0]: minus the share of the response that repeats itself."""
 
     paper = "Demystifying Long Chain-of-Thought Reasoning in LLMs, arXiv 2502.03373 (n-gram penalty)"
-    n: int = option(default=20, low=1, unit="words", says="length of the n-grams; above that of ordinary phrases.")
+    n: int = option(default=20, low=1, unit="words", says="length of the n-grams; longer than ordinary phrases.")
     weight: float = option(default=0.5, low=0, says="the largest penalty.")
     dense: bool = option(default=False, says="take the share of words inside a repeated n-gram (`repeated_words`).")
 
@@ -96,12 +96,12 @@ PHRASES = (
 
 
 def reasoning_pattern(text: str, n: int = 20, full: int = 20) -> float:
-    """min(phrases present / full, 1) - share of repeated n-grams - turns written for the user; at least 0.
+    """Return min(phrases present / full, 1) - share of repeated n-grams - turns written for the user; at least 0.
 
     Args:
         text: a response.
         n: length of the n-grams in words.
-        full: number of different phrases with which the first part reaches 1.
+        full: number of different phrases with which the first summand reaches 1.
     """
     lowered = text.lower()
     present = sum(phrase in lowered for phrase in PHRASES)
@@ -109,19 +109,19 @@ def reasoning_pattern(text: str, n: int = 20, full: int = 20) -> float:
 
 
 def calibrate_score(score: float, pattern: float, threshold: float, alpha: float) -> float:
-    """``score + alpha * pattern`` where ``score`` is below ``threshold``, else ``score`` (arXiv 2505.22653)."""
+    """Return ``score + alpha * pattern`` if ``score`` is below ``threshold``, else ``score`` (arXiv 2505.22653)."""
     return score + alpha * pattern if score < threshold else score
 
 
 @register("reasoning-pattern")
 class ReasoningPattern(Reward):
-    """A term in [0, 1] for reasoning phrases, less repetition and self-written user turns, whatever the answer."""
+    """Term in [0, 1] for reasoning phrases, minus repetition and self-written user turns, whatever the answer."""
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
     brings = "a model that writes phrases of reasoning"
     bounds = (0.0, 1.0)
     n: int = option(default=20, low=1, unit="words", says="length of the n-grams whose repetition is subtracted.")
-    full: int = option(default=20, low=1, unit="phrases", says="different phrases for the whole reward.")
+    full: int = option(default=20, low=1, unit="phrases", says="number of different phrases for the whole reward.")
 
     def value(self, episode: Episode) -> float:
         return reasoning_pattern(episode.response, self.n, self.full)
@@ -129,7 +129,7 @@ class ReasoningPattern(Reward):
 
 @register("rpr-calibration")
 class RPRCalibration(Reward):
-    """A reward model's score, raised by alpha times the reasoning-pattern reward where it is below a threshold.
+    """Reward model's score, raised by alpha times the reasoning-pattern reward if it is below a threshold.
 
     The released code's exact rule was not found; this is the paper's sentence as a formula. A failure can outrank a
     success, as the reward model decides.
@@ -137,9 +137,9 @@ class RPRCalibration(Reward):
 
     paper = ReasoningPattern.paper
     needs = frozenset({"reward_model_score"})
-    scorer: Scorer | None = option(default=None, says="model's score in [0, 1]; None reads the extra ``key``.")
-    key: str = option(default="reward_model_score", says="name of that extra.")
-    threshold: float = option(default=0.5, low=0, high=1, says="scores below are raised.")
+    scorer: Scorer | None = option(default=None, says="model's score in [0, 1]; None reads ``episode.extra(key)``.")
+    key: str = option(default="reward_model_score", says="name of the extra to read.")
+    threshold: float = option(default=0.5, low=0, high=1, says="scores below this are raised.")
     alpha: float = option(default=0.3, low=0, says="factor of the reasoning-pattern reward.")
 
     def setup(self) -> None:
@@ -167,13 +167,13 @@ FEATURES = (
     "empty tags",
     "log length",
 )
-# Longest text in the classifier; only the beginning of a longer text is classified.
+# Number of characters from the start of a text that the classifier reads.
 MAX_CHARACTERS = 100_000
 _LOG_ODDS_LIMIT = 10.0
 
 
 def artifact_features(text: str) -> np.ndarray:
-    """The numbers named in `FEATURES`; finite for any text."""
+    """Return the numbers named in `FEATURES`; finite for any text."""
     text = text[:MAX_CHARACTERS]
     words = text.split()
     data = text.encode("utf-8", "replace")
@@ -194,7 +194,7 @@ def artifact_features(text: str) -> np.ndarray:
 
 @declared
 class ArtifactClassifier(Declared):
-    """Logistic regression, fitted by Newton's method with a ridge, on standardised `artifact_features`.
+    """Logistic regression on standardised `artifact_features`, fitted by Newton's method with a ridge penalty.
 
     `fit` starts from scratch; pass old and new texts together to follow a policy whose failures change.
     """
@@ -208,10 +208,10 @@ class ArtifactClassifier(Declared):
         self.fitted = False
 
     def fit(self, clean: Sequence[str], degenerate: Sequence[str]) -> ArtifactClassifier:
-        """Fit the classifier to ``clean`` texts (label 1) and ``degenerate`` ones (label 0).
+        """Fit the classifier to ``clean`` texts (label 1) and ``degenerate`` ones (label 0), and return it.
 
         Raises:
-            InputError: fewer than two of either.
+            InputError: fewer than two texts of a kind.
         """
         if len(clean) < 2 or len(degenerate) < 2:
             raise InputError(
@@ -233,21 +233,21 @@ class ArtifactClassifier(Declared):
         return self
 
     def _inputs(self, features: np.ndarray) -> np.ndarray:
-        # Bounds the influence of one feature in texts unlike all training texts.
+        # Clipping bounds the influence of one feature in texts unlike all training texts.
         standard = np.clip((features - self.mean) / self.scale, -5.0, 5.0)
         return np.concatenate([np.ones((*standard.shape[:-1], 1)), standard], axis=-1)
 
     def log_odds(self, text: str) -> float:
-        """log P(clean) / P(degenerate), clipped to [-10, 10]."""
+        """Return log P(clean) / P(degenerate) of ``text``, clipped to [-10, 10]."""
         odds = float(self._inputs(artifact_features(text)) @ self.weights)
         return min(max(odds, -_LOG_ODDS_LIMIT), _LOG_ODDS_LIMIT)
 
     def probability(self, text: str) -> float:
-        """The probability that ``text`` is free of artifacts."""
+        """Return the probability that ``text`` is free of artifacts."""
         return float(1.0 / (1.0 + np.exp(-self.log_odds(text))))
 
     def state_dict(self) -> dict[str, Any]:
-        """Fitted parameters as JSON data."""
+        """Return the fitted parameters as JSON data."""
         return {"mean": self.mean.tolist(), "scale": self.scale.tolist(), "weights": self.weights.tolist()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -260,8 +260,8 @@ class ArtifactClassifier(Declared):
 
 
 def built_in_examples(count: int = 400, seed: int = 0) -> tuple[list[str], list[str]]:
-    """``count`` clean texts (worked sums, and answers alone or after a short thought) and ``count`` degenerate ones
-    (repetition, gibberish, empty tags)."""
+    """Return ``count`` clean texts (worked sums, and answers alone or after a short thought) and ``count`` degenerate
+    ones (repetition, gibberish, empty tags)."""
     rng = np.random.default_rng(seed)
     names, things = ("Ann", "Ben", "Cara", "Dan", "Eve"), ("apples", "books", "coins", "tickets", "stones")
     clean, degenerate = [], []
@@ -296,7 +296,7 @@ def built_in_examples(count: int = 400, seed: int = 0) -> tuple[list[str], list[
 
 @register("artifact-penalty")
 class ArtifactPenalty(Reward):
-    """A term of ``weight`` times the probability, or log-odds, that the response is free of artifacts.
+    """Term of ``weight`` times the probability, or log-odds, that the response is free of artifacts.
 
     Add it to a proxy reward that degenerate text can fool.
 
@@ -305,9 +305,11 @@ class ArtifactPenalty(Reward):
     """
 
     paper = "Artifact regulariser against reward hacking, arXiv 2601.03468"
-    weight: float = option(default=0.5, low=0, says="of the term.")
-    scale: Literal["probability", "log-odds"] = option(default="probability", says="[0, 1] or [-10, 10].")
-    classifier: ArtifactClassifier | None = option(default=None, says="fitted; None: to `built_in_examples`.")
+    weight: float = option(default=0.5, low=0, says="weight of the term.")
+    scale: Literal["probability", "log-odds"] = option(default="probability", says="in [0, 1], or in [-10, 10].")
+    classifier: ArtifactClassifier | None = option(
+        default=None, says="a fitted classifier; None fits one to `built_in_examples`."
+    )
 
     def setup(self) -> None:
         if self.classifier is not None and not self.classifier.fitted:
@@ -325,7 +327,7 @@ class ArtifactPenalty(Reward):
         return self.classifier
 
     def refresh(self, clean: Sequence[str], degenerate: Sequence[str]) -> None:
-        """Fit the classifier again, such as to the policy's present successes and failures."""
+        """Fit the classifier again, for example to the policy's current successes and failures."""
         self._get_classifier().fit(clean, degenerate)
 
     def value(self, episode: Episode) -> float:

@@ -1,6 +1,6 @@
 """Rewards that add a judge's score of the reasoning to the outcome, guarded against optimising that score alone.
 
-The score counts only for right answers, only as far as it agrees with them, or less and less during training.
+The score counts only for right answers, only as far as it agrees with the outcome, or less and less during training.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .scores import Score, Scorer, read_scores
 
 
 def posterior_reward(well_formed: bool, verified: bool, process: float) -> float:
-    """format + outcome + outcome * process, for format and outcome in {0, 1} and process in [0, 1] (Posterior-GRPO)."""
+    """Return format + outcome + outcome * process: format and outcome 0 or 1, process in [0, 1] (Posterior-GRPO)."""
     return float(well_formed) + float(verified) + float(verified) * process
 
 
@@ -29,7 +29,7 @@ def posterior_reward(well_formed: bool, verified: bool, process: float) -> float
 class Posterior(Reward):
     """Reward of a whole episode: format, outcome, and for a success the score of its reasoning.
 
-    In a group of successes it still ranks better reasoning higher. The scorer is not called for a failure.
+    Within a group of successes, better reasoning still ranks higher. The scorer is not called for a failure.
     """
 
     paper = "Posterior-GRPO, arXiv 2508.05170"
@@ -37,8 +37,8 @@ class Posterior(Reward):
     complete = True
     ranks_success = True
     bounds = (0.0, 3.0)
-    scorer: Scorer | None = option(default=None, says="process score in [0, 1]; None reads the extra ``key``.")
-    key: str = option(default="process_score", says="name of that extra.")
+    scorer: Scorer | None = option(default=None, says="process score in [0, 1]; None reads ``episode.extra(key)``.")
+    key: str = option(default="process_score", says="name of the extra to read.")
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
     def setup(self) -> None:
@@ -53,7 +53,7 @@ class Posterior(Reward):
 def consistency_reward(
     well_formed: bool, correct: bool, consistency: float, form: float = 0.5, weight: float = 0.5
 ) -> float:
-    """form * well_formed + correct * (1 + weight * consistency), with consistency in [-1, 1] (R1-Reward)."""
+    """Return form * well_formed + correct * (1 + weight * consistency), with consistency in [-1, 1] (R1-Reward)."""
     return form * well_formed + correct * (1.0 + weight * consistency)
 
 
@@ -69,10 +69,10 @@ class Consistency(Reward):
     needs = frozenset({"consistency"})
     complete = True
     ranks_success = True
-    scorer: Scorer | None = option(default=None, says="1 (consistent), 0 or -1; None reads the extra ``key``.")
-    key: str = option(default="consistency", says="name of that extra.")
+    scorer: Scorer | None = option(default=None, says="1 (consistent), 0 or -1; None reads ``episode.extra(key)``.")
+    key: str = option(default="consistency", says="name of the extra to read.")
     form: float = option(default=0.5, low=0, says="reward of the format.")
-    weight: float = option(default=0.5, low=0, says="of the consistency, in [0, 1 - form].")
+    weight: float = option(default=0.5, low=0, says="weight of the consistency, in [0, 1 - form].")
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
     def setup(self) -> None:
@@ -101,7 +101,7 @@ FADING = Exponential(start=0.3, scale=500.0)
 def trusted_thinking(
     answers: Sequence[float], thinking: Sequence[float], weight: float, query_above: float | None = None
 ) -> list[float]:
-    """answer + weight * trust * thinking for each response of a group (Trust-GRPO, arXiv 2505.17018).
+    """Return answer + weight * trust * thinking for each response of a group (Trust-GRPO, arXiv 2505.17018).
 
     Args:
         answers: scores of the answers, in [0, 1]; right from 0.5 on.
@@ -134,11 +134,11 @@ class TrustedThinking(Timed, GroupReward):
     complete = True
     ranks_success = True
     weight: ScheduleLike = option(
-        default=FADING, check=partial(check_schedule, low=0, high=1), says="of the thinking score."
+        default=FADING, check=partial(check_schedule, low=0, high=1), says="weight of the thinking score."
     )
-    scorer: Scorer | None = option(default=None, says="thinking in [0, 1]; None reads the extra ``key``.")
-    key: str = option(default="thinking_score", says="name of that extra.")
-    answer: Scorer | None = option(default=None, says="score of the answer in [0, 1].")
+    scorer: Scorer | None = option(default=None, says="thinking score in [0, 1]; None reads ``episode.extra(key)``.")
+    key: str = option(default="thinking_score", says="name of the extra to read.")
+    answer: Scorer | None = option(default=None, says="score of the answer in [0, 1]; None: 1 for a success, else 0.")
     query_above: float | None = option(default=None, says="least answer score for which the thinking score counts.")
 
     def setup(self) -> None:
@@ -172,7 +172,8 @@ ANNEALED = Linear(start=0.5, end=0.0)
 
 
 def annealed_process(atoms: Sequence[float], outcome: float, weight: float) -> float:
-    """weight * mean(atoms) + (1 - weight) * outcome (Atom-Searcher, arXiv 2508.12800); the mean of no atoms is 0."""
+    """Return weight * mean(atoms) + (1 - weight) * outcome, with mean 0 for no atoms (Atom-Searcher,
+    arXiv 2508.12800)."""
     return weight * (sum(atoms) / len(atoms) if atoms else 0.0) + (1.0 - weight) * outcome
 
 
@@ -190,9 +191,11 @@ class AnnealedProcess(Timed):
         default=ANNEALED, check=partial(check_schedule, low=0, high=1), says="weight of the atoms; from 0.5 to 0."
     )
     atoms: Callable[[Episode], Sequence[float] | None] | None = option(
-        default=None, says='scores of the atoms in [0, 1]; None reads the extra "atom_scores".'
+        default=None, says='scores of the atoms in [0, 1]; None reads ``episode.extra("atom_scores")``.'
     )
-    outcome: Scorer | None = option(default=None, says='answer\'s score in [0, 1]; None: F1 with "reference".')
+    outcome: Scorer | None = option(
+        default=None, says='score of the answer in [0, 1]; None: F1 with ``episode.extra("reference")``.'
+    )
     penalty: float = option(default=-1.0, high=0, says="reward of an episode in the wrong format.")
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 

@@ -1,6 +1,6 @@
 """Rewards for tool calls: the right calls, use of all tools, few errors, and any call at all early in training.
 
-Inputs are the texts of an episode, and for `ToolRL` and `ARPO` the calls or the answer that are expected.
+Inputs are the texts of an episode, and for `ToolRL` and `ARPO` the expected calls or the expected answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TWO_STAGE = {"kind": "piecewise", "points": [[29, 1.0], [30, 3.0]]}
 DYNAMIC_CORRECTNESS = {"kind": "linear", "start": 2.0, "end": 3.0, "over": 150}
 DYNAMIC_FORMAT = {"kind": "linear", "start": 2.0, "end": 1.0, "over": 150}
 
-# Words of thought from which the length reward is 1: fixed, or rising over training.
+# Number of words of thought from which the length reward is 1: fixed, or rising over training.
 LENGTHS: Mapping[str, Schedule] = {
     "fixed": Constant(512),
     "rising": schedule({"kind": "linear", "start": 384, "end": 640}),
@@ -37,7 +37,7 @@ LENGTHS: Mapping[str, Schedule] = {
 
 
 def tool_format(text: str, calls: bool) -> bool:
-    """True if ``text`` is ``<think>``, then ``<tool_call>`` and an optional ``<response>``, and nothing else.
+    """Return True if ``text`` is ``<think>``, then ``<tool_call>`` and an optional ``<response>``, and nothing else.
 
     If no ``calls`` are expected, it must be ``<think>`` and then ``<response>``.
     """
@@ -47,10 +47,8 @@ def tool_format(text: str, calls: bool) -> bool:
 
 
 def correctness_of(text: str, gold: Sequence[Mapping[str, Any]], coarse: bool = False) -> float:
-    """Correctness of the calls in ``text``, in [-3, 3] (`tool_call_correctness`); -3 where they cannot be parsed.
-
-    With ``coarse`` it is 3 for calls that are all right and -3 otherwise. Without expected calls it is 0.
-    """
+    """Return the correctness of the calls in ``text``, in [-3, 3] (`tool_call_correctness`); -3 if they cannot be
+    parsed. With ``coarse`` it is 3 for calls that are all right and -3 otherwise. Without expected calls it is 0."""
     if not gold:
         return 0.0
     if "<tool_call>" not in text:
@@ -73,13 +71,13 @@ def thought_length(text: str) -> int:
 class ToolRL(Timed):
     """Reward of a whole response that should call tools: terms "format" and "correctness", and optionally "length".
 
-    The extra "expected_calls" is ``[{"name": ..., "parameters": {...}}]``; where it is empty only the format counts.
-    `ranks_success` is not claimed, as the expected calls decide and not the environment. EQUAL_MAX, TWO_STAGE and
-    DYNAMIC_CORRECTNESS (with DYNAMIC_FORMAT) of this module are the paper's variants of the two scales. The "fixed"
+    ``episode.extra("expected_calls")`` is ``[{"name": ..., "parameters": {...}}]``; if it is empty only the format
+    counts. `ranks_success` is not claimed, as the expected calls decide and not the environment. EQUAL_MAX, TWO_STAGE
+    and DYNAMIC_CORRECTNESS (with DYNAMIC_FORMAT) of this module are the paper's variants of the two scales. The "fixed"
     length is 512 words; the "rising" one goes from 384 to 640 by the end of training.
 
     Raises:
-        InputError: when called, calls that are not of this form.
+        InputError: when called, expected calls of another form.
     """
 
     paper = "ToolRL, arXiv 2504.13958 (reward design)"
@@ -92,7 +90,7 @@ class ToolRL(Timed):
     granularity: Literal["fine", "coarse"] = option(
         default="fine", says='"fine" rewards each name, parameter and value, "coarse" only calls that are all right.'
     )
-    length: str = option(default="none", choices=("none", *LENGTHS), says="length of thought that earns up to 1.")
+    length: str = option(default="none", choices=("none", *LENGTHS), says='length of thought for the term "length".')
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -117,7 +115,7 @@ FADING = Cosine(start=1.0, end=0.0, over=200)
 
 
 def tool_bonus(calls: int, weight: float, each: float = 0.1) -> float:
-    """weight * min(1, each * calls) (SPEAR, arXiv 2509.22601)."""
+    """Return weight * min(1, each * calls) (SPEAR, arXiv 2509.22601)."""
     return weight * min(1.0, each * calls)
 
 
@@ -129,13 +127,13 @@ def _check_marker(name: str, marker: Any) -> str:
 
 @register("tool-bonus")
 class ToolBonus(Timed):
-    """A term for tool calls, right or wrong, that fades to 0 in training. Weigh it below the reward of a success."""
+    """Term for tool calls, right or wrong, that fades to 0 in training. Weigh it below the reward of a success."""
 
     paper = "SPEAR, arXiv 2509.22601 (intrinsic reward for tool calls)"
     weight: ScheduleLike = option(default=FADING, check=check_schedule, says="factor of the bonus.")
     each: float = option(default=0.1, low=0, says="reward of one call before the weight; at most 1 in all.")
     marker: str = option(default="<tool_call>", check=_check_marker, says="opening of a call, counted in the actions.")
-    count: Callable[[Episode], int] | None = option(default=None, says="counts the calls of an episode instead.")
+    count: Callable[[Episode], int] | None = option(default=None, says="callable that counts the calls instead.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -157,7 +155,7 @@ def has_thought_and_answer(episode: Episode) -> bool:
 
 
 def arpo(well_formed: bool, f1: float, all_tools: bool, bonus: float = 0.1) -> float:
-    """-1 for a wrong format; else F1, plus ``bonus`` if it is above 0 and all tools were used (arXiv 2507.19849)."""
+    """Return -1 for a wrong format, else F1, plus ``bonus`` if F1 > 0 and all tools were used (arXiv 2507.19849)."""
     if not well_formed:
         return -1.0
     return f1 + bonus * all_tools if f1 > 0 else 0.0
@@ -179,9 +177,11 @@ class ARPO(Reward):
     paper = "ARPO, arXiv 2507.19849 (hierarchical reward)"
     needs = frozenset({"reference"})
     complete = True
-    scorer: Scorer | None = option(default=None, says='outcome in [0, 1]; None: F1 with the extra "reference".')
+    scorer: Scorer | None = option(
+        default=None, says='outcome in [0, 1]; None: F1 with ``episode.extra("reference")``.'
+    )
     tools: Sequence[str] = option(
-        default=("<search>", "<python>"), check=_check_openings, says="openings of calls; all occur for the bonus."
+        default=("<search>", "<python>"), check=_check_openings, says="openings of calls; the bonus needs all of them."
     )
     bonus: float = option(default=0.1, low=0, says="added for the use of all tools.")
     check: FormatCheck = option(default=None, says="the format; None takes `has_thought_and_answer`.")
@@ -204,14 +204,14 @@ class ARPO(Reward):
 
 
 def tool_error_share(tool_responses: Sequence[str]) -> float:
-    """Share of ``tool_responses`` that contain "error" in upper or lower case; 0.5 where no tool was used."""
+    """Return the share of ``tool_responses`` that contain "error" in upper or lower case; 0.5 if no tool was used."""
     if not tool_responses:
         return 0.5
     return sum("error" in response.lower() for response in tool_responses) / len(tool_responses)
 
 
 def answer_tag_penalty(text: str, turns: int, tag: str = "answer") -> float:
-    """1 where the answer tag is missing or unbalanced, else (answers - 1) / turns, at most 1."""
+    """Return 1 if the answer tag is missing or unbalanced, else (answers - 1) / turns, at most 1."""
     answers = text.count(f"<{tag}>")
     if not answers or not has_balanced_pairs(text, tag):
         return 1.0
@@ -220,7 +220,7 @@ def answer_tag_penalty(text: str, turns: int, tag: str = "answer") -> float:
 
 @register("trajectory-quality")
 class TrajectoryQuality(Reward):
-    """A term in [-2, 0]: minus the share of failed tool calls, minus the penalty of missing or repeated answer tags.
+    """Term in [-2, 0]: minus the share of failed tool calls, minus the penalty of missing or repeated answer tags.
 
     Every observation but the first counts as a tool response. The paper uses the penalty to choose which successes to
     keep, with an outcome reward of 0 or 1; as a term, weigh it below half of a success.

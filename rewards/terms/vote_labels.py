@@ -1,4 +1,4 @@
-"""Rewards without reference answers whose label is not the vote of the whole group.
+"""Rewards without reference answers, labelled otherwise than by the vote of the whole group.
 
 SCOPE labels each subgroup by a vote weighted by the model's confidence. Co-rewarding takes the label from a rephrased
 question or from a slowly moving teacher. The plain vote is in `votes.py`.
@@ -21,7 +21,7 @@ from .votes import PARTITIONS, WEIGHTS, Ballot, Key, Vote, answer_key, equal_wei
 
 
 def step_confidence(steps: Sequence[Any]) -> float:
-    """Average the steps' mean token confidences, so that every step counts alike (SCOPE).
+    """Return the mean over steps of their mean token confidence, in nats, so that every step counts alike (SCOPE).
 
     Args:
         steps: for each reasoning step (the text between blank lines), the confidences of its tokens in nats: minus the
@@ -36,7 +36,7 @@ def step_confidence(steps: Sequence[Any]) -> float:
 
 
 def token_confidence(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
-    """`step_confidence` of the extra "token_confidence" of each episode."""
+    """Return `step_confidence` of ``episode.extra("token_confidence")`` for each episode."""
     return [step_confidence(episode.extra("token_confidence")) for episode in episodes]
 
 
@@ -45,10 +45,10 @@ WEIGHTS.add("token-confidence", token_confidence)
 
 
 def pareto_choice(sizes: Sequence[int], rewards: Sequence[float], diversity: Sequence[float], balance: float) -> int:
-    """The size on the Pareto front (of reward and diversity) that is nearest to the maximum of both (SCOPE).
+    """Return the size on the Pareto front (of reward and diversity) that is nearest to the maximum of both (SCOPE).
 
-    Both are scaled to [0, 1] over the front (1 where they do not differ); the distance weighs reward by ``balance``
-    and diversity by 1 - ``balance``. Ties go to the largest size, which is nearest to one vote for all.
+    Reward and diversity are scaled to [0, 1] over the front (1 if all are equal); the distance weighs reward by
+    ``balance`` and diversity by 1 - ``balance``. Ties go to the largest size, which is nearest to one vote for all.
     """
     points = list(zip(rewards, diversity, sizes, strict=True))
     front = [
@@ -85,9 +85,9 @@ class ParetoSubgroups(Declared):
 
     balance: float = option(default=0.7, low=0, high=1, says="weight of the reward against the diversity.")
     ballots: float = option(default=0.5, above=0, high=1, says="share of the group that votes on each label.")
-    seed: int = option(default=0, says="of the draws, with the task, g and the subgroup.")
+    seed: int = option(default=0, says="seed of the draws, together with the task, g and the subgroup.")
     sizes: Sequence[int] | None = option(
-        default=None, check=_check_sizes, says="candidates for g; None: powers of two."
+        default=None, check=_check_sizes, says="candidates for g; None: powers of two, and the largest group's size."
     )
 
     def __call__(self, ballots: Sequence[Ballot]) -> list[list[str | None]]:
@@ -122,7 +122,7 @@ class ParetoSubgroups(Declared):
 class StepConfidenceVote(Vote):
     """`VoteReward` weighted by step-wise confidence, with the Pareto choice of the subgroup size.
 
-    Needs the extra "token_confidence", as `step_confidence` reads it. Judge all groups of a training step with one
+    ``episode.extra("token_confidence")`` is read by `step_confidence`. Judge all groups of a training step with one
     call of `batch`: the subgroup size is chosen over them together. The released code drops missing answers before it
     pairs answers with confidences, which shifts later weights to wrong answers; here each episode keeps its own weight.
     """
@@ -132,9 +132,9 @@ class StepConfidenceVote(Vote):
     weight = "token-confidence"
     balance: float = option(default=0.7, low=0, high=1, says="weight of the reward against the diversity.")
     ballots: float = option(default=0.5, above=0, high=1, says="share of the group that votes on each label.")
-    seed: int = option(default=0, says="of the draws, with the task and the subgroup.")
-    key: Key = option(default=None, says='as for "majority-vote".')
-    answer_format: str = option(default="any", says='as for "majority-vote".')
+    seed: int = option(default=0, says="seed of the draws, together with the task, g and the subgroup.")
+    key: Key = option(default=None, says='see the reward "majority-vote".')
+    answer_format: str = option(default="any", says='see the reward "majority-vote".')
 
     def setup(self) -> None:
         self.partition = ParetoSubgroups(self.balance, self.ballots, self.seed)
@@ -149,9 +149,9 @@ class CoRewarding(BatchReward):
     question, or with a teacher that lags behind, is harder to fake. Without a label the reward is 0. Ties are broken as
     in `Ballot.winner`.
 
-    View "cross" is the majority answer of the group with the same extra "pair"; a group whose partner is not in the
-    batch cannot be judged (``valid=False``). "same" is the majority of the same group, "teacher" the label of a
-    teacher: an average of past policies that the learner keeps.
+    View "cross" is the majority answer of the other group with the same ``episode.extra("pair")``; if that group is not
+    in the batch, the verdicts are invalid. "same" is the majority of the same group, "teacher" the answer of a teacher:
+    an average of past policies that the learner keeps.
 
     Raises:
         InputError: when called, three groups with one "pair", or two in one group.
@@ -163,10 +163,11 @@ class CoRewarding(BatchReward):
     bounds = (0.0, 1.0)
     view: Literal["cross", "same", "teacher"] = option(default="cross", says="source of the label.")
     teacher: Callable[[Episode], str | None] | None = option(
-        default=None, says='the teacher\'s answer (None for none); without it the extra "teacher_answer" is read.'
+        default=None,
+        says='maps an episode to the teacher\'s answer; None reads ``episode.extra("teacher_answer")``.',
     )
-    key: Key = option(default=None, says='as for "majority-vote"; a teacher\'s answer is normalised as text.')
-    answer_format: str = option(default="any", says='as for "majority-vote".')
+    key: Key = option(default=None, says='see "majority-vote"; a teacher\'s answer is normalised as text.')
+    answer_format: str = option(default="any", says='see the reward "majority-vote".')
 
     def setup(self) -> None:
         if self.teacher is not None and self.view != "teacher":
@@ -198,7 +199,7 @@ def _agreement_reward(answer: str | None, label: str | None) -> float:
 
 
 def _find_partners(groups: Sequence[Sequence[Episode]]) -> list[int | None]:
-    """Return for each group the index of the other group with the same extra "pair", or None."""
+    """Return for each group the index of the other group with the same ``episode.extra("pair")``, or None."""
     indices: dict[Hashable, list[int]] = {}
     for index, group in enumerate(groups):
         names = {episode.extra("pair") for episode in group}

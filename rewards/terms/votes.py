@@ -1,7 +1,7 @@
 """Rewards without reference answers: siblings vote on the answer, and agreement with the vote is rewarded.
 
-`VoteReward` has three slots: how much a vote weighs, which episodes share a label (the whole group or parts of it), and
-the reward of agreement. A slot takes a name from its registry or a callable of the same signature. Labels of subgroups
+`VoteReward` has three slots: the weight of a vote, the partition of a group into episodes that share a label, and the
+reward of agreement. A slot takes a name from its registry or a callable of the same signature. Labels of subgroups
 (SCOPE) and from another view of the task (Co-rewarding) are in `vote_labels.py`.
 """
 
@@ -33,8 +33,8 @@ class Ballot:
 
     Args:
         episodes: the valid episodes of one task.
-        answers: the key of the answer; None for an episode without an answer, which does not vote.
-        weights: weight of the vote, at least 0; 0 for an episode without an answer.
+        answers: the canonical text of each answer; None for an episode without an answer, which does not vote.
+        weights: weight of each vote, at least 0; 0 for an episode without an answer.
     """
 
     episodes: tuple[Episode, ...]
@@ -56,11 +56,11 @@ class Ballot:
 
 
 Weight = Callable[[Sequence[Episode], Sequence["str | None"]], Sequence[float]]
-"""(episodes of a group, their answers) -> one weight each, 0 or more."""
+"""Callable from (episodes of a group, their answers) to one weight each, 0 or more."""
 Partition = Callable[[Sequence[Ballot]], "list[list[str | None]]"]
-"""The ballots of a training step -> for each, one label an episode."""
+"""Callable from the ballots of a training step to the labels of each ballot's episodes, as [ballot][episode]."""
 Bonus = Callable[[Ballot, np.ndarray], "Sequence[float | None]"]
-"""(ballot, agreement [G]: the answer is the label) -> rewards [G]; None where undetermined."""
+"""Callable from (ballot, mask [G] of the answers equal to the label) to rewards [G]; None if undetermined."""
 
 _MORE = [f"{__package__}.vote_labels"]
 WEIGHTS: Registry[Any] = Registry("vote weight", modules=_MORE)
@@ -71,7 +71,7 @@ S = TypeVar("S")
 
 
 def _resolve_slot(registry: Registry[Any], value: str | S) -> S:
-    """Return ``value`` if it is a callable, or what its name is registered for (an instance where that is a class)."""
+    """Return ``value`` if it is a callable, else the object registered under that name (of a class, an instance)."""
     if not isinstance(value, str):
         return value
     entry = registry[value]
@@ -80,24 +80,25 @@ def _resolve_slot(registry: Registry[Any], value: str | S) -> S:
 
 @WEIGHTS.register("equal")
 def equal_weights(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
-    """Every answer weighs 1."""
+    """Return a weight of 1 for every episode."""
     return [1.0] * len(episodes)
 
 
 @PARTITIONS.register("whole")
 def one_label_per_group(ballots: Sequence[Ballot]) -> list[list[str | None]]:
-    """One label for the whole group: its winner."""
+    """Label every episode of a group with the group's winner."""
     return [[ballot.winner()] * len(ballot.episodes) for ballot in ballots]
 
 
 @BONUSES.register("none")
 def agreement_only(ballot: Ballot, agreement: np.ndarray) -> list[float]:
-    """1 for agreement with the label, 0 for anything else."""
+    """Return 1 for agreement with the label, 0 otherwise."""
     return [float(agrees) for agrees in agreement]
 
 
 def answer_key(answer_format: str = "any") -> Key:
-    """Build a key: the answer in the last action, normalised as by the verifier "text" (white space, case, Unicode)."""
+    """Return a function that extracts the answer of the last action, normalised as by the verifier "text" (white space,
+    case, Unicode), or None."""
     check_format(answer_format)
 
     def key(episode: Episode) -> str | None:
@@ -108,7 +109,7 @@ def answer_key(answer_format: str = "any") -> Key:
 
 
 class Vote(BatchReward):
-    """Base: a subclass declares the options that it takes of the slots and the key; the others stay as here."""
+    """Base class of rewards by vote. A subclass declares options for the slots and the key, or keeps these defaults."""
 
     weight: Any = "equal"
     partition: Any = "whole"
@@ -141,7 +142,7 @@ class Vote(BatchReward):
         return rewards
 
     def ballot(self, group: Sequence[Episode]) -> Ballot:
-        """Answers and weights of a group; an episode without an answer has weight 0."""
+        """Return the answers and weights of a group; an episode without an answer has weight 0."""
         answers = tuple(self.key(episode) for episode in group)
         weights = [float(weight) for weight in self.weight(group, answers)]
         if len(weights) != len(group) or not all(0 <= weight < np.inf for weight in weights):
@@ -155,8 +156,8 @@ class VoteReward(Vote):
     """Reward for agreement with a vote of the siblings; by default the majority vote of TTRL, 1 or 0.
 
     No reference answer is read. A wrong majority is rewarded too: failed episodes can outrank successes. In a group
-    without any answer all get 0. Ties: see `Ballot.winner`. The key of an answer is its text, normalised; pass a
-    canonical form (a parsed number) where different texts mean the same.
+    without any answer all get 0. Ties: see `Ballot.winner`. By default answers are compared as normalised text; pass a
+    ``key`` that returns a canonical form (a parsed number) if different texts mean the same.
 
     Raises:
         InputError: unknown name of a slot or a format; when called, a weight that is negative or not finite.
@@ -164,25 +165,25 @@ class VoteReward(Vote):
 
     paper = "TTRL, arXiv 2504.16084"
     weight: str | Weight = option(
-        default="equal", says='"equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.'
+        default="equal", says='weight: "equal", "self-consistency" (RLCCF), "token-confidence" (SCOPE) or a callable.'
     )
     partition: str | Partition = option(
         default="whole", says='episodes that share a label: "whole", "pareto" (SCOPE) or a callable.'
     )
-    bonus: str | Bonus = option(default="none", says='for agreement: "none", "novelty" (EVOL-RL) or a callable.')
-    key: Key = option(default=None, says="maps an episode to its answer, or None for no answer; equal texts agree.")
+    bonus: str | Bonus = option(default="none", says='reward: "none" (1 or 0), "novelty" (EVOL-RL) or a callable.')
+    key: Key = option(default=None, says="maps an episode to its answer, or to None; equal texts agree.")
     answer_format: str = option(
-        default="any", says="where the default key looks for the answer (`palaestra.rewards.answers.FORMATS`)."
+        default="any", says="answer format of the default key, one of `palaestra.rewards.answers.FORMATS`."
     )
     needs: Collection[str] = option(
-        default=frozenset(), says="extras that callables read; registered names declare theirs themselves."
+        default=frozenset(), says="names of the extras that callables read; registered names declare their own."
     )
 
 
 def self_consistency(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:
-    """For each episode, the share of its agent's samples that give the agent's most frequent answer (RLCCF).
+    """Return for each episode the share of its agent's samples that give the agent's most frequent answer (RLCCF).
 
-    The agent is the extra "agent"; samples without an answer count in the denominator.
+    The agent is ``episode.extra("agent")``; samples without an answer count in the denominator.
     """
     agents = [episode.extra("agent") for episode in episodes]
     samples = Counter(agents)
@@ -202,20 +203,20 @@ WEIGHTS.add("self-consistency", self_consistency)
 class CollectiveVote(VoteReward):
     """`VoteReward` over the samples of several agents on one task, weighted by their self-consistency.
 
-    Needs the extra "agent" of each episode, any hashable name of the agent that produced it. With equally consistent
-    agents it is the plain majority vote.
+    ``episode.extra("agent")`` must be a hashable name of the agent that produced the episode. If all agents are equally
+    consistent, the vote is the plain majority.
     """
 
     paper = "RLCCF, arXiv 2508.12338"
     needs = frozenset({"agent"})
-    weight: str | Weight = option(default="self-consistency", says='as for "majority-vote".')
+    weight: str | Weight = option(default="self-consistency", says='see the reward "majority-vote".')
 
 
 _UNPARSED = -1.0
 
 
 def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarray:
-    """Novelty of each episode [G], in [0, 1] within the majority and within the minority (EVOL-RL, arXiv 2509.15194).
+    """Return the novelty [G] of each episode, in [0, 1] within majority and minority (EVOL-RL, arXiv 2509.15194).
 
     Raw novelty is 1 - (mean similarity to the own class) / 2 - (greatest similarity to any sibling) / 2. It is scaled
     to [0, 1] over the class; a class of one episode, or with equal values, gets 1/2 (the released code does not scale
@@ -245,14 +246,14 @@ def novelty_in_class(similarity: np.ndarray, agreement: np.ndarray) -> np.ndarra
 @BONUSES.register("novelty")
 @declared
 class NoveltyBonus(Declared):
-    """0.5 to 1 for agreement and -1 to -0.5 against it, more for more novel responses; -1 without an answer.
+    """Reward of 0.5 to 1 for agreement and -1 to -0.5 against it, more for more novel responses; -1 without an answer.
 
     The embedder maps response texts to vectors, whose cosine, clipped to [0, 1], is the similarity. With "policy" or
-    "reference" the learner measures mean hidden states of that model; None is hashed n-grams.
+    "reference" the learner measures mean hidden states of that model; None takes hashed n-grams.
     """
 
     bounds = (-1.0, 1.0)
-    embedder: Embedder | str | None = option(default=None, says="source of the similarity.")
+    embedder: Embedder | str | None = option(default=None, says="source of the vectors.")
 
     def setup(self) -> None:
         self.source = EmbeddingSource.of(self.embedder or HashedNgrams(), "features")
@@ -272,7 +273,7 @@ class NoveltyBonus(Declared):
 
 
 def stated_answer(answer_format: str = "any") -> Key:
-    """Build a key like `answer_key` for which a sentence without box or tags is no answer."""
+    """Return a function like `answer_key`, which ignores texts of more than four words outside box and tags."""
     read = answer_key(answer_format)
 
     def key(episode: Episode) -> str | None:
@@ -287,15 +288,15 @@ def stated_answer(answer_format: str = "any") -> Key:
 class NoveltyVote(Vote):
     """`VoteReward` with the novelty bonus: every majority member outranks every minority member.
 
-    An episode judged alone gets the plain label, 1 or -1. By default a sentence is no answer: what stands in neither a
-    box nor tags counts only if it has at most four words. The paper counts only numbers in a box.
+    An episode judged alone gets the plain label, 1 or -1. By default an answer outside box and tags counts only if it
+    has at most four words, so that a sentence is no answer. The paper counts only numbers in a box.
     """
 
     paper = "EVOL-RL, arXiv 2509.15194"
     embedder: Embedder | str | None = option(default=None, says="see `NoveltyBonus`.")
-    weight: str | Weight = option(default="equal", says='as for "majority-vote".')
-    key: Key = option(default=None, says='as for "majority-vote".')
-    answer_format: str = option(default="any", says='as for "majority-vote".')
+    weight: str | Weight = option(default="equal", says='see the reward "majority-vote".')
+    key: Key = option(default=None, says='see the reward "majority-vote".')
+    answer_format: str = option(default="any", says='see the reward "majority-vote".')
 
     def setup(self) -> None:
         self.bonus = NoveltyBonus(self.embedder)

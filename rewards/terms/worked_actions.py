@@ -1,7 +1,7 @@
-"""A reward for taking the steps of the worked solution: name, arguments and form of each action are scored separately.
+"""Reward for taking the steps of the worked solution: name, arguments and form of each action are scored separately.
 
-Inputs are the actions of an episode and the extra "solution_steps", the solver's actions, as supplied by tasks on web
-sites.
+Inputs are the actions of an episode and ``episode.extra("solution_steps")``, the solver's actions, as supplied by tasks
+on web sites.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _PART = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\](),"]+')
 
 
 def split_action(text: str) -> list[str]:
-    """The name of an action in lower case, and its arguments: ``fill [2] "lamp"`` is ``fill``, ``2``, ``"lamp"``. Of
-    several lines, the last counts; thoughts do not."""
+    """Split an action into its name in lower case and its arguments: ``fill [2] "lamp"`` gives ``fill``, ``2``,
+    ``"lamp"``. Thoughts are removed first; of several lines, the last one is the action."""
     lines = (without_thoughts(text) or "").strip().splitlines()
     parts = _PART.findall(lines[-1]) if lines else []
     return [parts[0].lower(), *parts[1:]] if parts else []
@@ -29,10 +29,8 @@ def split_action(text: str) -> list[str]:
 def score_action(
     action: Sequence[str], worked: Sequence[str], form: float = 0.2, name: float = 0.3, arguments: float = 0.5
 ) -> float:
-    """Score an action that the environment could read against a worked one, both split as by `split_action`.
-
-    It is ``form``; with the right name also ``name``, and ``arguments`` times the share of arguments that are equal.
-    """
+    """Score an action that the environment could read against a worked one, both split by `split_action`. The score is
+    ``form``; with the right name also ``name``, and ``arguments`` times the share of arguments that are equal."""
     if not action or not worked or action[0] != worked[0]:
         return form
     most = max(len(action), len(worked)) - 1

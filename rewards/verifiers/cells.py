@@ -1,4 +1,4 @@
-"""The verifier "cells": a filled table, such as the solution of a zebra puzzle, scored by the share of right cells.
+"""Verifier "cells": a filled table, such as the solution of a zebra puzzle, scored by the share of right cells.
 
 After Guru (arXiv 2506.14965), whose scorer of zebra puzzles counts cells; only a table without an error is a success.
 """
@@ -26,12 +26,12 @@ def verify_cells(answer: str, reference: Any, *, ignore_case: bool = True) -> Ve
     Args:
         answer: JSON of the same shape as the reference, bare or in a code fence.
         reference: nested objects and arrays, such as ``{"house 1": {"colour": "red"}}`` or rows of a table. A cell is
-            a value in them that is not a container, or is an empty one. Cells correspond by the path of keys and
-            positions that leads to them.
+            a value that is not a container, or an empty container. Cells of answer and reference correspond if their
+            paths of keys and positions are equal.
         ignore_case: compare text without regard to case; differences in white space never count.
 
     Raises:
-        InputError: the reference is no JSON value, or has no cell.
+        InputError: the reference is not a JSON value, or has no cell.
     """
     check_json_value(reference, "the reference of the cells verifier")
     gold = dict(_cells(reference))

@@ -1,4 +1,4 @@
-r"""The verifier "choice": the letter of a multiple-choice question, or the text of its option.
+r"""Verifier "choice": the letter of a multiple-choice question, or the text of its option.
 
 If several options are right, an answer must name all of their letters.
 """
@@ -43,12 +43,12 @@ def verify_choice(
     r"""Check that ``answer`` names the choice ``reference`` and no other.
 
     Accepted: the letter in either case, alone or within ``( )``, ``[ ]``, ``** **``, ``$ $``, ``\( \)``, ``\text{}``,
-    ``\boxed{}`` and their like, with a closing ``)``, ``.`` or ``:`` behind it and one of the labels "answer",
-    "final answer", "correct answer", "option", "choice" before it ("Answer: B"). With ``options``, also "B) text" with
-    exactly the text of option B, and an option's text alone if no other option has the same text; texts are compared
-    as by the verifier "text". Everything else is refused as malformed: sentences, several letters, a letter inside a
-    word, letters of other scripts, and "B) text" without options to compare the text with. A single letter names the
-    choice of that letter, even if another option has this letter as its text.
+    ``\boxed{}`` and their like, optionally with a closing ``)``, ``.`` or ``:`` after it and one of the labels
+    "answer", "final answer", "correct answer", "option", "choice" before it ("Answer: B"). With ``options``, also
+    "B) text" with exactly the text of option B, and an option's text alone if no other option has the same text; texts
+    are compared as by the verifier "text". Everything else is refused as malformed: sentences, several letters, a
+    letter inside a word, letters of other scripts, and "B) text" without ``options``. A single letter names the choice
+    of that letter, even if another option has this letter as its text.
 
     If the reference has several letters ("A, C"), a right answer names the same letters in any order ("C and A", "AC");
     an answer with fewer or other letters is wrong.
@@ -59,10 +59,10 @@ def verify_choice(
             "(A) and (C)", "AC" in the order of the alphabet.
         options: text of each choice by letter, or in order from A.
         partial: if several letters are right, score a wrong answer by the intersection over union of the two sets of
-            letters (Curr-ReFT, arXiv 2503.07065, section 3.1) instead of 0. It is still no success.
+            letters (Curr-ReFT, arXiv 2503.07065, section 3.1) instead of 0; it is still not a success.
 
     Raises:
-        InputError: a reference without a letter or with a letter that is no option, or options that are no text.
+        InputError: a reference without a letter or with a letter that is not an option, or options that are not text.
     """
     right, texts = _check_arguments(reference, options)
     longest = max(map(len, texts.values()), default=0)
@@ -85,8 +85,7 @@ def verify_choice(
 
 
 def intersection_over_union(found: Iterable[Hashable], right: Iterable[Hashable]) -> float:
-    """Return the share of the elements of either collection that are in both, as often as they occur; 1 where both are
-    empty.
+    """Return the intersection over union of two multisets; 1 if both are empty.
 
     {A, B} and {B, C} give 1/3.
     """
@@ -113,7 +112,7 @@ def _single_letter(answer: str, texts: Mapping[str, str]) -> str | None:
 
 
 def _several_letters(text: str) -> set[str] | None:
-    """Return the letters of "A, C" or "AC", in upper case; None for any other text, such as a repeated letter."""
+    """Return the letters of "A, C" or "AC" in upper case; None for other text, such as one that repeats a letter."""
     bare = " ".join(_strip_wrappers(text).split())
     if not _LETTERS.fullmatch(bare) and not _RUN.fullmatch(bare):
         # The removed brackets may have belonged to two letters: "(A) and (C)".
@@ -165,7 +164,7 @@ def choice_letters(reference: str) -> set[str] | None:
 def _check_arguments(
     reference: str, options: Mapping[str, str] | Sequence[str] | None
 ) -> tuple[set[str], dict[str, str]]:
-    """Return the letters of the reference, and the options' texts by letter, all letters in upper case."""
+    """Return the letters of the reference, and a mapping from letter to option text, all letters in upper case."""
     right = choice_letters(reference) if isinstance(reference, str) else None
     if right is None:
         raise InputError(

@@ -1,8 +1,8 @@
-"""The verifier "constraints": instructions on the form of a text that can be checked without its meaning.
+"""Verifier "constraints": instructions on the form of a text that can be checked without its meaning.
 
 As in IFEval (arXiv 2311.07911), on which TÜLU 3 (arXiv 2411.15124, Section 6) trains with verifiable rewards. A
-constraint is data, ``{"kind": "words", "max": 50}``. All work in any language, so none depends on a language or on
-parts of speech. `KINDS` lists them with their parameters.
+constraint is data, ``{"kind": "words", "max": 50}``. No kind depends on a language or on parts of speech. `KINDS` lists
+the kinds with their parameters.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
     """Score the share of the constraints ``reference`` that the text ``answer`` satisfies; success needs all of them.
 
     Args:
-        answer: the text. A blank one is malformed, as it would satisfy many constraints, and so is one of more than
-            200,000 characters.
+        answer: the text. A blank text is malformed, as it would satisfy many constraints, and so is a text of more
+            than 200,000 characters.
         reference: the constraints. Counts take "min", "max" or both: kinds "words" (runs of letters and digits with
             inner apostrophes and hyphens), "sentences" (ended by . ! ? or their full-width forms and white space; words
-            after the last one form another), "paragraphs" (separated by blank lines), "lines" (not blank), "bullets"
+            after the last end form another), "paragraphs" (separated by blank lines), "lines" (not blank), "bullets"
             (lines that begin with -, * or •), "characters", "placeholders" (``[name]``), "highlights" (``*text*`` and
             ``**text**``), "capital-words" (no small letter), and, of a given "text", "occurrences" (as a whole word or
             phrase, any case), "letters" (anywhere, any case) and "parts" (not blank, separated by the text). Without
             parameters: "lower" and "upper" (no letter of the other case, and at least one that has case), "no-commas",
             "json" (bare or in a code fence), "quoted" (in double quotes), "title" (``<<title>>``). With "texts":
             "keywords" (all occur), "any-of" (one occurs), "forbidden" (none occurs), all as whole words or phrases in
-            any case. With "text": "starts-with" and "ends-with", exactly but for white space at the ends, and
-            "paragraph-starts", with the word that "paragraph" number 1, 2, ... begins with, in any case.
+            any case. With "text": "starts-with" and "ends-with" (exactly but for white space at the ends). With "text"
+            and "paragraph" (1, 2, ...): "paragraph-starts" (the first word of that paragraph is the text, in any case).
 
     Raises:
         InputError: no constraint, an unknown kind, or a missing, unknown or unusable parameter.
@@ -77,7 +77,8 @@ def count_words(text: str) -> int:
 
 
 def count_sentences(text: str) -> int:
-    """Count the parts with a word that end in sentence punctuation followed by white space, or at the end."""
+    """Count the parts that contain a word and end in sentence punctuation followed by white space, or at the end of the
+    text."""
     return sum(_WORD.search(part) is not None for part in _SENTENCE_END.split(text))
 
 
@@ -122,7 +123,7 @@ def _counts_of(count: Callable[[str, str], int]) -> tuple[Check, frozenset[str]]
 
 _TEXT, _TEXTS = frozenset({"text"}), frozenset({"texts"})
 
-# Kind -> (its check of a text, names of its parameters).
+# Kind -> (check of a text, names of its parameters).
 KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "words": _counts(count_words),
     "sentences": _counts(count_sentences),

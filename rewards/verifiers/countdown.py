@@ -1,4 +1,4 @@
-"""The verifier "countdown": an arithmetic expression over given numbers that must reach a target exactly.
+"""Verifier "countdown": an arithmetic expression over given numbers that must reach a target exactly.
 
 Only this module's grammar reads the answer: no ``eval``, ``ast`` or computer algebra.
 
@@ -6,8 +6,8 @@ Only this module's grammar reads the answer: no ``eval``, ``ast`` or computer al
     term       = factor (("*" | "/") factor)*
     factor     = number | "(" expression ")"
 
-There is no sign, no power, no equals sign. Values are exact rationals; as each given number may be used once, the work
-and the size of all intermediate results are bounded by the task and not by the answer.
+The grammar has no sign, power or equals sign. Values are exact rationals; as each given number may be used once, the
+work and the size of all intermediate results are bounded by the task and not by the answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"[ \t]*([0-9]{1,18}(?![0-9])|[-+*/()])")
 
 
 class ExpressionError(ValueError):
-    """The text is not an expression over the given numbers; the message is one sentence for the agent."""
+    """Error for a text that is not an expression over the given numbers; the message is one sentence for the agent."""
 
 
 @VERIFIERS.register("countdown")
@@ -36,7 +36,8 @@ def verify_countdown(answer: str, reference: Mapping[str, Any]) -> Verdict:
     """Check that ``answer`` is an expression over the given numbers, each used at most once, that equals the target.
 
     Args:
-        answer: such as ``(25 - 5) * 3``; ASCII, + - * / and parentheses. A trailing ``= 60`` is refused as malformed.
+        answer: an expression such as ``(25 - 5) * 3``, with ASCII digits, + - * / and parentheses. A trailing ``= 60``
+            is refused as malformed.
         reference: ``{"numbers": [25, 5, 3], "target": 60}``, positive ints.
 
     Raises:
@@ -56,7 +57,8 @@ def evaluate_expression(text: str, numbers: Sequence[int]) -> Fraction:
     """Compute the exact value of an expression over ``numbers``, each used at most once.
 
     Raises:
-        ExpressionError: not in the grammar, too long or too deep, a number that is not left, or a division by zero.
+        ExpressionError: the text is not in the grammar, too long or too deep, uses a number too often, or divides by
+            zero.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"The expression is longer than {MAX_LENGTH} characters.")
@@ -122,7 +124,7 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Yield the tokens, then empty strings without end."""
+    """Yield the tokens, then empty strings forever."""
     text = text.strip()
     position = 0
     while position < len(text):

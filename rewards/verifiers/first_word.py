@@ -1,4 +1,4 @@
-"""The verifier "first-word": the first word of the answer must be the right one, as for graph questions in Guru."""
+"""Verifier "first-word": the first word of the answer must be the right one, as for graph questions in Guru."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verifier "format": a text made of given tags, such as ``<think>…</think><answer>…</answer>``, each once."""
+"""Verifier "format": a text made of given tags, such as ``<think>…</think><answer>…</answer>``, each once."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ def verify_format(
 ) -> Verdict:
     """Check that ``answer`` consists of the tags ``reference``: in this order, each once, closed, not nested.
 
-    Only tags that the reference names are read, written exactly ``<name>`` and ``</name>``. Under every method only a
+    Only tags that the reference names are read, written exactly ``<name>`` and ``</name>``. With every method only a
     text without a fault is a success, and the feedback names the first fault.
 
     Args:
-        answer: the text of any length.
+        answer: text of any length.
         reference: names of the tags in order.
         method: the score of a text with a fault. "all": 0, as for DeepSeek-R1 (arXiv 2501.12948, Section 2.2.2).
             "fraction": the share of the tags that are opened and closed once, after the tags before them in the
-            reference are closed; where all tags are right, another fault counts as one more wrong tag. "pairs": from
-            counts only, as for Multi-Agent Evolve (arXiv 2510.23595): per tag 1 where it opens and closes once, 0.5
-            where it does both equally often, 0 otherwise; the least over the tags.
-        outside: let text other than white space stand outside the tags.
-        blank: let a tag hold nothing but white space.
+            reference are closed; if all tags are right, the remaining fault counts as one more wrong tag. "pairs": from
+            counts only, as for Multi-Agent Evolve (arXiv 2510.23595): per tag 1 if it opens and closes once, 0.5
+            if it does both equally often, 0 otherwise; the least over the tags.
+        outside: allow text other than white space outside the tags.
+        blank: allow a tag with nothing but white space inside.
 
     Raises:
-        InputError: not a list of different names of tags, or an unknown method.
+        InputError: not a list of distinct tag names, or an unknown method.
     """
     tags = _check_reference(reference)
     if method not in METHODS:
@@ -54,7 +54,7 @@ def verify_format(
 
 
 def first_fault(text: str, tags: Sequence[str], *, outside: bool = False, blank: bool = True) -> str | None:
-    """Describe the first fault of the tags in one sentence; None without a fault."""
+    """Describe the first fault of the tags in one sentence; None without a fault. Options as in `verify_format`."""
     places: list[tuple[int, int]] = []
     end = 0
     for tag in tags:
@@ -83,7 +83,7 @@ def first_fault(text: str, tags: Sequence[str], *, outside: bool = False, blank:
 
 
 def fraction_right(text: str, tags: Sequence[str]) -> float:
-    """Compute the share of the tags that open and close exactly once, in that order, after all earlier tags."""
+    """Return the share of the tags that open and close exactly once, in that order, after all earlier tags."""
     end = right = 0
     for tag in tags:
         opening, closing = f"<{tag}>", f"</{tag}>"
@@ -95,7 +95,7 @@ def fraction_right(text: str, tags: Sequence[str]) -> float:
 
 
 def pair_score(text: str, tags: Sequence[str]) -> float:
-    """Score each tag: 1 where it opens and closes once, 0.5 where equally often but more, 0 else. Return the least."""
+    """Return the least score of a tag: 1 if it opens and closes once, 0.5 if equally often but more, 0 otherwise."""
     least = 1.0
     for tag in tags:
         opened = text.count(f"<{tag}>")

@@ -1,7 +1,7 @@
-"""The verifier "grid": a grid of integers as in ARC; exact in size and content, with the share of equal cells as score.
+"""Verifier "grid": a grid of integers as in ARC; exact in size and content, with the share of equal cells as score.
 
 After Guru (arXiv 2506.14965), which pads both grids with −1 to one size before it compares them: a prediction that is
-larger than the target is not exact, even when the overlap matches.
+larger than the target is not exact, even if the overlap matches.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .registry import CORRECT, VERIFIERS, rejected
 MAX_LENGTH = 50_000
 Grid = Sequence[Sequence[int]]
 _SEPARATOR = re.compile(r"[ \t]*,[ \t]*|[ \t]+")
-# Without leading zeros: 00 is a row written without blanks, which could be one number or two.
+# No leading zeros: 00 may be a row written without blanks, so it could be one number or two.
 _CELL = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 
 
 class GridError(ValueError):
-    """The text is not a grid; the message is one sentence for the agent."""
+    """Error for a text that is not a grid; the message is one sentence for the agent."""
 
 
 @VERIFIERS.register("grid")
@@ -38,7 +38,7 @@ def verify_grid(answer: str, reference: Grid) -> Verdict:
         reference: rows of ints, all of the same length, at least one.
 
     Raises:
-        InputError: the reference is no such grid.
+        InputError: the reference is not such a grid.
     """
     gold = [list(row) for row in reference] if isinstance(reference, (list, tuple)) and _rows(reference) else []
     if not _is_grid(gold):
@@ -57,7 +57,7 @@ def verify_grid(answer: str, reference: Grid) -> Verdict:
 
 
 def overlap(one: Grid, other: Grid) -> tuple[int, int]:
-    """Count the equal cells, and the cells that at least one of two grids has, with their top left corners aligned."""
+    """Return the numbers of equal cells and of cells in either grid, with the top left corners aligned."""
     equal = cells = 0
     for left, right in zip_longest(one, other, fillvalue=()):
         for first, second in zip_longest(left, right):
@@ -67,10 +67,10 @@ def overlap(one: Grid, other: Grid) -> tuple[int, int]:
 
 
 def parse_grid(text: str) -> list[list[int]]:
-    """Parse a grid.
+    """Parse a grid in one of the forms of `verify_grid`.
 
     Raises:
-        GridError: not of one of the two forms, rows of different lengths, or too long.
+        GridError: another form, rows of different lengths, or more than 50,000 characters.
     """
     if len(text) > MAX_LENGTH:
         raise GridError(f"The grid is longer than {MAX_LENGTH:,} characters.")

@@ -1,4 +1,4 @@
-"""The verifier "integer": exact, with a strict grammar of a sign and digits."""
+"""Verifier "integer": exact, with a strict grammar of a sign and digits."""
 
 from __future__ import annotations
 

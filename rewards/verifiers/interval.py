@@ -1,4 +1,4 @@
-"""The verifier "interval": overlap of intervals and boxes, as for temporal and visual grounding.
+"""Verifier "interval": overlap of intervals and boxes, as for temporal and visual grounding.
 
 The score is the intersection over union of Mixed-R1 (arXiv 2505.24164); success is a threshold on it.
 """
@@ -24,9 +24,11 @@ MAX_LENGTH = 2_000
 def verify_interval(answer: str, reference: Sequence[float], *, threshold: float = 0.5) -> Verdict:
     """Score the overlap of the interval or box ``answer`` with ``reference``; success from ``threshold`` on.
 
+    The score is the intersection over union, in exact arithmetic.
+
     Args:
         answer: two numbers, low and high, or the four of a box: ``[0.5, 2]``, ``10, 20, 30, 40``; numbers as for the
-            verifier "number". The score is the intersection over union, in exact arithmetic.
+            verifier "number".
         reference: (low, high), or a box (x_min, y_min, x_max, y_max).
         threshold: least score of a success, in (0, 1].
 
@@ -55,7 +57,7 @@ def verify_interval(answer: str, reference: Sequence[float], *, threshold: float
 
 
 def iou(one: Sequence[Any], other: Sequence[Any]) -> Fraction:
-    """Compute the intersection over union of two intervals (low, high) or boxes (x_min, y_min, x_max, y_max).
+    """Return the intersection over union of two intervals (low, high) or boxes (x_min, y_min, x_max, y_max).
 
     If both have size 0, the result is 1 for equal arguments and 0 otherwise.
     """

@@ -1,4 +1,4 @@
-"""A child process that answers lines of JSON over two pipes, each exchange within a deadline."""
+"""Child process that exchanges lines of JSON over two pipes, each exchange within a deadline."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .worker import MAX_LINE
 
 
 class ProcessLost(Exception):
-    """The process's end of a pipe is closed."""
+    """Error for a process that has ended or closed its pipe."""
 
 
 class JsonProcess:
-    """A process and the two pipes to it. Used by one thread at a time.
+    """Handle of a process that answers one JSON line for each line that it reads. Use it from one thread at a time.
 
     Args:
         command: program and arguments.
@@ -41,13 +41,17 @@ class JsonProcess:
         self._lock = threading.Lock()
 
     def call(self, request: bytes, seconds: float | None) -> Any:
-        """Send one line and return the answer to it; None waits without end.
+        """Send one line and return the parsed answer to it.
 
-        After a time-out the process is of no more use: a late answer would be taken for that to another request.
+        After a time-out the process must be ended: a late answer would be taken for the answer to the next request.
+
+        Args:
+            request: a line of JSON that ends in a newline.
+            seconds: longest wait; None waits without end.
 
         Raises:
-            TimeoutError: it took longer than ``seconds``.
-            ProcessLost: the process has ended.
+            TimeoutError: the answer took longer than ``seconds``.
+            ProcessLost: the process has ended, or its answer is too long.
         """
         until = None if seconds is None else time.monotonic() + seconds
         left = memoryview(request)
@@ -76,7 +80,7 @@ class JsonProcess:
         return json.loads(b"".join(parts))
 
     def end(self) -> None:
-        """Kill and reap the process, close the pipes."""
+        """Kill and reap the process, and close the pipes."""
         with self._lock:
             if not self._open:
                 return
@@ -87,12 +91,12 @@ class JsonProcess:
         self._back.close()
 
     def forget(self) -> None:
-        """Close this process's copies of the pipes; the child still belongs to the parent."""
+        """Close the pipes after a fork, in the child, without ending the process, which belongs to the parent."""
         if self._open:
             self._open = False
             self._to.close()
             self._back.close()
-            # Otherwise Popen would warn about a child of another process.
+            # Without a return code Popen would warn about a child of another process.
             self.process.returncode = 0
 
     @staticmethod
@@ -104,7 +108,7 @@ class JsonProcess:
             raise TimeoutError
 
 
-# Held while a process is started and while this one forks, so that every pipe in a fork belongs to a known process.
+# Held while a child is started and while this process forks, so that every pipe in a fork belongs to a known child.
 SPAWNING = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""The verifier "json": JSON text that satisfies a schema, or equals a value, or both."""
+"""Verifier "json": JSON text that satisfies a schema, or equals a value, or both."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def verify_json(
 
     Args:
         answer: the JSON text, and nothing else.
-        reference: the value; ignored where ``compare`` is False.
+        reference: the value; ignored if ``compare`` is False.
         schema: a JSON Schema (of the draft that its ``$schema`` names, else 2020-12), or None. References to other
             documents are not followed. Its regular expressions are searched in the answer's text, so they must not be
             open to catastrophic backtracking.
         compare: False judges by the schema alone.
-        fenced: accept the text in a code fence too.
-        duplicate_keys: let a later key replace an earlier equal one; otherwise such text is malformed.
-        seconds: CPU time for the check of the schema, measured between two of its keywords; at least 0.001. A schema
-            that refers to itself several times can take time exponential in the depth of an answer.
+        fenced: also accept the text in a code fence.
+        duplicate_keys: let a later key replace an earlier equal one; by default such text is malformed.
+        seconds: CPU time for the check of the schema, at least 0.001; it is measured between two of its keywords. A
+            schema that refers to itself several times can take time exponential in the depth of an answer.
 
     Returns:
-        An answer that is JSON but breaks the schema is malformed, and the feedback names the first place.
-        ``valid=False`` where the check of the schema did not finish.
+        A verdict. For JSON that breaks the schema it has ``malformed=True`` and the feedback names the first place; if
+        the check of the schema did not finish, ``valid=False``.
 
     Raises:
-        InputError: the reference is no JSON value, the schema is no schema or refers to a part that it lacks, or
+        InputError: the reference is not a JSON value, the schema is not a schema or refers to a part that it lacks, or
             neither a reference nor a schema is given.
-        MissingExtra: a schema was passed without jsonschema being installed.
+        MissingExtra: a schema is given and jsonschema is not installed.
     """
     if compare:
         check_json_value(reference, "the reference of the json verifier")
@@ -81,7 +81,7 @@ def verify_json(
 
 
 class _SchemaTimeout(Exception):
-    """The check of a schema has used up its time."""
+    """Error raised when the check of a schema has used up its time."""
 
 
 def _validator(schema: Any, seconds: float) -> Any:
@@ -128,7 +128,7 @@ def _until(until: float, check: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_references(schema: Any, kind: Any) -> None:
-    """Raise InputError where ``schema`` refers to a part that it lacks."""
+    """Raise InputError if ``schema`` refers to a part that it lacks."""
     from jsonschema_specifications import REGISTRY
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012, specification_with
@@ -162,7 +162,7 @@ def _unique(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
 
 
 def _multiple(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
-    """Check multipleOf exactly; in jsonschema's doubles large integers overflow and 0.3 is no multiple of 0.1."""
+    """Check multipleOf exactly; in jsonschema's doubles large integers overflow and 0.3 is not a multiple of 0.1."""
     if validator.is_type(instance, "number") and _exactly(instance) % _exactly(wanted):
         from jsonschema import ValidationError
 

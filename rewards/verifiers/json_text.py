@@ -1,7 +1,8 @@
 """JSON from untrusted text: bounded before it is parsed, strict where Python is lenient, compared without rounding.
 
-`parse_json` refuses text that `json.loads` accepts although it is not JSON (NaN, infinities, repeated keys) or fails on
-(deep nesting, integers of thousands of digits). `same_json` compares values by JSON's rules, so that true is not 1.
+`parse_json` refuses text that is not JSON but that `json.loads` accepts (NaN, infinities, repeated keys), and text on
+which it fails (deep nesting, integers of thousands of digits). `same_json` compares values by JSON's rules, so that
+true is not 1.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...errors import InputError
 
 MAX_LENGTH = 200_000
 MAX_DEPTH = 50
-# Python refuses to read longer integers at all, and time grows with the square of the length.
+# Python refuses integers of more than 4,300 digits, and parsing time grows with the square of the length.
 MAX_DIGITS = 1_000
 
 # A bracket, or a whole string, which may hold brackets; possessive, so that an unclosed string costs one pass.
@@ -26,7 +27,7 @@ _FENCE = re.compile(r"```[A-Za-z0-9]{0,10}[ \t]*\n")
 
 
 class JsonError(ValueError):
-    """The text is not JSON within the bounds; the message is one sentence for the agent."""
+    """Error for a text that is not JSON within the bounds; the message is one sentence for the agent."""
 
 
 def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -> Any:
@@ -35,10 +36,10 @@ def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -
     Args:
         text: any text; more than 200,000 characters or 50 levels of nesting are refused unread.
         duplicate_keys: let a later key replace an earlier equal one instead of refusing both.
-        exact: fractions and exponents become `decimal.Decimal`, which keeps every digit, instead of float.
+        exact: return numbers with fractions or exponents as `decimal.Decimal`, which keeps every digit, not as float.
 
     Raises:
-        JsonError: not JSON, or beyond the bounds (a number of over 1,000 characters or outside a double's range too).
+        JsonError: not JSON, or beyond the bounds, also of a number (1,000 characters, the range of a double).
     """
     if len(text) > MAX_LENGTH:
         raise JsonError(f"The JSON text is longer than {MAX_LENGTH} characters.")
@@ -57,7 +58,7 @@ def parse_json(text: str, *, duplicate_keys: bool = False, exact: bool = True) -
 
 
 def strip_code_fence(text: str) -> str:
-    """Return the content of a code fence that is all of ``text``; ``text`` itself where it is no such fence."""
+    """Return the content of ``text`` if it consists of one code fence; else ``text`` itself."""
     stripped = text.strip()
     match = _FENCE.match(stripped)
     if match is None or not stripped.endswith("\n```"):
@@ -66,7 +67,7 @@ def strip_code_fence(text: str) -> str:
 
 
 def depth(text: str) -> int:
-    """Measure how deep the brackets outside strings nest; linear in the length of ``text``."""
+    """Return the nesting depth of the brackets outside strings, in time linear in the length of ``text``."""
     level = deepest = 0
     for match in _BRACKET_OR_STRING.finditer(text):
         bracket = match[0]
@@ -79,7 +80,7 @@ def depth(text: str) -> int:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Compare two JSON values: 1 = 1.0, true ≠ 1, arrays in order, objects in any order of their keys.
+    """Return True if two JSON values are equal: 1 = 1.0, true ≠ 1, arrays in order, objects in any order of their keys.
 
     A float counts as the decimal that it prints as, so that the text 0.1 equals the float 0.1.
     """
@@ -109,7 +110,8 @@ def check_json_value(value: Any, what: str) -> Any:
     """Return ``value`` if it is a JSON value (tuples count as arrays).
 
     Raises:
-        InputError: it holds an object of another type, a key that is not text, or a float that is not finite.
+        InputError: ``value`` holds an object of another type, a key that is not text, or a float that is not finite;
+            ``what`` names the value in the message.
     """
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
@@ -147,7 +149,7 @@ def _parse_float(digits: str) -> float:
 
 def _parse_decimal(digits: str) -> Decimal:
     _parse_float(digits)
-    # The check of the range does not bound negative exponents, and exact arithmetic would write out all zeros.
+    # The range of a double does not bound negative exponents, and exact arithmetic would write out all zeros.
     if len(digits.lower().partition("e")[2]) > 5:
         raise JsonError("A number is outside the range of double precision.")
     return Decimal(digits)

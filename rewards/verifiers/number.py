@@ -1,4 +1,4 @@
-"""The verifier "number": exact rationals, written as an integer, a decimal or a fraction."""
+"""Verifier "number": exact rationals, written as an integer, a decimal or a fraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verifier "ordering": an order of given elements, scored by the edit distance to the right order.
+"""Verifier "ordering": an order of given elements, scored by the edit distance to the right order.
 
 After Guru (arXiv 2506.14965), whose scorer of ordering puzzles uses the edit distance.
 """
@@ -22,7 +22,8 @@ def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool 
     """Check that ``answer`` lists the texts of ``reference`` in their order.
 
     The score is 1 − d / n with d the edit distance (insertions, deletions and substitutions of elements, Levenshtein)
-    and n the length of the longer of both; only equal lists are a success.
+    and n the length of the longer list, or 0 for an answer of more than twice the right number of elements; only equal
+    lists are a success.
 
     Args:
         answer: elements as for the verifier "list", bare or in a code fence; each compared as by the verifier "text".
@@ -30,7 +31,7 @@ def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool 
         ignore_case: compare without regard to case.
 
     Raises:
-        InputError: the reference is not a list of texts, or an empty one.
+        InputError: the reference is not a list of texts, or empty, or too long.
     """
     usable = isinstance(reference, (list, tuple)) and 0 < len(reference) <= MAX_ELEMENTS
     if not usable or not all(isinstance(text, str) and text.strip() for text in reference):
@@ -55,7 +56,7 @@ def verify_ordering(answer: str, reference: Sequence[str], *, ignore_case: bool 
 
 
 def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
-    """Compute the least number of insertions, deletions and substitutions that turn one list into the other."""
+    """Return the least number of insertions, deletions and substitutions that turn one list into the other."""
     row = list(range(len(other) + 1))
     for done, left in enumerate(one, start=1):
         diagonal, row[0] = row[0], done

@@ -1,4 +1,4 @@
-"""References that a verifier cannot use, found when data are loaded instead of in the middle of a run.
+"""Detection of references that a verifier cannot use, when data are loaded instead of in the middle of a run.
 
 kept = [row for row in rows if unreadable("math", row["answer"], policy="dataset") is None]
 report = check_references("math", answers, policy="dataset")      # and one warning that counts them
@@ -18,7 +18,7 @@ MAX_SHOWN = 80  # characters of a reference in a message
 
 
 def unreadable(kind: str, reference: Any, **options: Any) -> str | None:
-    """Explain in one sentence why the verifier ``kind`` cannot use a reference; None where it can.
+    """Explain in one sentence why the verifier ``kind`` cannot use a reference; return None if it can.
 
     A reference that is text must also be right as an answer to itself.
 
@@ -38,12 +38,12 @@ def unreadable(kind: str, reference: Any, **options: Any) -> str | None:
 
 @dataclass(frozen=True)
 class References:
-    """The result of `check_references`.
+    """Result of `check_references`.
 
     Args:
-        kind: the verifier.
+        kind: name of the verifier.
         total: number of references.
-        unreadable: position (from 0), reference and reason of each that the verifier cannot use.
+        unreadable: (position from 0, reference, reason) for each reference that the verifier cannot use.
     """
 
     kind: str
@@ -67,11 +67,11 @@ class References:
 
 
 def check_references(kind: str, references: Iterable[Any], *, warn: bool = True, **options: Any) -> References:
-    """Find the references that the verifier ``kind`` cannot use; one warning gives their number and the first.
+    """Find the references that the verifier ``kind`` cannot use; one warning states their number and shows the first.
 
     Args:
-        kind: the verifier.
-        references: as `palaestra.rewards.verify` takes them.
+        kind: name of the verifier.
+        references: references in the form that `palaestra.rewards.verify` takes.
         warn: warn if there are unreadable references.
         **options: options of the verifier; if it refuses them, every reference is reported for that reason.
 

@@ -1,4 +1,4 @@
-"""Every verifier by name: ``verify("number", "3/4", Fraction(3, 4))``.
+"""Registry of verifiers, and `verify`: ``verify("number", "3/4", Fraction(3, 4))``.
 
 A verifier is a pure function ``(answer, reference, **options) -> Verdict``. The answer is untrusted text of any length
 and content, so a verifier is bounded in time and memory, parses text with a grammar and never evaluates it. Only "sql"
@@ -20,10 +20,10 @@ Verifier = Callable[..., Verdict]
 
 VERIFIERS: Registry[Verifier] = Registry("verifier", modules=[__package__ or ""], table="verifiers")
 
-# Verifiers of numbers, whose grammars are strict; in replies numbers have many spellings.
+# Verifiers of numbers. Their grammars are strict, so `verify_reading` first rewrites other spellings in replies.
 NUMBERS = frozenset({"number", "integer"})
 
-# The layout of answers that are not a single line, for `verify(extract=...)`.
+# Verifier -> layout of its answers, if not a single line, for `verify(extract=...)`.
 ANSWER_FORMS: dict[str, Form] = {
     **dict.fromkeys(("list", "math", "ordering", "interval"), "values"),
     **dict.fromkeys(("grid", "cells", "json", "structure", "toolcall", "sql"), "lines"),
@@ -46,9 +46,9 @@ def verify(
         answer: the bare answer; with ``extract``, a whole reply.
         reference: the gold answer, in the form that the verifier requires.
         extract: None, or the answer's format in a reply, as for environments: "any", "boxed", "tag", "last_line" or
-            "whole"; see `rewards.answers.extract`. Of its readings the first that has the required form counts.
-        thoughts: names of the tags around thoughts, which are dropped where ``extract`` is given.
-        **options: of the verifier.
+            "whole"; see `rewards.answers.extract`. Of the answer's readings the first in the required form is judged.
+        thoughts: names of the tags around thoughts, which are dropped if ``extract`` is given.
+        **options: options of the verifier.
 
     Raises:
         InputError: unknown kind or format, or a reference that this verifier cannot use.
@@ -77,7 +77,8 @@ def verify(
 def verify_reading(
     kind: str, reading: str, reference: Any, units: frozenset[str] | None = frozenset(), **options: Any
 ) -> Verdict:
-    """Judge one reading of a reply: as `verify` does, but with numbers in every spelling that `plain_number` reads.
+    """Judge one reading of a reply. Unlike the verifier itself, it accepts numbers in every spelling that
+    `plain_number` reads.
 
     Args:
         units: words that may follow a number, as for `plain_number`.
@@ -89,7 +90,7 @@ def verify_reading(
 
 
 def rejected(feedback: str) -> Verdict:
-    """Make the verdict on an answer that does not have the required form."""
+    """Return the verdict on an answer that does not have the required form, with ``feedback`` as the fault."""
     return Verdict(0.0, False, feedback=feedback, malformed=True)
 
 

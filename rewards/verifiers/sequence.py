@@ -1,4 +1,4 @@
-"""The verifier "list": several answers, in order or in any order, each judged by the verifier of its kind.
+"""Verifier "list": several answers, in order or in any order, each judged by the verifier `element`.
 
 `split_elements` reads lists for all verifiers, in one pass over the text.
 """
@@ -16,14 +16,14 @@ from ..verdict import Verdict
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 100_000
-# Any order takes time with the cube of the number of elements.
+# Comparison in any order takes time cubic in the number of elements.
 MAX_ELEMENTS, MAX_UNORDERED = 10_000, 300
-# For all elements together, where their options name no deadline.
+# Default deadline for all elements together, in seconds.
 SECONDS = 2.0
 _PAIRS = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = "\"'"
 _NAMED = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*(?=[\[({])")
-# Behind the last of several elements.
+# A comma after the last of several elements.
 _LAST_COMMA = re.compile(r"(?<=,)([^,\n]+),(?=\s*[\])}]?\s*\Z)")
 _JOINED = re.compile(r"\s+(?:and|&)\s+|^and\s+")
 UNDECIDED = Verdict(0.0, False, valid=False, feedback="An element of the list could not be judged.")
@@ -31,7 +31,7 @@ _OUT_OF_TIME = Verdict(0.0, False, valid=False, feedback="The list took too long
 
 
 class ListError(ValueError):
-    """The text is not a list; the message is one sentence for the agent."""
+    """Error for a text that is not a list; the message is one sentence for the agent."""
 
 
 @VERIFIERS.register("list")
@@ -53,19 +53,19 @@ def verify_list(
         reference: the elements, each a reference of the verifier ``element``; at most 10,000 in order, 300 otherwise.
         element: the verifier of each element ("number", "integer", "text", "math", …).
         ordered: compare place by place; otherwise as multisets.
-        partial: score a list with errors by its share of right elements, of the longer of both lists, instead of 0.
-            It is still no success.
-        element_options: passed to the verifier of the elements. A "deadline" among them holds for the list as a
+        partial: score a list with errors by its number of right elements over the length of the longer list, instead
+            of 0; it is still not a success.
+        element_options: options of the verifier of the elements. A "deadline" among them holds for the list as a
             whole: seconds from its first element to its last, 2 by default. It is checked before each comparison, and
             a verifier that takes a deadline gets the remaining seconds.
 
     Returns:
-        ``valid=False`` if the verdict depends on an element that its verifier could not judge, if two elements could
-        not be judged (the comparison then stops), or if the deadline passed before the verdict.
+        A verdict, with ``valid=False`` if it depends on an element that could not be judged, if two elements could not
+        be judged (the comparison then stops), or if the deadline passed.
 
     Raises:
-        InputError: a reference that is no list, a reference element that its verifier refuses, an unknown verifier, or
-            an unknown option.
+        InputError: a reference that is not a list or is too long, a reference element that its verifier refuses, an
+            unknown verifier, or an unknown option.
     """
     most = MAX_ELEMENTS if ordered else MAX_UNORDERED
     if isinstance(reference, (str, Mapping)) or not isinstance(reference, Sequence) or len(reference) > most:
@@ -105,15 +105,15 @@ def verify_list(
 
 
 class _TooManyUndecided(Exception):
-    """Two elements could not be judged."""
+    """Error raised when two elements could not be judged."""
 
 
 class _ListTimeout(Exception):
-    """The deadline of the list has passed."""
+    """Error raised when the deadline of the list has passed."""
 
 
 class _Judge:
-    """The verifier of the elements with its options, under one deadline for all comparisons."""
+    """Verifier of the elements with its options, under one deadline for all comparisons."""
 
     def __init__(self, element: str, options: Mapping[str, Any] | None):
         if not isinstance(element, str):
@@ -149,7 +149,8 @@ class _Table:
         self.unreadable = ""
 
     def in_order(self, until_wrong: bool) -> tuple[int, int]:
-        """Count the right places, and the right places together with the undecided ones."""
+        """Return the number of right places, and that number plus the undecided places. ``until_wrong`` stops at the
+        first wrong place and returns (0, 0)."""
         right = 0
         for place in range(min(len(self._given), len(self._reference))):
             fits = self._fit(place, place)
@@ -159,8 +160,9 @@ class _Table:
         return right, right + len(self._undecided)
 
     def in_any_order(self, until_wrong: bool) -> tuple[int, int]:
-        """Count the elements that can be paired, without and with the undecided pairs."""
-        # Columns with the same text first: a list in another order then takes one comparison per row.
+        """Return the largest number of elements that can be paired, without and with undecided elements.
+        ``until_wrong`` stops at the first element without a partner."""
+        # Columns with the same text come first, so that a right list in any order takes one comparison per row.
         columns = range(len(self._reference))
         rows = [sorted(columns, key=lambda column: self._texts[column] != given) for given in self._given]
         # A row without a partner now will not get one when later rows are added.
@@ -190,7 +192,7 @@ def split_elements(text: str) -> list[str]:
 
     One pair of brackets, ``[ ]``, ``( )`` or ``{ }``, around the whole list is removed. Elements are separated by line
     ends, or else by semicolons, or else by commas, outside of brackets and quotes. A line may begin with "- " or "* "
-    and end with ",". Matching quotes around an element are removed. "[]" has no element.
+    and end with "," or ";". Matching quotes around an element are removed. "[]" has no element.
 
     Raises:
         ListError: blank text, brackets that do not pair up, or an empty element.
@@ -220,7 +222,9 @@ def split_elements(text: str) -> list[str]:
 
 
 class _Cuts:
-    """Positions of the separators outside brackets and quotes, and where the first bracket closes."""
+    """Positions of the separators outside brackets and quotes, and ``closes``, the position where the first bracket
+    closes. ``closes`` is -1 without a bracket, and -2 if the first bracket is not at the start or closes with another
+    kind."""
 
     def __init__(self) -> None:
         self.newline: list[int] = []
@@ -238,7 +242,7 @@ def _find_cuts(text: str) -> _Cuts:
         if quote:
             quote = "" if character == quote else quote
         elif character in _QUOTES and fresh and last[character] > position:
-            # Only at the start of an element: an apostrophe in a word is no quote.
+            # Quotes open only at the start of an element: an apostrophe in a word is not a quote.
             quote = character
         elif character in _PAIRS:
             waiting.append(_PAIRS[character])
@@ -263,11 +267,11 @@ def _count_matches(
     fits: Callable[[int, int], bool],
     stops: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Count the rows in a largest matching with columns that fit (augmenting paths, breadth first).
+    """Return the size of a largest matching of rows with columns that fit (augmenting paths, breadth first).
 
     Args:
         rows: the columns of each row, in the order in which they are tried.
-        fits: (row, column) to whether they may be paired.
+        fits: returns True if (row, column) may be paired.
         stops: called when a row finds no partner; True ends the search.
     """
     owner: dict[int, int] = {}

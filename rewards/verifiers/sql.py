@@ -1,8 +1,8 @@
-"""The verifier "sql": a query is right if it has the same result as the gold query on one or more small databases.
+"""Verifier "sql": a query is right if it has the same result as the gold query on one or more small databases.
 
 Execution match as in Reasoning-SQL (arXiv 2503.23157); its shaped parts are in `sql_similarity.py`. The query is
 untrusted: it runs on a database that it cannot change, with all actions denied except reading, and with bounds on time,
-rows, the length of any value and the size of the result. sqlite is part of Python, so no extra is needed.
+rows, the length of any value and the size of the result. sqlite is part of Python, so no further package is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .registry import CORRECT, VERIFIERS, WRONG, rejected
 MAX_LENGTH = 20_000
 # A function such as replace() cannot be interrupted, and its time grows with the product of its arguments' lengths.
 MAX_VALUE = 100_000
-# Bytes of Python objects, of all rows together.
+# Largest result, in bytes of Python objects of all rows together.
 MAX_RESULT = 32_000_000
 OPERATIONS_BETWEEN_LOOKS = 100
 # Sums of the same numbers in another order differ in the last digits of a double.
@@ -53,17 +53,17 @@ _TOKEN = re.compile(
 
 
 class QueryError(ValueError):
-    """The query has no result; the message is one sentence for the agent."""
+    """Error for a query without a result; the message is one sentence for the agent."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """The database of a query: a script that makes the tables, a file of sqlite, or its bytes; exactly one of them.
+    """Database of a query, given by exactly one of three sources.
 
     Args:
-        schema: CREATE and INSERT statements; run once in memory, and the result is cached.
-        path: the file, opened for reading only; it must not change during the query.
-        image: what ``sqlite3.Connection.serialize`` returns.
+        schema: script of CREATE and INSERT statements; run once in memory, and the result is cached.
+        path: a file of sqlite, opened for reading only; it must not change during the query.
+        image: bytes as returned by ``sqlite3.Connection.serialize``.
     """
 
     schema: str | None = None
@@ -82,28 +82,28 @@ def verify_sql(
 ) -> Verdict:
     """Check that the query ``answer`` has the result of the gold query, on each database.
 
-    Rows are compared as a multiset, so that duplicates count, and in order exactly if the gold query has an ORDER BY at
-    its top level (which should then order totally). Columns count by place and not by name; floats at 12 significant
-    digits; 1 = 1.0, but not '1'.
+    Rows are compared in order if the gold query has an ORDER BY at its top level (which should then order totally), and
+    otherwise as multisets, so that duplicates count. Columns are compared by position and not by name, floats to 12
+    significant digits; 1 = 1.0, but not '1'.
 
     Args:
         answer: one SELECT (WITH, VALUES), bare or in a code fence. Statements that write, attach, set a pragma or load
-            an extension are refused, as are json_group_array and json_group_object. A query that fails is malformed,
-            and so is one with a result of over 32 MB.
+            an extension are refused, as are json_group_array and json_group_object. A query that fails, or has a
+            result of over 32 MB, is malformed.
         reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``;
             instead of one script, a list of scripts for as many databases.
-        seconds: CPU time that a query may take on all databases together. An answer that takes more is refused, as the
-            query itself is the cause.
-        max_rows: most rows of a result; an answer with more is wrong.
-        allow_empty: accept a gold query without rows on any database. By default it is refused, as
+        seconds: CPU time that a query may take on all databases together. An answer that takes more is malformed, as
+            the query itself is the cause.
+        max_rows: most rows of a result; an answer with more is malformed.
+        allow_empty: accept a gold query that has no rows on any database. By default such a query is an error, as
             ``SELECT 1 WHERE 0`` would match it.
 
     Returns:
-        ``valid=False`` where the gold query did not finish in time.
+        A verdict, with ``valid=False`` if the gold query did not finish in time.
 
     Raises:
-        InputError: the reference is not of this form, its script or gold query fails, the result of the gold query has
-            no or too many rows, or a bound is out of range.
+        InputError: the reference has another form, its script or gold query fails, the result of the gold query has no
+            rows or too many, or a bound is out of range.
     """
     check_number("seconds of the sql verifier", seconds, low=0.001)
     check_count("max_rows of the sql verifier", max_rows, low=1)
@@ -140,7 +140,7 @@ def compare_results(
         query: untrusted text.
         expected: (database, rows of a right query), as `run_query` returns them; the cheapest database first, as the
             comparison ends at the first difference.
-        ordered: whether the order of the rows counts.
+        ordered: True if the order of the rows counts.
         seconds: CPU time on all databases together.
         max_rows: most rows of a result.
         run: function (query, database, remaining seconds, ``max_rows``) -> (rows, seconds taken); it may raise the
@@ -166,14 +166,14 @@ def _run_timed(query: str, database: Database, seconds: float, max_rows: int) ->
 
 
 def same_rows(one: ResultRows, other: ResultRows, ordered: bool) -> bool:
-    """Compare results: duplicates count, and the order of the rows where ``ordered``."""
+    """Return True if two results are equal: duplicates count, the order of the rows only if ``ordered``."""
     if one == other:
         return True
     return not ordered and len(one) == len(other) and Counter(one) == Counter(other)
 
 
 def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> bool:
-    """Check that ``query`` only reads and runs without error and within the bounds: Reasoning-SQL's syntax term."""
+    """Return True if ``query`` only reads and runs without error and within the bounds: Reasoning-SQL's syntax term."""
     try:
         run_query(query, database, seconds=seconds, max_rows=max_rows)
     except (QueryError, TimeoutError):
@@ -182,7 +182,8 @@ def executes(query: str, database: Database, *, seconds: float = 2.0, max_rows: 
 
 
 def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000) -> ResultRows:
-    """Run a query on a read-only database and return its rows. Raises the exceptions of `read_result`."""
+    """Run a query on a read-only database and return its rows, with floats rounded to 12 significant digits. Raises the
+    exceptions of `read_result`."""
     return round_floats(read_result(query, database, seconds=seconds, max_rows=max_rows)[1])
 
 
@@ -193,16 +194,16 @@ def read_result(
 
     Args:
         query: untrusted text.
-        database: is opened for this query.
-        seconds: CPU time.
+        database: the database, opened for this query.
+        seconds: CPU time that the query may take.
         max_rows: most rows.
-        memory_mb: bounds the memory that sqlite takes in this whole process, MiB, from now on (it cannot be raised
-            again), and keeps intermediate results out of files; for worker processes.
+        memory_mb: bound on the memory that sqlite takes in this whole process, MiB, from now on (it cannot be raised
+            again); also keeps intermediate results out of files. For worker processes.
 
     Raises:
-        QueryError: it is not a single reading statement, it fails, or its result has more than ``max_rows`` rows or
-            more than 32 MB.
-        TimeoutError: it took more than ``seconds`` of CPU time.
+        QueryError: the text is not a single reading statement, it fails, or its result has more than ``max_rows`` rows
+            or more than 32 MB.
+        TimeoutError: the query took more than ``seconds`` of CPU time.
         InputError: the database cannot be made or opened.
     """
     if len(query) > MAX_LENGTH:
@@ -236,7 +237,7 @@ def read_result(
 
 
 def fetch_rows(cursor: Iterable[tuple[Any, ...]], max_rows: int) -> list[tuple[Any, ...]]:
-    """Collect the rows of a result. Raise QueryError for too many, or more than 32 MB."""
+    """Collect the rows of a result. Raises QueryError if there are more than ``max_rows``, or more than 32 MB."""
     rows: list[tuple[Any, ...]] = []
     size = 0
     for row in cursor:
@@ -250,7 +251,7 @@ def fetch_rows(cursor: Iterable[tuple[Any, ...]], max_rows: int) -> list[tuple[A
 
 
 def is_ordered(query: str) -> bool:
-    """Check that a query has an ORDER BY outside all parentheses."""
+    """Return True if a query has an ORDER BY outside all parentheses."""
     depth, previous = 0, ""
     for match in _TOKEN.finditer(query):
         token = match[0].lower()
@@ -264,7 +265,7 @@ def is_ordered(query: str) -> bool:
 
 
 def round_floats(rows: Sequence[tuple[Any, ...]]) -> ResultRows:
-    """Round the floats of a result as comparisons do."""
+    """Round the floats of a result to 12 significant digits, as comparisons do."""
     return tuple(
         tuple(float(f"{one:.{SIGNIFICANT_DIGITS}g}") if isinstance(one, float) else one for one in row) for row in rows
     )
@@ -276,8 +277,8 @@ def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> i
 
 
 def _format(*values: Any) -> Any:
-    """Format values as SQLite's printf does; refuse to repeat a character more often than a value may be long, or as
-    often as an argument says."""
+    """Format values as SQLite's printf does. Raises ValueError if a format repeats a character more often than a value
+    may be long, or takes the number of repetitions from an argument."""
     form = values[0] if values else None
     left = MAX_VALUE
     for often in _REPEATED.findall(form.decode("latin-1") if isinstance(form, bytes) else str(form)):
@@ -317,7 +318,7 @@ def open_database(database: Database) -> sqlite3.Connection:
 
 @lru_cache(maxsize=64)
 def _image(schema: str) -> bytes:
-    """Make a database with a script and return it as bytes; each query runs on its own copy."""
+    """Run a script on an empty database and return the database as bytes, so that each query runs on a fresh copy."""
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(schema)
@@ -338,7 +339,7 @@ def _gold_rows(database: Database, query: str, seconds: float, max_rows: int) ->
 
 
 def read_reference(reference: Any) -> tuple[list[Database], str]:
-    """Read the databases and the gold query of a reference of `verify_sql`. Raise InputError for another form."""
+    """Return the databases and the gold query of a reference of `verify_sql`. Raises InputError for another form."""
     keys = set(reference) if isinstance(reference, Mapping) else set()
     if keys in ({"schema", "gold"}, {"database", "gold"}) and isinstance(gold := reference["gold"], str):
         if isinstance(path := reference.get("database"), (str, Path)):

@@ -1,6 +1,6 @@
 """Clause-wise similarity of queries: their sqlglot trees, compared clause by clause, without running them.
 
-After the component matching of Spider (arXiv 1809.08887, Section 5): there each clause is a set of parts, and matches
+After the component matching of Spider (arXiv 1809.08887, Section 5). There each clause is a set of parts and must match
 as a whole; here it counts by the Jaccard index of the two sets.
 """
 
@@ -25,12 +25,12 @@ def compare_clauses(predicted: str, gold: str, *, dialect: str = "sqlite") -> di
     and the order of operands in comparisons, sums and the like do not count.
 
     Args:
-        predicted: untrusted.
+        predicted: the query to score; untrusted.
         gold: the right query.
         dialect: a dialect of sqlglot.
 
     Returns:
-        clause -> value in [0, 1]; empty where ``predicted`` cannot be parsed, is longer than 20,000 characters or nests
+        clause -> value in [0, 1]; empty if ``predicted`` cannot be parsed, is longer than 20,000 characters or nests
         more than 50 deep.
 
     Raises:
@@ -53,7 +53,7 @@ def compare_clauses(predicted: str, gold: str, *, dialect: str = "sqlite") -> di
 
 
 def clause_similarity(predicted: str, gold: str, *, dialect: str = "sqlite") -> float:
-    """Compute the mean of `compare_clauses`; 0 where the predicted query cannot be parsed."""
+    """Return the mean of `compare_clauses`; 0 if the predicted query cannot be parsed."""
     values = compare_clauses(predicted, gold, dialect=dialect).values()
     return sum(values) / len(values) if values else 0.0
 
@@ -67,7 +67,7 @@ def _collect_parts(tree: Any) -> dict[str, Counter[Any]]:
 
 
 def _list_sides(tree: Any, parts: dict[str, Counter[Any]]) -> list[Any]:
-    """List the queries under set operations, and add these, and the order of their result, to ``parts``."""
+    """List the queries under set operations. The operations, and the order of their results, are added to ``parts``."""
     from sqlglot import exp
 
     while isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Query):
@@ -118,8 +118,8 @@ def _split(condition: Any) -> Iterator[Any]:
 
 
 def _write(node: Any) -> str:
-    """Write a part of a query in one way: names in lower case, without aliases and qualifiers, and the sides of what
-    can be turned round in alphabetical order."""
+    """Write a part of a query in canonical form: names in lower case, without aliases and qualifiers, and the operands
+    of commutative operators sorted."""
     from sqlglot import exp
 
     turned = {exp.GT: exp.LT, exp.GTE: exp.LTE}

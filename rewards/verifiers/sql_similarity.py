@@ -1,7 +1,7 @@
 """Similarity of queries without running them: the shaped parts of Reasoning-SQL (arXiv 2503.23157).
 
-Pure functions in [0, 1]. They compare text, so a high value does not imply the right result: add them to execution
-match with a smaller weight.
+The functions return values in [0, 1]. They compare text, so a high value does not imply the right result: add them to
+execution match with a smaller weight.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ _TOKEN = re.compile(
 
 
 def schema_jaccard(predicted: str, gold: str, *, dialect: str = "sqlite") -> float:
-    """Compute |I ∩ I*| / |I ∪ I*| over the names of the tables and columns that two queries refer to, in any case.
+    """Return |I ∩ I*| / |I ∪ I*| over the names of the tables and columns that two queries refer to, in any case.
 
     Qualifiers and aliases of tables do not matter; the names of common table expressions do not count.
 
     Args:
-        predicted: untrusted; 0 where it cannot be parsed, is longer than 20,000 characters or nests more than 50 deep.
+        predicted: the query to score, untrusted; 0 if it cannot be parsed, is longer than 20,000 characters or nests
+            more than 50 deep.
         gold: the gold query.
         dialect: a dialect of sqlglot.
 
     Raises:
-        InputError: the gold query cannot be parsed or refers to nothing.
+        InputError: the gold query cannot be parsed or refers to no table or column.
         MissingExtra: sqlglot is not installed.
     """
     theirs = _links(gold, dialect)
@@ -43,9 +44,10 @@ def schema_jaccard(predicted: str, gold: str, *, dialect: str = "sqlite") -> flo
 
 
 def ngram_jaccard(predicted: str, gold: str, *, n: int = 2) -> float:
-    """Compute the Jaccard index of the sets of token n-grams of two queries, in any case; comments do not count.
+    """Return the Jaccard index of the sets of token n-grams of two queries, in any case; comments do not count.
 
-    A query of fewer than ``n`` tokens is one gram. Text of more than 20,000 characters is 0.
+    A query of fewer than ``n`` tokens is one n-gram. For a predicted text of more than 20,000 characters the index is
+    0.
 
     Raises:
         InputError: n is below 1, or the gold query has no token.
@@ -60,7 +62,7 @@ def ngram_jaccard(predicted: str, gold: str, *, n: int = 2) -> float:
 
 
 def sql_tokens(query: str) -> list[str]:
-    """List the tokens of a query in lower case, without comments and the semicolons at its end."""
+    """Return the tokens of a query in lower case, without comments and the semicolons at its end."""
     found = [match[0].lower() for match in _TOKEN.finditer(query) if not match[0].startswith(("--", "/*"))]
     while found and found[-1] == ";":
         found.pop()
@@ -75,8 +77,9 @@ def _grams(query: str, n: int) -> set[tuple[str, ...]]:
 
 
 def parse_query(query: str, dialect: str = "sqlite") -> Any:
-    """Parse an untrusted query, bare or in a code fence, into a tree of sqlglot; None where that fails, or where it is
-    longer than 20,000 characters or nests more than 50 deep.
+    """Parse an untrusted query, bare or in a code fence, into a tree of sqlglot.
+
+    Return None if it cannot be parsed, is longer than 20,000 characters or nests more than 50 deep.
 
     Raises:
         MissingExtra: sqlglot is not installed.
@@ -98,7 +101,7 @@ def parse_query(query: str, dialect: str = "sqlite") -> Any:
 
 
 def _links(query: str, dialect: str) -> set[tuple[str, str]] | None:
-    """Collect ("table" or "column", name) of all that a query refers to; None where it cannot be parsed."""
+    """Return ("table" or "column", name) for all that a query refers to; None if it cannot be parsed."""
     tree = parse_query(query, dialect)
     if tree is None:
         return None

@@ -1,4 +1,4 @@
-"""The verifier "structure": the printed value of a program, compared as a value and not as text.
+"""Verifier "structure": the printed value of a program, compared as a value and not as text.
 
 After Guru (arXiv 2506.14965), whose scorer of CodeIO and CruxEval tasks converts JSON text and the words for true,
 false and none to values, recursively, before it compares. Nothing is evaluated: the tokens of a Python literal are
@@ -17,7 +17,7 @@ from .json_text import JsonError, check_json_value, parse_json, same_json, strip
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
 
 MAX_LENGTH = 50_000
-# Nested JSON strings are parsed to this depth; deeper ones remain text.
+# Depth to which JSON strings inside JSON strings are parsed; deeper strings remain text.
 MAX_LAYERS = 3
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _TOKEN = re.compile(
@@ -37,12 +37,13 @@ def verify_structure(answer: str, reference: Any) -> Verdict:
     Args:
         answer: JSON or a Python literal of the same types (``{'a': (1, True), 'b': None}``), bare or in a code fence;
             other text is compared as a string. At most 50,000 characters.
-        reference: any JSON value; tuples count as arrays. In both, a string that is itself JSON text of an object or
-            array, or one of the words true, false, null, True, False and None, is replaced by its value, to a depth of
-            three such layers. The values are then compared by `json_text.same_json`: no tolerance, true is not 1.
+        reference: any JSON value; tuples count as arrays. In answer and reference, a string that is itself JSON
+            text of an object or array, or one of the words true, false, null, True, False and None, is replaced by its
+            value, to a depth of three such layers. The values are then compared by `json_text.same_json`: no
+            tolerance, true is not 1.
 
     Raises:
-        InputError: the reference is no JSON value.
+        InputError: the reference is not a JSON value.
     """
     check_json_value(reference, "the reference of the structure verifier")
     if len(answer) > MAX_LENGTH:
@@ -54,7 +55,7 @@ def verify_structure(answer: str, reference: Any) -> Verdict:
 
 
 def read_literal(text: str) -> Any:
-    """Return the value of a JSON text or Python literal; ``text`` itself where it is neither."""
+    """Return the value of a JSON text or Python literal; ``text`` itself if it is neither."""
     try:
         return parse_json(text)
     except JsonError:
@@ -68,10 +69,10 @@ def read_literal(text: str) -> Any:
 def as_json(text: str) -> str:
     """Rewrite a Python literal of lists, tuples, dictionaries, strings, numbers, True, False and None as JSON.
 
-    The result need not be well formed; the parser of JSON checks that.
+    The result need not be well-formed JSON; the parser checks that.
 
     Raises:
-        JsonError: there is another token in it.
+        JsonError: the text has another token.
     """
     parts: list[str] = []
     position = 0
@@ -98,7 +99,8 @@ def as_json(text: str) -> str:
 
 
 def parse_nested_literals(value: Any, layers: int = MAX_LAYERS) -> Any:
-    """Replace strings in ``value`` that are JSON containers or words for true, false and none by their values."""
+    """Replace strings in ``value`` that are JSON containers or words for true, false and none by their values.
+    ``layers`` is the number of JSON strings inside one another that are parsed."""
     if isinstance(value, Mapping):
         return {key: parse_nested_literals(part, layers) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

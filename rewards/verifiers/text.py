@@ -1,4 +1,4 @@
-r"""The verifier "text": equality after a normalisation that is stated and nothing more."""
+r"""Verifier "text": equality of texts after a normalisation, which `verify_text` states in full."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
     Both are brought to Unicode normal form C, runs of white space become one space, the ends are stripped, and case is
     folded unless ``ignore_case`` is False. Kinds of quotation marks and hyphens, characters of double width and those
     without width make no difference. ``\text{}`` and its like, ``\boxed{}``, ``$ $``, ``** **`` or quotation marks
-    around all of it, and full stops and exclamation marks behind it, do not count. Nothing else is forgiven: other
-    punctuation and accents count. An answer that is
-    empty, or far longer than the reference could be (10,000 characters beyond four times its length), is malformed.
+    around the whole text, and full stops and exclamation marks after it, do not count. Other punctuation and accents
+    count. An answer is malformed if it is empty, or longer than 10,000 characters plus four times the reference.
 
     Raises:
         InputError: the reference is not text, or is blank.
@@ -53,7 +52,7 @@ def verify_text(answer: str, reference: str, *, ignore_case: bool = True) -> Ver
 
 
 def _bare(text: str) -> str:
-    """Remove wrappers and a full stop around all of ``text``, unless nothing would remain."""
+    """Remove wrappers around all of ``text`` and a full stop or exclamation mark after it, unless nothing remains."""
     for _ in range(MAX_WRAPPERS):
         inner = text[:-1].rstrip() if text.endswith((".", "!")) and not text.endswith("..") else text
         for left, right in _WRAPPERS:
@@ -68,8 +67,8 @@ def _bare(text: str) -> str:
 
 
 def normalise(text: str, ignore_case: bool = True) -> str:
-    """Bring text to normal form C with single spaces, stripped, and with case folded if ``ignore_case``; quotation
-    marks, hyphens and characters of double width become plain ones, and characters without width go."""
+    """Bring text to Unicode normal form C with single spaces, stripped, and with case folded if ``ignore_case``.
+    Quotation marks, hyphens and characters of double width become plain ones; characters without width are removed."""
     text = " ".join(unicodedata.normalize("NFC", text.translate(_TYPOGRAPHY)).split())
     # Folding can decompose a character, hence the second composition.
     return unicodedata.normalize("NFC", text.casefold()) if ignore_case else text

@@ -1,4 +1,4 @@
-"""The verifier "toolcall": calls of tools, compared by tool names, parameter names and values.
+"""Verifier "toolcall": calls of tools, compared by tool names, parameter names and values.
 
 `tool_call_correctness` is the correctness part of ToolRL's reward (arXiv 2504.13958, Section 3.3), in [-3, 3]; the
 verifier scales it to [0, 1] and counts only an exact match as success.
@@ -27,22 +27,24 @@ _PYTHON = re.compile(r"\[?\s*[A-Za-z_][\w.-]*\(.*\)\s*\]?", re.DOTALL)
 
 
 class CallError(ValueError):
-    """The text holds no list of tool calls; the message is one sentence for the agent."""
+    """Error for a text that holds no list of tool calls; the message is one sentence for the agent."""
 
 
 @VERIFIERS.register("toolcall")
 def verify_tool_calls(answer: str, reference: Call | Sequence[Call]) -> Verdict:
     """Check that ``answer`` makes the calls of ``reference``, in any order, and no others.
 
+    The score is `tool_call_correctness` scaled to [0, 1]; only an exact match is a success. If the reference has no
+    call, an answer without a call scores 1 and every other 0.
+
     Args:
-        answer: see `parse_tool_calls`. The score is `tool_call_correctness` scaled to [0, 1]; only an exact match is
-            a success. Where the reference has no call, an answer without a call scores 1 and every other 0.
+        answer: see `parse_tool_calls`.
         reference: one call ``{"name": "search", "parameters": {"query": "x"}}`` or several; ``arguments`` is accepted
-            in place of ``parameters``. ``"also": {"query": ["y"]}`` has further values that are right, and
-            ``"optional": ["query"]`` the names of parameters that may be left out.
+            in place of ``parameters``. ``"also": {"query": ["y"]}`` lists further right values of parameters, and
+            ``"optional": ["query"]`` names parameters that may be left out.
 
     Raises:
-        InputError: the reference is not of this form.
+        InputError: the reference has another form.
     """
     gold = check_calls(reference)
     try:
@@ -66,8 +68,8 @@ def tool_call_correctness(predicted: Sequence[Call] | None, gold: Sequence[Call]
     calls does not matter: the pairing is optimal, where the released code pairs greedily.
 
     Args:
-        predicted: calls with "name" and "parameters"; None for text that could not be read.
-        gold: the required calls. Without any the result is 0.
+        predicted: calls with "name" and "parameters"; None for text that could not be read, which gives -3.
+        gold: the required calls; without any the result is 0.
     """
     if not gold:
         return 0.0
@@ -87,14 +89,14 @@ def tool_call_correctness(predicted: Sequence[Call] | None, gold: Sequence[Call]
 def parse_tool_calls(text: str) -> list[Call]:
     """Parse the calls that ``text`` makes, each ``{"name": ..., "parameters": {...}}``.
 
-    Accepted: a JSON object or array of objects, or one object a line, with "name" and, unless the tool takes none,
-    "parameters" or "arguments", which may be JSON within text; the same as "function" of an object, as endpoints log
-    it; or calls in the syntax of Python with named literals, ``[area(b=10, unit="cm")]`` or without the brackets. All
-    these bare, or in one or more ``<tool_call>...</tool_call>`` blocks with nothing but other text outside. Other text
-    makes no call.
+    Accepted: a JSON object or array of objects, or one object per line, with "name" and, unless the tool takes none,
+    "parameters" or "arguments", which may be a string of JSON; the same object as the value of "function", as endpoints
+    log it; or calls in the syntax of Python with named literals, ``[area(b=10, unit="cm")]`` or without the brackets.
+    The calls stand alone, or in one or more ``<tool_call>...</tool_call>`` blocks, with any text outside. Any other
+    text makes no call.
 
     Raises:
-        CallError: not of this form, an unclosed block, or more than 64 calls.
+        CallError: another form, an unclosed block, or more than 64 calls.
     """
     values: list[Any] = []
     for block in _blocks(text):
@@ -105,7 +107,7 @@ def parse_tool_calls(text: str) -> list[Call]:
 
 
 def check_calls(reference: Any) -> list[Call]:
-    """Return a reference as a list of calls. Raises InputError where it is not of that form."""
+    """Return a reference as a list of calls. Raises InputError if it has another form."""
     calls = [reference] if isinstance(reference, Mapping) else reference
     try:
         if isinstance(calls, (list, tuple)) and len(calls) <= MAX_CALLS:
@@ -119,9 +121,9 @@ def check_calls(reference: Any) -> list[Call]:
 
 
 def best_assignment(gains: Sequence[Sequence[float]]) -> float:
-    """Compute the largest total of ``gains[i][j]`` over pairings of rows with columns, each used at most once.
+    """Return the largest total of ``gains[i][j]`` over pairings of rows with columns, each used at most once.
 
-    Shortest augmenting paths with potentials: O(rows² · columns). Gains are at least 0.
+    Shortest augmenting paths with potentials: O(rows² · columns). Gains must be at least 0.
     """
     if not gains or not gains[0]:
         return 0.0
@@ -157,8 +159,8 @@ def best_assignment(gains: Sequence[Sequence[float]]) -> float:
 
 
 def _similarity(call: Call, made: Mapping[str, Any]) -> float:
-    """Compute the intersection over union of the parameter names, plus the number of right values. A parameter that
-    may be left out, and is, counts as given."""
+    """Return the intersection over union of the parameter names, plus the number of right values. An optional parameter
+    that is left out counts as given."""
     gold, also = call["parameters"], call.get("also", {})
     left_out = gold.keys() & set(call.get("optional", ())) - made.keys()
     names, shared = gold.keys() | made.keys(), gold.keys() & made.keys()
@@ -167,7 +169,7 @@ def _similarity(call: Call, made: Mapping[str, Any]) -> float:
 
 
 def _required_call(value: Any) -> Call:
-    """Read a call of a reference, which may have further values and optional parameters."""
+    """Check a call of a reference, which may have the entries "also" and "optional" (see `verify_tool_calls`)."""
     if not isinstance(value, Mapping):
         return _call(value)
     call = _call({key: part for key, part in value.items() if key not in ("also", "optional")})
@@ -229,7 +231,7 @@ def _values(block: str) -> list[Any]:
 
 
 def _python_calls(block: str) -> list[Any]:
-    """Read calls such as ``[area(b=10, unit="cm")]``; nothing is evaluated but literals."""
+    """Read calls such as ``[area(b=10, unit="cm")]``; only literals are evaluated."""
     try:
         tree = ast.parse(block, mode="eval").body
         calls = tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]

@@ -1,4 +1,4 @@
-"""The verifier "verdict": a judge's decision, in the tag at the end of its text, against the right decision."""
+"""Verifier "verdict": a judge's decision, in the tag at the end of its text, against the right decision."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def verify_verdict(
 
     Args:
         answer: the judge's text.
-        reference: the label that is true.
-        labels: all labels, at least two and different, without brackets.
+        reference: the right label.
+        labels: all labels, at least two, distinct, without brackets.
         window: number of characters at the end that are read.
         tagged: require ``<answer>[[A]]</answer>``, as the released code of RM-R1 does.
 
     Raises:
-        InputError: labels that are not as above, a reference that is not a label, or a window below 1.
+        InputError: labels of another form, a reference that is not a label, or a window below 1.
     """
     usable = isinstance(labels, Sequence) and not isinstance(labels, str)
     usable = usable and all(isinstance(label, str) and label.strip("[] ") for label in labels)

@@ -1,4 +1,4 @@
-"""The process at the other end of a `WorkerPool`: reads jobs from standard input, writes answers to standard output.
+"""Program of the worker processes of a `WorkerPool`: reads jobs from standard input, writes answers to standard output.
 
 It is run by path as ``python -I worker.py`` and imports only the standard library before the first message, which holds
 the path of the package, the function to serve and the limits. A separate thread waits on standard input, so that the
@@ -17,13 +17,13 @@ from types import ModuleType
 from typing import Any
 
 MAX_LINE = 64 << 20
-# CPU seconds of a job beyond its deadline before the system kills the process: a last resort where the parent died
-# while the interpreter was inside one long operation.
+# CPU seconds beyond twice a job's deadline before the system kills the process: a last resort if the parent died while
+# the interpreter was inside one long operation.
 SPARE_CPU_SECONDS = 5
 
 
 def encode(message: Any) -> bytes:
-    """Encode ``message`` as a line of JSON."""
+    """Return ``message`` as a line of JSON."""
     return json.dumps(message).encode("ascii") + b"\n"
 
 
@@ -54,7 +54,7 @@ def serve_jobs() -> None:
 
 
 def _prepare(setup: dict[str, Any]) -> Any:
-    # The parent's own folders come last: nothing there may hide the standard library or an installed package.
+    # The parent's folders come last, so that nothing there hides the standard library or an installed package.
     sys.path.extend(path for path in setup["paths"] if path not in sys.path)
     module, _, attribute = setup["target"].partition(":")
     if module.partition(".")[0] == setup["package"]:
@@ -65,8 +65,8 @@ def _prepare(setup: dict[str, Any]) -> Any:
 
 
 def _register_bare_packages(module: str, root: str) -> None:
-    """Register the packages above ``module`` without running their ``__init__``, which a worker does not need. The
-    package is found where the parent found it, installed or not."""
+    """Register the packages above ``module`` without running their ``__init__``, which a worker does not need. The top
+    package is taken from the folder ``root``, where the parent found it, whether installed or not."""
     folder, name = root, ""
     for depth, part in enumerate(module.split(".")[:-1]):
         name = f"{name}.{part}" if name else part

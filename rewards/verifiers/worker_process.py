@@ -1,4 +1,4 @@
-"""One worker process of a `WorkerPool`: its program, its environment and its start."""
+"""Worker process of a `WorkerPool`: its program, its environment and its start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .worker import encode
 PROGRAM = Path(__file__).with_name("worker.py")
 PACKAGE = __name__.partition(".")[0]
 ROOT = Path(__file__).resolve().parents[2]
-# The whole environment of a worker: one thread, one arena, the same hash of every string in every run.
+# Environment of a worker, with no other variables: one thread, one malloc arena, equal string hashes in every run.
 ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
@@ -24,12 +24,12 @@ ENVIRONMENT = {
 
 
 class WorkerFailure(Exception):
-    """A job without an answer.
+    """Error for a job without an answer.
 
     Attributes:
-        reason: "deadline", "memory", "died" (twice, without the deadline), "cpu" (its own timer of
-            processor time ended it), "failed" (the function raised), "start" (the
-            worker could not be started), "busy" (no worker was free in time) or "closed".
+        reason: "deadline", "memory", "died" (twice within the deadline), "cpu" (the function's CPU timer ended the
+            process), "failed" (the function raised), "start" (the worker could not be started), "busy" (no worker was
+            free in time) or "closed".
     """
 
     def __init__(self, reason: str, message: str = ""):
@@ -38,7 +38,7 @@ class WorkerFailure(Exception):
 
 
 class WorkerProcess(JsonProcess):
-    """A process that serves the function ``target``, in ``memory`` bytes of address space."""
+    """Process that serves the function ``target``, in at most ``memory`` bytes of address space."""
 
     def __init__(self, target: str, memory: int):
         command = [sys.executable, "-I", "-X", "utf8", str(PROGRAM)]
@@ -50,7 +50,13 @@ class WorkerProcess(JsonProcess):
         self._setup = encode(setup)
 
     def await_ready(self, seconds: float) -> None:
-        """Return once the worker has imported the function that it serves."""
+        """Wait until the worker has imported the function that it serves.
+
+        Raises:
+            WorkerFailure: the worker could not be started.
+            TimeoutError: the start took more than ``seconds``.
+            ProcessLost: the process ended.
+        """
         if self._ready:
             return
         setup, self._setup = self._setup, b""

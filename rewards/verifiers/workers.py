@@ -1,10 +1,10 @@
-"""A small pool of worker processes, for computations that may take too much time or memory.
+"""Pool of worker processes, for computations that may take too much time or memory.
 
-A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its side). The pool enforces
-a job's deadline by waiting on a pipe and killing the process, so it needs no signal and works from any thread. A worker
-that hangs, dies or runs out of memory causes one `WorkerFailure`, and the next call gets another worker. Callers get
-workers in the order of their calls, and each call has its own longest wait. After a fork, the child releases its
-parent's workers and starts its own.
+A worker is a fresh interpreter that answers JSON with JSON over two pipes (`worker.py` is its program). The pool
+enforces a job's deadline by waiting on a pipe and killing the process, so it needs no signal and works from any thread.
+A worker that hangs, dies or runs out of memory causes one `WorkerFailure`, and the next call gets another worker.
+Callers get workers in the order of their calls, and each call sets its own longest wait. After a fork, the child
+releases its parent's workers and starts its own.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .worker_process import WorkerFailure, WorkerProcess
 
 
 def available_cores() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class WorkerPool:
-    """Workers that all serve one function, started when they are first needed.
+    """Pool of workers that all serve one function, started when they are first needed.
 
     Args:
-        target: ``"package.module:function"``, a function from JSON to JSON. Of a module of this package the parent
-            packages' ``__init__`` are not run in the worker, which keeps it small.
-        workers: processes at most, 1 or more; None takes the environment variable PALAESTRA_WORKERS, or else one for
+        target: ``"package.module:function"``, a function from JSON to JSON. For a module of this package, the
+            ``__init__`` of its parent packages is not run in the worker, which keeps it small.
+        workers: most processes, 1 or more; None takes the environment variable PALAESTRA_WORKERS, or else one for
             each core that this process may use.
-        recycle: calls after which a worker is replaced, 1 or more.
+        recycle: number of calls after which a worker is replaced, 1 or more.
         memory_mb: address space of a worker, MiB.
-        start_seconds: longest time for the start of a worker, seconds; it does not count for a job's deadline.
+        start_seconds: longest time for the start of a worker, seconds; it does not count towards a job's deadline.
 
     Raises:
         InputError: a count that is not positive.
@@ -66,10 +66,10 @@ class WorkerPool:
 
     @property
     def workers(self) -> int:
-        """Most processes at a time.
+        """Largest number of processes at a time.
 
         Raises:
-            InputError: PALAESTRA_WORKERS is no whole number of 1 or more.
+            InputError: PALAESTRA_WORKERS is not a whole number of 1 or more.
         """
         if self._workers is not None:
             return self._workers
@@ -89,7 +89,7 @@ class WorkerPool:
             wait: longest wait for a worker, seconds. Callers are served in the order of their calls.
 
         Raises:
-            WorkerFailure: no answer; see its ``reason``. If a worker died, the job was tried twice.
+            WorkerFailure: the job has no answer; see its ``reason``. If a worker died, the job was tried twice.
         """
         request = encode({"job": job, "deadline": deadline})
         left, again = deadline, True
@@ -130,7 +130,7 @@ class WorkerPool:
             return reply["value"]
 
     def close(self) -> None:
-        """End all workers; running and later calls fail."""
+        """End all workers. Running and later calls raise `WorkerFailure`."""
         if self._pid != os.getpid():
             self.forget()
         with self._lock:
@@ -142,28 +142,28 @@ class WorkerPool:
         for worker in idle:
             worker.end()
         for worker in busy:
-            # The thread that waits for it sees the end of the pipe, and closes it.
+            # The thread that waits for the worker sees the end of the pipe, and closes it.
             worker.process.kill()
             worker.process.wait()
 
     def forget(self) -> None:
-        """Release all workers without ending them; a forked child does so with its parent's workers."""
+        """Release all workers without ending them; a forked child calls this on its parent's workers."""
         for worker in self._all:
             worker.forget()
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._all: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
-        self._queue: deque[threading.Event] = deque()  # of the waiting callers; the first may be set to take a worker
+        self._queue: deque[threading.Event] = deque()  # one per waiting caller; only the first is set to take a worker
         self._closed = False
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the workers that exist now."""
+        """Process ids of the present workers."""
         return sorted(worker.process.pid for worker in list(self._all))
 
     def _acquire(self, until: float) -> WorkerProcess:
-        """Wait in the queue, and take an idle worker or start one."""
+        """Wait in the queue, then return an idle worker or start one."""
         if self._pid != os.getpid():
             self.forget()
         turn = threading.Event()
@@ -212,7 +212,7 @@ class WorkerPool:
                 mine = worker in self._all
                 self._all.discard(worker)
                 if mine and replace and not self._closed:
-                    # Idle workers are taken from the other end, so this one has time to start.
+                    # Idle workers are taken from the other end, so the new worker has time to start.
                     self._idle.insert(0, self._start())
             self._call_next()
         finally:

@@ -1,6 +1,6 @@
 """Reading of units at the end of a value: ``cm^2``, ``km/h``, ``square metres``, ``apples``.
 
-Letters that name a unit may be variables after all; the parser keeps both readings.
+Letters that name a unit may also be variables; the parser keeps both readings.
 """
 
 from __future__ import annotations
@@ -23,9 +23,13 @@ _CLOSERS = frozenset(
 
 
 class Measure(NamedTuple):
-    """A number before letters that name a unit, and the tokens of these letters.
+    """A number followed by letters that name a unit.
 
-    ``refused`` is the error of reading the letters as variables, None where that is possible.
+    Attributes:
+        number: the number.
+        unit: the unit.
+        tokens: the tokens of the letters.
+        refused: the error of reading the letters as variables; None if that is possible.
     """
 
     number: Scalar
@@ -39,13 +43,13 @@ class Measure(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """The unit is a single letter that is not set as text."""
+        """True if the unit is a single letter that is not set as text."""
         names = [token for token in self.tokens if token.kind in ("letters", "word")]
         return [(token.kind, len(token.text)) for token in names] == [("letters", 1)]
 
 
 class Measures:
-    """A position in a list of tokens, and the reading of units there."""
+    """Position in a list of tokens, with methods that read a unit there."""
 
     def __init__(self, tokens: list[Token]):
         self._tokens = tokens
@@ -53,7 +57,7 @@ class Measures:
         self._depth = 0
         self._bars = 0
         self._in_function = 0
-        # The unit at the end of the present value, if any, and whether that value is a sum.
+        # The unit at the end of the present value, if any, and True if that value is a sum.
         self._measure: Measure | None = None
         self._is_sum = False
         self.choices = 0
@@ -89,8 +93,8 @@ class Measures:
     # Units.
 
     def _unit_ahead(self, left: list[Value]) -> tuple[Unit, bool, int] | None:
-        """Find the unit that follows and ends the value, without moving: the unit, whether its letters may be
-        variables, and the position after it. None where no unit follows."""
+        """Return the unit that follows and ends the value, True if its letters may be variables, and the position after
+        it. The position does not move. None if no unit follows."""
         token = self._token
         written = token[:2] == ("cmd", "frac") and self._peek(2).kind == "word"
         if token.kind not in ("letters", "word", "°") and token[:2] != ("func", "sec") and not written:
@@ -103,7 +107,7 @@ class Measures:
         return None if found is None else (*found, end)
 
     def _unit(self, left: list[Value]) -> tuple[Unit, bool] | None:
-        """Read the unit that begins here and ends the value, and whether its letters may be variables; or None."""
+        """Read the unit that begins here and ends the value; return it, and True if its letters may be variables."""
         if self._token[:2] == ("cmd", "frac"):
             return self._unit_fraction()
         parts: list[tuple[Unit, int]] = []
@@ -143,7 +147,7 @@ class Measures:
         return (units.combine(parts), False) if self._token.kind in _CLOSERS else None
 
     def _unit_factor(self, numeric: bool, alone: bool) -> tuple[Unit, int, bool] | None:
-        """Read one unit with its exponent, and whether its letters may be variables."""
+        """Read one unit, or None; return it, its exponent, and True if its letters may be variables."""
         prefix = units.PREFIX_POWERS.get(self._token.text)
         if prefix:
             self._at += 1
@@ -191,5 +195,5 @@ class Measures:
 
 
 def _may_be_product(token: Token) -> bool:
-    """Check that a run of letters may be a product of variables."""
+    """Return True if a run of letters may be a product of variables."""
     return token.kind == "letters" and len(token.text) <= 3 and token.text.lower() not in SHORT_WORDS

@@ -1,4 +1,4 @@
-r"""Values with the sign ≈: the choice of the side that counts in ``\frac{\pi}{4} \approx 0.785`` or ``x \approx 5``."""
+r"""Choice of the side of ≈ that counts, as in ``\frac{\pi}{4} \approx 0.785`` or ``x \approx 5``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from .tree import Malformed, Num, Relation, Scalar, Sym, Value, ValueGroup, is_scalar
 
-# Largest difference of the two sides of ≈, relative to the larger.
+# Largest difference of the two sides of ≈, relative to the larger side.
 NEAR = 0.02
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     **{name: getattr(math, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil")},
@@ -18,21 +18,21 @@ _CONSTANTS = {"pi": math.pi, "e": math.e}
 
 
 def is_approximate(value: Value) -> bool:
-    """Check that a value contains the sign ≈."""
+    """Return True if a value contains the sign ≈."""
     if isinstance(value, ValueGroup):
         return any(map(is_approximate, value.items))
     return isinstance(value, Relation) and "≈" in value.operators
 
 
 def without_approximation(value: Value, allowed: bool) -> Value:
-    """Remove ≈ from a value: keep the exact side before it; after a name or at the start, keep the number.
+    """Return a value without ≈: the exact side before it, or, after a name or at the start, the number after it.
 
     Args:
-        value: any.
+        value: any value.
         allowed: accept a number that is only stated as approximate.
 
     Raises:
-        Malformed: such a number where it is not allowed, or two sides of ≈ that are not near each other.
+        Malformed: a number stated as approximate that is not allowed, or two sides of ≈ that are not near each other.
     """
     if isinstance(value, ValueGroup):
         return ValueGroup(value.kind, tuple(without_approximation(item, allowed) for item in value.items))
@@ -51,7 +51,7 @@ def without_approximation(value: Value, allowed: bool) -> Value:
 
 
 def near(a: Value, b: Value, share: float = NEAR) -> bool:
-    """Compare two values: False only for two real numbers that differ by more than ``share`` of the larger."""
+    """Return False for real numbers that differ by more than ``share`` of the larger, True for all other values."""
     first, second = roughly(a), roughly(b)
     if first is None or second is None:
         return True
@@ -59,7 +59,7 @@ def near(a: Value, b: Value, share: float = NEAR) -> bool:
 
 
 def roughly(value: Value) -> float | None:
-    """Evaluate a real number in floating point; None for any other value."""
+    """Return the value of a real number in floating point; None for any other value."""
     if not is_scalar(value):
         return None
     try:

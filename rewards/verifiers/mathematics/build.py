@@ -1,4 +1,4 @@
-"""Construction of scalars from smaller ones; operations on plain numbers are computed at once."""
+"""Construction of scalars from smaller scalars; operations on plain numbers are computed at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tree import (
 
 
 def has_symbol(value: Value) -> bool:
-    """Check that a value contains a variable."""
+    """Return True if a value contains a variable."""
     if isinstance(value, Sym):
         return True
     if isinstance(value, Quantity):
@@ -30,17 +30,17 @@ def has_symbol(value: Value) -> bool:
 
 
 def is_operand(value: Value) -> bool:
-    """Check that `scalar` accepts the value."""
+    """Return True if `scalar` accepts the value."""
     if isinstance(value, ValueGroup) and value.kind == "[]" and len(value.items) == 1:
         return is_operand(value.items[0])
     return is_scalar(value) or (isinstance(value, Quantity) and value.plain is not None)
 
 
 def scalar(value: Value) -> Scalar:
-    """Convert a value that is a single number or expression to a scalar; square brackets around one only group it.
+    """Convert a single number or expression to a scalar; square brackets around it count as parentheses.
 
     Raises:
-        Malformed: it is another value.
+        Malformed: the value is of another kind, such as a tuple.
     """
     if isinstance(value, ValueGroup) and value.kind == "[]" and len(value.items) == 1:
         return scalar(value.items[0])
@@ -60,7 +60,7 @@ def radians(value: Value) -> Scalar:
 
 
 def product(factors: list[Scalar]) -> Scalar:
-    """Multiply scalars: two numbers are computed, nested products become one."""
+    """Multiply scalars: two numbers are computed, nested products become one product."""
     if len(factors) == 2 and isinstance(factors[0], Num) and isinstance(factors[1], Num):
         return Num(factors[0].value * factors[1].value)
     flat: list[Scalar] = []
@@ -70,7 +70,7 @@ def product(factors: list[Scalar]) -> Scalar:
 
 
 def inverse(value: Scalar) -> Scalar:
-    """Compute one over ``value``. Raises Malformed for zero."""
+    """Return one over ``value``. Raises Malformed for zero."""
     if isinstance(value, Num):
         if not value.value:
             raise Malformed("The expression divides by zero.")
@@ -79,7 +79,7 @@ def inverse(value: Scalar) -> Scalar:
 
 
 def is_arithmetic(value: Scalar) -> bool:
-    """Check that a scalar is a rational number written with numbers only, as ``1+2``."""
+    """Return True if a scalar is a rational number written with numbers only, such as ``1+2``."""
     if isinstance(value, Apply):
         whole = value.op != "^" or (isinstance(value.args[1], Num) and value.args[1].value.denominator == 1)
         return whole and value.op in ("+", "*", "^") and all(map(is_arithmetic, value.args))
@@ -87,12 +87,16 @@ def is_arithmetic(value: Scalar) -> bool:
 
 
 def make_power(base: Scalar, exponent: Scalar) -> Scalar:
-    """Raise ``base`` to ``exponent``; an exponent of 1 is left out."""
+    """Raise ``base`` to ``exponent``; an exponent of 1 gives ``base``."""
     return base if exponent == as_num(1) else Apply("^", (base, exponent))
 
 
 def mixed_number(whole: Num, numerator: Num, denominator: Num) -> Num:
-    """Make a mixed number such as 3 1/2."""
+    """Return the value of a mixed number such as 3 1/2.
+
+    Raises:
+        Malformed: the second part is not a fraction between 0 and 1 of whole numbers.
+    """
     fraction = numerator.value / denominator.value if denominator.value else Fraction(0)
     if not 0 < fraction < 1 or numerator.value.denominator != 1 or denominator.value.denominator != 1:
         raise Malformed("A mixed number needs a fraction between 0 and 1 of whole numbers; write a sign otherwise.")
@@ -100,7 +104,11 @@ def mixed_number(whole: Num, numerator: Num, denominator: Num) -> Num:
 
 
 def make_function(name: str, arguments: list[Scalar], base: Scalar | None, degree: Scalar | None) -> Scalar:
-    """Apply a function to its arguments, in the few operations that the rest of the verifier has."""
+    """Apply a function to its arguments, rewritten in the few operations that the rest of the verifier knows.
+
+    Raises:
+        Malformed: a wrong number of arguments.
+    """
     if len(arguments) != (2 if name == "binomial" else 1):
         raise Malformed(f"The function {name} does not take {len(arguments)} arguments.")
     argument = arguments[0]

@@ -39,7 +39,7 @@ def canonical_value(value: Value) -> Value:
 
 
 def resolve_braces(a: Value, b: Value) -> tuple[Value, Value]:
-    """Resolve braces around one value, ``{17}`` in plain text: compared with a set it is a set, otherwise it is 17."""
+    """Resolve braces around one value, ``{17}`` in plain text: a set if the other value is a set, otherwise 17."""
     if isinstance(a, ValueGroup) and a.kind == "{":
         a = ValueGroup("{}", a.items) if _kind(b) in ("{}", "{") else a.items[0]
     if isinstance(b, ValueGroup) and b.kind == "{":
@@ -56,7 +56,7 @@ def value_family(value: Value) -> str:
 
 
 def without_name(a: Value, b: Value) -> tuple[Value, Value]:
-    """Remove the name from ``x = 5`` where the other value is not a relation."""
+    """Remove the name from ``x = 5`` if the other value is not a relation."""
     if isinstance(b, Relation) and not isinstance(a, (Relation, Words)):
         return a, assigned_value(b)
     if isinstance(a, Relation) and not isinstance(b, (Relation, Words)):
@@ -65,7 +65,7 @@ def without_name(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def assigned_value(value: Relation) -> Value:
-    """Return the value that a relation assigns to a variable or a tuple of variables; ``value`` itself where the
+    """Return the value that a relation assigns to a variable or a tuple of variables. Return ``value`` itself if the
     assigned value has variables, or the relation is not an assignment."""
     if len(value.sides) == 2 and value.operators[0] in "=∈":
         for name, content in (value.sides, value.sides[::-1]):
@@ -80,12 +80,12 @@ def assigned_value(value: Relation) -> Value:
 
 
 def _as_long(a: Value, b: Value) -> bool:
-    """Check that two values are groups of the same kind and length."""
+    """Return True if two values are groups of the same kind and length."""
     return isinstance(a, ValueGroup) and isinstance(b, ValueGroup) and (a.kind, len(a.items)) == (b.kind, len(b.items))
 
 
 def _names(value: Value) -> bool:
-    """Check that a value is a tuple of different variables in alphabetical order, as (x, y)."""
+    """Return True if a value is a tuple of distinct variables in alphabetical order, such as (x, y)."""
     if not isinstance(value, ValueGroup) or value.kind != "()":
         return False
     names = [item.name if isinstance(item, Sym) else "\\" for item in value.items]
@@ -94,7 +94,7 @@ def _names(value: Value) -> bool:
 
 
 def has_variables(value: Value) -> bool:
-    """Check that a value contains variables. Relations and words count as if they did."""
+    """Return True if a value contains variables. Relations and words count as if they did."""
     if is_scalar(value):
         return any(not name.startswith("\\") for name in symbols(value))  # type: ignore[arg-type]
     if isinstance(value, Quantity):
@@ -129,17 +129,17 @@ def _sign(value: Value) -> int:
 
 
 def _is_polynomial(value: Scalar) -> bool:
-    """Check that a scalar consists of numbers, variables, sums and products, so that no number in it grows large."""
+    """Return True if a scalar has only numbers, variables, sums and products, so that no number in it grows large."""
     if isinstance(value, Apply):
         return value.op in ("+", "*") and all(map(_is_polynomial, value.args))
     return True
 
 
 def holds_giant(value: Value, budget: Budget) -> bool:
-    """Check that some part of a value is a number too large to be computed.
+    """Return True if some part of a value is a number too large to be computed.
 
     Raises:
-        Malformed: some part of it is undefined, as 1/0.
+        Malformed: some part is undefined, such as 1/0.
     """
     if is_scalar(value):
         if _is_polynomial(value):  # type: ignore[arg-type]

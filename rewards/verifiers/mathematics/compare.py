@@ -1,8 +1,8 @@
-"""Structural comparison of two values, in three-valued logic.
+"""Structural comparison of two values, in three-valued logic (True, False, None for undecided).
 
 Brackets, order, open ends, units and names of variables are compared and not stripped. Two scalars are compared exactly
-in this process where that is possible. Undecided pairs are collected and sent to a worker process in one batch; the
-comparison is then repeated with the worker's decisions.
+in this process if possible. Undecided pairs are collected and sent to a worker process in one batch; the comparison is
+then repeated with the worker's decisions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from .units import is_ignorable
 Truth: TypeAlias = "bool | None"
 Region: TypeAlias = "tuple[str, Value] | None"
 
-# The truth, or questions for a worker.
+# A truth value, or questions for a worker.
 _Decision: TypeAlias = "Truth | list[list[Any]]"
 _Key: TypeAlias = "tuple[Any, ...]"
 
@@ -87,11 +87,11 @@ class Comparison:
 
     Attributes:
         options: see `ComparisonOptions`.
-        answers: a worker's replies, by question.
-        budget: of the exact arithmetic in this process.
+        answers: question -> a worker's reply.
+        budget: budget of the exact arithmetic in this process.
         questions: open questions for a worker.
         decided: results of exact comparisons in this process, each computed once.
-        reason: "" or the first difference found at the top: "form" or "unit".
+        reason: "", or the kind of the first difference found at the top level: "form" or "unit".
     """
 
     options: ComparisonOptions
@@ -107,7 +107,7 @@ class Comparison:
         sides, or as units on both sides.
 
         Raises:
-            Malformed: one of the two is undefined, as 1/0.
+            Malformed: answer or reference is undefined, such as 1/0.
         """
         if isinstance(answer, Quantity) and isinstance(reference, Quantity) and not (answer.loose or reference.loose):
             # The common case of two amounts, at once.
@@ -132,7 +132,7 @@ class Comparison:
         return self.equal(answer, reference)
 
     def equal(self, a: Value, b: Value) -> Truth:
-        """Decide whether two values are equal."""
+        """Decide whether two values are equal: True, False, or None if undecided."""
         if is_scalar(a) and is_scalar(b):
             return self._scalars(a, b)  # type: ignore[arg-type]
         truth = self._structures(a, b)
@@ -181,7 +181,7 @@ class Comparison:
     # Groups.
 
     def _solutions(self, a: Solutions, b: Solutions) -> Truth:
-        """Compare lists of values without order."""
+        """Compare lists of values, ignoring their order."""
         if a.name != b.name and ((a.name and b.name) or not self.options.assignment):
             return False
         if not a.may_equal(b):
@@ -194,7 +194,7 @@ class Comparison:
         )
 
     def _regions(self, a: Value, b: Value, given: Region, required: Region) -> Truth:
-        """Compare an inequality or membership with an interval or another relation of its kind."""
+        """Compare an inequality or membership with an interval or with another inequality or membership."""
         if given and required:
             return given[0] == required[0] and self.equal(given[1], required[1])
         place, bare = (given, b) if given else (required, a)
@@ -216,7 +216,7 @@ class Comparison:
         return self._all([*zip(a.items, b.items)]) if len(a.items) == len(b.items) else False
 
     def _ratios(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
-        """Compare ratios, which may be scaled: a1 b2 = a2 b1 for all pairs of neighbours."""
+        """Compare ratios, which may differ by a factor: a1 b2 = a2 b1 for all pairs of neighbours."""
         if len(a) != len(b):
             return False
         if not all(map(_scalable, [*a, *b])):
@@ -234,7 +234,7 @@ class Comparison:
         return result
 
     def _same_sets(self, a: Sequence[Value], b: Sequence[Value]) -> Truth:
-        """Decide whether two sets are equal: each element of the one is in the other."""
+        """Decide whether two sets are equal: each element of either set is in the other set."""
         table = [[self.equal(x, y) for y in b] for x in a]
         lines = [*table, *map(list, zip(*table))] if a and b else [[]] * (len(a) + len(b))
         if any(all(truth is False for truth in line) for line in lines):
@@ -283,7 +283,7 @@ class Comparison:
             if factor and not positive:
                 return True
             if factor and not ring.imaginary:
-                # They are proportional; a worker finds the sign of the factor numerically.
+                # The expressions are proportional; a worker finds the sign of the factor numerically.
                 return [["sign", to_json(a), to_json(b)]]
             if ring.giant or (ring.certain and factor is None):
                 return False
@@ -382,7 +382,7 @@ class Comparison:
 
 
 def nearest_integers(value: Fraction, places: int) -> set[int]:
-    """Round ``value`` to ``places`` decimals, in units of the last place; both neighbours where it lies halfway."""
+    """Round ``value`` to ``places`` decimals, in units of the last place; return both neighbours if it lies halfway."""
     scaled = value * 10**places
     return {floor(scaled + Fraction(1, 2)), ceil(scaled - Fraction(1, 2))}
 
@@ -398,7 +398,7 @@ def _minutes(time: ValueGroup) -> Fraction | None:
 
 
 def _scalable(term: Value) -> bool:
-    """Check that a term of a ratio can be scaled: not zero, negative or infinite."""
+    """Return True if a term of a ratio can be scaled: it is not zero, negative or infinite."""
     if isinstance(term, Num):
         return term.value > 0
     return is_scalar(term) and not count_operation(term, "oo")  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-r"""Tuples, sets, lists and vectors as plain listings of values, for the option that compares containers loosely.
+r"""Tuples, sets, lists and vectors as plain listings of values, for the option ``containers`` of the verifier "math".
 
-Intervals are no containers: ``[1, 2]``, ``[1, 2)`` and anything with infinity as an end equal only themselves.
+Intervals are not containers: ``[1, 2]``, ``[1, 2)`` and anything with infinity as an end equal only themselves.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ _KINDS = frozenset(("()", "[]", "{}", "{", "<>", ",", "or", "and"))
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Values of a container. ``kind`` is the kind of the group, "matrix" or "names"; ``name`` is the variable that
-    takes these values, or ""."""
+    """Values of a container.
+
+    Attributes:
+        values: the values in order.
+        kind: kind of the group, "matrix" or "names".
+        name: the variable that takes these values, or "".
+    """
 
     values: tuple[Value, ...]
     kind: str
@@ -48,11 +53,11 @@ def list_values(value: Value) -> Listing | None:
 
 
 def loose_listings(a: Listing | None, b: Listing | None, first: Value, second: Value) -> tuple[Listing, Listing] | None:
-    """Return the two listings of a loose comparison; None if the strict comparison decides.
+    """Return the listings of answer and reference for a loose comparison; None if the strict comparison decides.
 
     Args:
-        a: listing of the answer, if any.
-        b: listing of the reference, if any.
+        a: listing of the answer, or None.
+        b: listing of the reference, or None.
         first: the answer.
         second: the reference.
     """

@@ -16,27 +16,27 @@ from mpmath.libmp import NoConvergence
 
 from .tree import Apply, Num, Scalar, Sym
 
-# Two precisions that must agree, and two more for what loses digits on its way.
+# Pairs of decimal precisions that must agree; the second pair is for trees that lose digits in between.
 Precisions: TypeAlias = "tuple[tuple[int, int], ...]"
 DIGITS: Precisions = ((30, 55), (400, 450))
-# Beyond this many binary digits before the point nothing is computed.
+# Largest size of a computed value, as a natural logarithm.
 MAX_LOG = 10**6
 MAX_PHASE = 10**4
 UNKNOWN_BASE = "\\log"
 
 
 class Undefined(ArithmeticError):
-    """The tree has no value at this point: a pole, or an argument outside the domain."""
+    """Error for a tree without a value at a point: a pole, or an argument outside the domain."""
 
 
 class Unclear(ArithmeticError):
-    """The value is too large to compute, or depends on digits beyond the precision, as the floor of a number that may
-    be whole."""
+    """Error for a value that is too large to compute, or that depends on digits beyond the precision, such as the floor
+    of a number that may be whole."""
 
 
 def literal(tree: Scalar, point: Mapping[str, Fraction] | None = None) -> Fraction | None:
-    """Compute a tree of numbers, sums, products and inverses exactly, at a point if it has variables; None for any
-    other tree."""
+    """Return the exact value of a tree of numbers, sums, products and inverses; None for any other tree. Trees with
+    variables are evaluated at ``point``; without a point they give None."""
     if isinstance(tree, Num):
         return tree.value
     if isinstance(tree, Sym):
@@ -58,11 +58,11 @@ def literal(tree: Scalar, point: Mapping[str, Fraction] | None = None) -> Fracti
 
 
 def approximate(tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS) -> tuple[Any, Any]:
-    """Compute the value at a point and a bound on its error, estimated from two precisions.
+    """Return the value of a tree at a point and a bound on its error, estimated from two precisions.
 
     Raises:
-        Undefined: there is no value.
-        Unclear: more digits may show a value.
+        Undefined: the tree has no value there.
+        Unclear: the precisions do not agree; more digits may show a value.
     """
     number = literal(tree)
     for low, high in precisions:
@@ -217,7 +217,7 @@ _FUNCTIONS: dict[str, Any] = {
 def value_or_none(
     tree: Scalar, point: Mapping[str, Fraction], precisions: Precisions = DIGITS
 ) -> tuple[Any, Any] | None:
-    """Call `approximate`; None where there is no value. `Unclear` is raised."""
+    """Return the result of `approximate`, or None if the tree has no value. `Unclear` is raised."""
     try:
         value, error = approximate(tree, point, precisions)
     except Unclear:
@@ -231,21 +231,21 @@ _NEAR = ((1, 1), (1, 1), (1, 1), (1, -1), (1, 0), (1, 0), (1, 0), (1, 0))
 _FAR = ((10, 1), (100, -1), (300, 1), (10, -1))
 _REGIONS = (*_NEAR, *_FAR)
 _WHOLE = (4, -7)
-"""`_REGIONS`: scale of a point, and its sign, 0 for mixed ones. `_WHOLE`: first coordinates of the whole points."""
+"""First coordinates of the points with whole coordinates. `_REGIONS`: (scale, sign) of a point, sign 0 for mixed."""
 
 
 def sample_points(names: list[str], whole: bool = False) -> list[dict[str, Fraction]]:
     """List the fixed points at which expressions in these variables are compared; they satisfy no small relations.
 
     Eight are near zero: three with all variables positive, one with all negative, four of mixed sign. Four are far from
-    zero, two on either side, for expressions such as ``|x - 10|`` that change only there. With ``whole``, two more have
-    whole coordinates.
+    zero, two on either side, for expressions such as ``|x - 10|`` that change only there. ``whole`` adds two points
+    with whole coordinates.
     """
     state, rows = 20_011, []
     for scale, sign in _REGIONS:
         point = {}
         for name in names:
-            # A linear congruential generator: the same points for the same names, whatever came before.
+            # A linear congruential generator gives the same points for the same names in every call.
             state = (1_103_515_245 * state + 12_345) % 2**31
             size = scale * (Fraction(state >> 8, 2**21) + Fraction(1, 7))
             negative = sign < 0 or (not sign and state >> 20 & 1)

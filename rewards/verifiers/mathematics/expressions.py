@@ -1,7 +1,7 @@
-r"""The grammar of scalars: sums, products, powers, functions and single factors.
+r"""Grammar of scalars: sums, products, powers, functions and single factors.
 
-Text with two common readings is refused: ``1/2x``, ``sin a/b``, ``2^3!``, a number after a variable (``x2``), unknown
-words. Depth is bounded, and time and memory are bounded by the length of the text.
+Text with two common readings is refused: ``1/2x``, ``sin a/b``, ``2^3!``, a number after a variable (``x2``); so are
+unknown words. Depth is bounded, and time and memory are bounded by the length of the text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
 class Expressions(Names):
-    """Recursive descent over tokens; `grammar.Grammar` adds the values that are built of scalars."""
+    """Recursive-descent parser of scalars over tokens; `grammar.Grammar` adds the values that are built of scalars."""
 
     # Sums and products.
 
@@ -55,7 +55,7 @@ class Expressions(Names):
         raise NotImplementedError
 
     def _additive(self, measured: bool = False) -> Value:
-        """Read a sum. With ``measured`` a unit may end it; `_measure` and `_is_sum` then record the unit."""
+        """Read a sum. With ``measured`` a unit may end the sum; `_measure` and `_is_sum` then record the unit."""
         self._deeper()
         sign = self._token.kind if self._token.kind in ("+", "-", "±", "∓") else ""
         self._at += bool(sign)
@@ -103,7 +103,7 @@ class Expressions(Names):
         return value if self._token.kind in _ENDS_PRODUCT else self._factors([value], False, measured)
 
     def _factors(self, factors: list[Value], divided: bool, measured: bool) -> Value:
-        """Read the factors that follow and return their product with those already read."""
+        """Read the factors that follow and return their product with ``factors``, those already read."""
         while True:
             kind = self._token.kind
             if kind in ("*", "/"):
@@ -130,8 +130,8 @@ class Expressions(Names):
         return _times(factors)
 
     def _split_measure(self, factors: list[Value], divided: bool, unit: Unit, end: int) -> Value:
-        """Return the product with the letters of a unit as variables, or without them where they cannot be variables.
-        `_measure` records the unit reading."""
+        """Return the product with the letters of a unit as variables, or without the letters if they cannot be
+        variables. `_measure` records the unit reading."""
         start, behind = self._at, len(self._tokens) - end
         letters, state = self._tokens[start:end], (self._depth, self._in_function)
         number = scalar(_times(factors))
@@ -162,7 +162,7 @@ class Expressions(Names):
         return kind in BEGINS_FACTOR or (kind == "|" and not self._bars) or after_factorial
 
     def _tight_fraction(self, slash: int) -> bool:
-        """Check that a fraction of plain numbers ends here and a space follows, as in ``1/2 x``."""
+        """Return True if a fraction of plain numbers ends here and a space follows, as in ``1/2 x``."""
         before, after = self._tokens[slash - 1], self._peek(0)
         return (
             self._at == slash + 2
@@ -211,7 +211,7 @@ class Expressions(Names):
         return negate(value) if sign else value
 
     def _braces(self) -> Scalar:
-        """Read the scalar in a pair of braces that only groups."""
+        """Read the scalar in a pair of braces that only group."""
         self._expect("{")
         value = scalar(self._additive())
         self._expect("}")

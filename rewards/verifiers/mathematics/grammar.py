@@ -1,4 +1,4 @@
-r"""The grammar of values: lists, tuples, sets, intervals, matrices, relations, quantities, words.
+r"""Grammar of values: lists, tuples, sets, intervals, matrices, relations, quantities, words.
 
     value    = relation (("," | ";" | "or" | "and") relation)*
     relation = ["≈"] union (("=" | "≈" | "≠" | "<" | "≤" | ">" | "≥" | "∈") union)*
@@ -51,14 +51,14 @@ _REALS = Sym("\\mathbb{R}")
 _SET_OPERATIONS = frozenset("∪∩∖")
 _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "\\{": ("\\}",), "⟨": ("⟩",), "{": ("}",), "]": ("[",)}
 _MATRICES = frozenset(("matrix", "pmatrix", "bmatrix", "smallmatrix", "array"))
-# In a text with one of these, braces group.
+# A text that matches this is TeX, in which braces group.
 _TEX = re.compile(r"\\|[\^_] ?\{")
 # Letters of any script in words joined by spaces, hyphens and apostrophes.
 _WORDS = re.compile(r"[^\W\d_]+(?:[ '’-]{1,3}[^\W\d_]+)*")
 
 
 def read(text: str) -> Value:
-    """Parse the value that a text writes.
+    """Parse a text and return its value.
 
     Raises:
         Malformed: the text is outside the grammar.
@@ -86,7 +86,7 @@ def _parse(core: str) -> Value:
     kind = MatrixGrammar if "\\begin" in core else Grammar
     value = kind(tokenise(core), braces_group=bool(_TEX.search(core))).value()
     if core[0] == "{" and isinstance(value, ValueGroup) and value.kind == "{}" and len(value.items) == 1:
-        # A set, or braces as in TeX; the comparison decides by the other side (`canonical.resolve_braces`).
+        # Either a set or TeX braces; the comparison decides by the other side (`canonical.resolve_braces`).
         return ValueGroup("{", value.items)
     return value
 
@@ -111,7 +111,7 @@ def _is_plain_word(part: str) -> bool:
 
 
 class Grammar(Expressions):
-    """The parser of one text; `value` parses all of it."""
+    """Parser of one text; `value` parses the whole text."""
 
     def __init__(self, tokens: list[Token], braces_group: bool):
         super().__init__(tokens)
@@ -224,7 +224,7 @@ class Grammar(Expressions):
     def _unit_or_variables(self, value: Scalar, measure: Measure, is_sum: bool) -> Value:
         """Return a value that ends in letters of a unit: as an amount, with the letters as variables, or as both.
 
-        A sum counts as one number only where it cannot be computed (``2 + sqrt(3) cm``), so ``1 + 2m`` has no unit.
+        A sum counts as one number only if it cannot be computed (``2 + sqrt(3) cm``), so ``1 + 2m`` has no unit.
         """
         split = bool(count_operation(value, "pm"))
         if measure.refused is not None:
@@ -271,14 +271,15 @@ class Grammar(Expressions):
         if kind == "()" and not items:
             raise Malformed("There is nothing in the brackets.")
         rows = [item.items for item in items if isinstance(item, ValueGroup) and item.kind == "[]"]
-        # A list of lists of one length is a matrix.
+        # A list of lists of equal length is a matrix.
         if kind == "[]" and len(rows) == len(items) and len({len(row) for row in rows}) == 1 and rows[0]:
             return Matrix(tuple(rows))
         return ValueGroup(kind, items)
 
     def _builder(self, opening: str) -> Value | None:
-        r"""Read the inside of ``\{x \mid x > 0\}``: the interval, union or list of values that the conditions give, or
-        else the name, its domain and the conditions. For any other set return None and read nothing."""
+        r"""Read the inside of a set builder such as ``\{x \mid x > 0\}``. Return the interval, union or list of values
+        that the conditions give, or else the name, its domain and the conditions. For any other set return None and
+        read nothing."""
         name = self._token
         if name.kind not in ("letters", "sym") or self._peek().kind not in ("|", "mid", ":", "∈"):
             return None
@@ -343,7 +344,7 @@ class Grammar(Expressions):
 
 
 class MatrixGrammar(MatrixExpressions, Grammar):
-    """The parser of a text with matrices, which can be added and multiplied."""
+    """Parser of a text with matrices, which can be added and multiplied."""
 
 
 def _holds_relation(value: Value) -> bool:

@@ -1,8 +1,8 @@
-r"""The lexer: a subset of LaTeX and plain mathematics, in one linear pass.
+r"""Lexer of a subset of LaTeX and plain mathematics, in one linear pass.
 
 `unwrap` removes marks around a whole answer (``\boxed{}``, ``$...$``, ``**...**``, ``\text{}``, a full stop);
-`tokenise` splits the rest into tokens. Commands and characters outside the tables below are refused, and digits are the
-ten ASCII ones and their full-width forms.
+`tokenise` splits the rest into tokens. Commands and characters outside the tables below are refused. Digits are ASCII
+or full-width.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ MAX_WRAPPERS = 12
 
 
 class Token(NamedTuple):
-    """A token of the text.
+    """Token of the text.
 
-    ``kind`` is the character itself for punctuation; ``space``: white space precedes it; ``value`` is the value of a
-    number, and not None for a function written with a backslash.
+    Attributes:
+        kind: kind of the token; the character itself for punctuation.
+        text: text of the token.
+        space: True if white space precedes the token.
+        value: value of a number; for a function, not None if it is written with a backslash.
     """
 
     kind: str
@@ -71,19 +74,19 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)|\\(.)")
 _ENVIRONMENT = re.compile(r"\{([A-Za-z]+\*?)\}(?:\{[lcr| ]{1,20}\})?")
 _CIRCLED = re.compile(r" ?\{ ?([0-9]{1,2}) ?\}")
 _LOG_DIGITS = re.compile(r"([0-9]+)(?= ?\()")
-# "$5$ cm": a formula, and its unit behind it.
+# "$5$ cm": a formula and the unit after it.
 _AMOUNT = re.compile(r"\$([^$\s](?:[^$]*[^$\s\\])?)\$ ?([A-Za-z][A-Za-z/^0-9 ]{0,60})")
-# "]1,2]" and "[1,2[": open ends as brackets that are turned outwards.
+# "]1,2]" and "[1,2[": open ends written as brackets turned outwards.
 _OUTWARD = re.compile(r"([\[\]])([^\[\],;]{1,80}[,;][^\[\],;]{1,80})([\[\]])")
 _UNION = re.compile(r" *(?:\\cup(?![A-Za-z])|∪|U) *")
-# TeX's infix fractions and binomials, whose operands are all of the group.
+# TeX's infix fractions and binomials, whose operands are the rest of the group on each side.
 _INFIX = re.compile(r"\\(over|choose)(?![A-Za-z])")
 _INFIX_AS = {"over": "\\frac", "choose": "\\binom"}
 _CHARACTERS = frozenset("+-*/^_()[]{}|,;:=<>≤≥≠≈!%°±∓∪∩∖∈∅⟨⟩⌊⌋⌈⌉&√∛∜$€£¥₹¢'")
 
 
 def unwrap(text: str) -> tuple[str, bool]:
-    """Remove marks around the whole text. Return the rest, and whether it stood in LaTeX's ``\\text``."""
+    """Remove marks around the whole text. Return the rest, and True if it was inside LaTeX's ``\\text``."""
     if len(text) > MAX_LENGTH:
         raise Malformed(f"The answer is longer than {MAX_LENGTH} characters.")
     in_text = False
@@ -134,7 +137,7 @@ def _strip_command(text: str) -> tuple[str, bool]:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """Find the brace that closes the one at ``start``; -1 where none does."""
+    """Return the position of the brace that closes the one at ``start``; -1 if none does."""
     depth = 0
     position = start
     while position < len(text):
@@ -152,7 +155,7 @@ def closing_brace(text: str, start: int) -> int:
 
 
 def tokenise(text: str) -> list[Token]:
-    """Split an unwrapped text into tokens.
+    """Split a text without outer marks (see `unwrap`) into tokens.
 
     Raises:
         Malformed: a character, command or number that is not in the grammar.
@@ -172,7 +175,7 @@ def _prefix_fractions(text: str) -> str:
     Raises:
         Malformed: two of them in one group, which TeX also refuses.
     """
-    # For each open group, its beginning and the first infix in it.
+    # (beginning, first infix) of each open group.
     groups: list[tuple[int, re.Match[str] | None]] = [(0, None)]
     changes: list[tuple[int, int, str]] = []
     position = 0
@@ -207,7 +210,7 @@ def _prefix_fractions(text: str) -> str:
 
 
 def _turn_brackets(text: str) -> str:
-    """Rewrite intervals with brackets turned outwards, alone or in a union, with parentheses."""
+    """Rewrite intervals with outward brackets, alone or in a union, with parentheses."""
     if text[:1] not in ("[", "]"):
         return text
     joints = _UNION.findall(text)
@@ -221,7 +224,7 @@ def _turn_brackets(text: str) -> str:
 
 
 def _cut(text: str, out: list[Token], in_text: bool, nesting: int) -> None:
-    # For each open bracket: a comma in it separates values instead of thousands.
+    # One entry per open bracket: True if a comma in it separates values instead of thousands.
     listing: list[bool] = []
     position, space = 0, False
     while position < len(text):
@@ -279,7 +282,7 @@ def _number(text: str, position: int, space: bool, listing: bool, out: list[Toke
 
 
 def decimal(digits: str) -> Fraction:
-    """Compute the exact value of ASCII digits with at most one point."""
+    """Return the exact value of ASCII digits with at most one point. Raises Malformed for too many digits."""
     if len(digits) > MAX_DIGITS:
         raise Malformed(f"A number has more than {MAX_DIGITS} digits.")
     whole, _, places = digits.partition(".")
@@ -358,7 +361,7 @@ def _command(text: str, position: int, space: bool, out: list[Token], listing: l
 
 
 def _in_subscript(out: list[Token]) -> bool:
-    """Check that a subscript begins here."""
+    """Return True if a subscript begins here."""
     return [token.kind for token in out[-2:]] == ["_", "{"] or (bool(out) and out[-1].kind == "_")
 
 

@@ -17,7 +17,7 @@ _SEPARATES = frozenset((",", ";", "=", "≈", "or", "and", "&", "\\\\"))
 
 
 class MatrixExpressions(Expressions):
-    """The grammar of scalars, with matrices among the terms and factors."""
+    """Grammar of scalars, with matrices among the terms and factors."""
 
     def _additive(self, measured: bool = False) -> Value:
         if not self._matrix_ahead():
@@ -51,7 +51,7 @@ class MatrixExpressions(Expressions):
                 return _multiply_factors(factors)
 
     def _matrix_ahead(self) -> bool:
-        """Check that a matrix stands between here and the next separator at this depth."""
+        """Return True if a matrix stands between here and the next separator at this depth."""
         depth = 0
         for token in self._tokens[self._at :]:
             if token.kind == "begin":

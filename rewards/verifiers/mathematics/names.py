@@ -12,7 +12,7 @@ from .lexer import Token
 from .tree import Apply, Malformed, Scalar, Sym
 from .vocabulary import SHORT_WORDS, is_product
 
-# Names of functions; with an argument they are one symbol and never a product: f(2) is not 2f.
+# Names of functions, which with an argument form one symbol and never a product: f(2) is not 2f.
 _APPLIED = frozenset("fghFGH")
 _APPLIED_TO_ONE = frozenset("PQpqT")
 _NUMERIC = frozenset(("num", "const", "vulgar", "/", "cmd", "{", "}"))
@@ -23,7 +23,7 @@ _MAX_ACRONYM = 8
 
 
 class Names(Measures):
-    """The part of the grammar that reads names."""
+    """Part of the grammar that reads names."""
 
     def _split_letters(self) -> None:
         """Replace a run of letters by its letters."""
@@ -57,7 +57,7 @@ class Names(Measures):
         return Sym(token.text)
 
     def _primes(self) -> str:
-        r"""Read the primes after a name, as ``y''``, ``y^\prime`` or ``y^{\prime}``; "" without primes."""
+        r"""Return the primes after a name, as in ``y''``, ``y^\prime`` or ``y^{\prime}``; "" without primes."""
         start = self._at
         if self._take("^"):
             braces = self._take("{")
@@ -76,7 +76,7 @@ class Names(Measures):
         return self._at - start
 
     def _accented_name(self) -> Scalar:
-        r"""Read a name below a mark, as ``\vec{a}`` or ``\overline{AB}``; with the mark it is another name."""
+        r"""Read a name with an accent, as ``\vec{a}`` or ``\overline{AB}``; it differs from the name without it."""
         mark = self._token.text
         self._at += 1
         braces = self._take("{")
@@ -96,7 +96,7 @@ class Names(Measures):
         return Sym(f"{name}_{self._subscript()}" if self._take("_") else name)
 
     def _place(self, name: Token) -> str:
-        """Read the brackets after the name of a function verbatim; "" if the name is a variable.
+        """Return the brackets after the name of a function verbatim; "" if the name is a variable.
 
         A variable before a bracket that holds only a number is also a function, as x(2) is not a usual form of 2x.
         """

@@ -1,10 +1,10 @@
 r"""Normal forms: exact decisions by rational functions in *atoms*, bounded by a budget of operations, not by a clock.
 
-An atom is a variable, π, e, i, the square root of a prime, or anything else taken as opaque (``sin(x)``, ``2^x``).
-Two expressions with equal forms are equal for any atoms. Where every atom is a variable, i, a root of a prime, or one
-of π and e (not both), the atoms satisfy only the relations used here (roots of different primes and their products are
-linearly independent over the rationals, and π and e are transcendental), so different forms prove that the expressions
-differ.
+An atom is a variable, π, e, i, the square root of a prime, or any other subexpression, taken as opaque (``sin(x)``,
+``2^x``). Two expressions with equal forms are equal for any atoms. If every atom is a variable, i, a root of a prime,
+or one of π and e (not both), the atoms satisfy only the relations used here (roots of different primes and their
+products are linearly independent over the rationals, and π and e are transcendental), so different forms prove that the
+expressions differ.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ TRIAL_PRIMES = tuple(p for p in range(2, 1000) if all(p % q for q in range(2, is
 
 
 class TooBig(Exception):
-    """The budget is spent."""
+    """Error raised when the budget is spent."""
 
 
 class Budget:
-    """The remaining products of terms for all comparisons of one answer."""
+    """Number of products of terms that remain for all comparisons of one answer."""
 
     def __init__(self, terms: int = WHOLE_BUDGET):
         self.left = terms
@@ -41,14 +41,14 @@ class Budget:
 
 @dataclass(slots=True)
 class RationalForm:
-    """A quotient of two polynomials; ``below`` is not the zero polynomial."""
+    """Quotient of two polynomials; the denominator ``below`` is not the zero polynomial."""
 
     above: Polynomial
     below: Polynomial
 
     @property
     def rational(self) -> Fraction | None:
-        """The value, where it is a rational number."""
+        """Value of the form if it is a rational number, else None."""
         if self.above.keys() <= {()} and self.below.keys() <= {()}:
             return self.above.get((), Fraction(0)) / self.below[()]
         return None
@@ -58,11 +58,11 @@ ONE: Polynomial = {(): Fraction(1)}
 
 
 class Ring:
-    """The atoms of one comparison, and arithmetic on polynomials in them.
+    """Atoms of one comparison, and arithmetic on polynomials in them.
 
     Attributes:
-        certain: there is no opaque atom, and not both π and e, so different forms prove a difference.
-        giant: some number was too large to be computed and became an atom.
+        certain: True if there is no opaque atom, and not both π and e, so that different forms prove a difference.
+        giant: True if some number was too large to be computed and became an atom.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -81,17 +81,17 @@ class Ring:
 
     @property
     def imaginary(self) -> bool:
-        """The expressions contain i, or the square root of a negative number."""
+        """True if the expressions contain i, or the square root of a negative number."""
         return ("i",) in self._index
 
     # Decisions.
 
     def equal(self, left: RationalForm, right: RationalForm) -> bool:
-        """Compare two forms."""
+        """Return True if two forms are equal."""
         return not self._subtract(self._multiply(left.above, right.below), self._multiply(right.above, left.below))
 
     def ratio(self, left: RationalForm, right: RationalForm) -> Fraction | bool | None:
-        """Find the constant factor between two forms: True if it is irrational, None if the ratio is not constant."""
+        """Return the constant factor between two forms: a number, True if irrational, None if there is none."""
         first = self._by_variables(self._multiply(left.above, right.below))
         second = self._by_variables(self._multiply(right.above, left.below))
         if first.keys() != second.keys() or not first:
@@ -114,7 +114,7 @@ class Ring:
     # From trees to forms.
 
     def form(self, tree: Scalar) -> RationalForm:
-        """Compute the form of a tree.
+        """Return the form of a tree.
 
         Raises:
             Malformed: a division by zero or another operation without a value.
@@ -222,7 +222,7 @@ class Ring:
             self.giant = True
             return self._function("^", (base, self._number(n)))
         if len(base.above) == len(base.below) == 1 and n > MAX_POWER:
-            # Of a single term without roots or a coefficient, only the exponents grow.
+            # A power of a single term without roots or a coefficient only has larger exponents.
             (monomial,), (other,) = base.above, base.below
             plain = base.above[monomial] == base.below[other] == 1
             if plain and n <= MAX_MONOMIAL_POWER and not any(atom in self._squares for atom, _ in monomial + other):
@@ -243,7 +243,7 @@ class Ring:
         return result
 
     def _root(self, value: Fraction, degree: int) -> RationalForm:
-        """Compute the root of a rational number; of a negative one the real root where the degree is odd."""
+        """Return the root of a rational number; for a negative number the real root if the degree is odd."""
         if value < 0:
             if degree == 2:
                 return self._product(self._constant("i"), self._root(-value, 2))
@@ -260,7 +260,7 @@ class Ring:
         for prime in primes:
             result = self._product(result, self._square_root(prime))
         if rest > 1:
-            # The rest may not be prime, so that its root may depend on others.
+            # The rest may not be prime, so its root may depend on other roots.
             self._exact = False
             result = self._product(result, self._square_root(rest))
         return result
@@ -350,7 +350,7 @@ def _bits(value: Fraction) -> int:
 
 
 def _whole_root(value: int, degree: int) -> int | None:
-    """Compute the ``degree``-th root of a non-negative ``value``; None if it is not a whole number."""
+    """Return the ``degree``-th root of a non-negative ``value``; None if it is not a whole number."""
     if degree == 2:
         root = isqrt(value) if value >= 0 else 0
         return root if root * root == value else None
@@ -369,7 +369,7 @@ def _whole_root(value: int, degree: int) -> int | None:
 
 
 def _square_free(value: int) -> tuple[int, list[int], int]:
-    """Factor ``value`` into (a, primes, rest): a² times the primes times a rest with unknown factors."""
+    """Factor ``value`` into (a, primes, rest): value = a² times the primes times a rest with unknown factors."""
     outside, primes = 1, []
     for prime in TRIAL_PRIMES:
         while value % (prime * prime) == 0:

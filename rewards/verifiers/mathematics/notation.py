@@ -1,8 +1,8 @@
-r"""Notations of whole answers outside the grammar of values; `grammar.read` tries them where the grammar fails.
+r"""Notations of whole answers outside the grammar of values; `grammar.read` tries them if the grammar fails.
 
 ``$69$, $84$`` is a list in several formulas, ``65\text{ children tickets}`` a number and a counted noun of several
 words, ``3:30 pm`` a time of day, ``x > 2: (2, \infty)`` one set written twice, ``1, 2; 3`` a list of lists. Every
-function takes an unwrapped text, is linear in its length, and returns None for other notations.
+function takes a text without outer marks, is linear in its length, and returns None for other notations.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _IN_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -"
 
 
 def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
-    """Read an unwrapped text in one of these notations; None for any other text.
+    """Read a text without outer marks in one of these notations; None for any other text.
 
     Args:
         core: the text.
-        parse: reads a text by the grammar of values.
+        parse: function that reads a text by the grammar of values.
 
     Raises:
         Malformed: a part of the text is outside the grammar of values.
@@ -61,7 +61,7 @@ def in_other_notation(core: str, parse: Callable[[str], Value]) -> Value | None:
 
 
 def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
-    """Read lists separated by semicolons, or an inequality and its interval separated by a colon."""
+    """Read lists separated by semicolons, or an inequality and its interval separated by a colon, or None."""
     parts = [part for part in core.split(";") if part.strip()]
     if 1 < len(parts) <= MAX_LISTS and "," in core:
         return ValueGroup(";", tuple(map(parse, parts)))
@@ -73,7 +73,7 @@ def _several(core: str, parse: Callable[[str], Value]) -> Value | None:
 
 
 def in_one_formula(text: str) -> str | None:
-    """Join several formulas, with the separators and numbers between them: ``$2$ or $-2$`` to ``2 or -2``."""
+    """Join several formulas, with separators and numbers between them, into one: ``$2$ or $-2$`` to ``2 or -2``."""
     parts = _DOLLAR.split(text)
     # Marks come in pairs; formulas are at the odd positions.
     if len(parts) < 3 or len(parts) % 2 == 0:
@@ -96,7 +96,7 @@ def time_of_day(text: str) -> int | None:
 
 
 def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
-    r"""Split a number and the words after it, in plain text or ``\text{}``, into the number's text and the words."""
+    r"""Split a number with words after it, in plain text or ``\text{}``, into the number's text and the words."""
     text = text.strip()
     head, tail = text, ""
     if text.endswith("}"):
@@ -116,7 +116,7 @@ def split_counted_noun(text: str) -> tuple[str, list[str]] | None:
 
 
 def _countable(word: str) -> bool:
-    """Check that a word may belong to a noun: it neither changes the number before it nor expresses doubt."""
+    """Return True if a word may belong to a noun: it neither changes the number before it nor expresses doubt."""
     lower = word.lower()
     changes = lower in SHORT_WORDS or lower in ARITHMETIC or lower.removesuffix("s") in PORTIONS or lower in DOUBTS
     return len(word) > 2 and word.isascii() and word.isalpha() and not changes

@@ -1,4 +1,4 @@
-"""Counted nouns as units ("5 apples"), for the option that forgives words after a number."""
+"""Counted nouns as units ("5 apples"), for the option ``words`` of the verifier "math"."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def noun_words(unit: Unit) -> frozenset[str]:
 
 
 def same_noun(a: Unit, b: Unit) -> bool:
-    """Check that one counted noun contains all words of the other, as "children tickets" contains "tickets"."""
+    """Return True if one counted noun contains all words of the other, as "children tickets" contains "tickets"."""
     first, second = noun_words(a), noun_words(b)
     return bool(first and second) and (first <= second or second <= first)
 
 
 def is_harmless(unit: Unit) -> bool:
-    """Check that a unit which only the answer has does not change its number: a counted noun, whole units of money, or
-    degrees."""
+    """Return True if a unit that only the answer has leaves its number unchanged: a counted noun, whole units of money,
+    or degrees."""
     words = noun_words(unit)
     if words:
         return max(map(len, words)) <= MAX_WORD and words.isdisjoint(DOUBTS)

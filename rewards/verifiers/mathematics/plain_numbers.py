@@ -1,4 +1,4 @@
-"""A fast path for the most frequent answers: short plain numbers, read without the grammar."""
+"""Fast path for the most frequent answers: short plain numbers, read without the grammar."""
 
 from __future__ import annotations
 

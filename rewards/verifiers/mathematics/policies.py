@@ -1,7 +1,7 @@
-r"""Policies of the verifier "math": named sets of leniencies, each of them also an option.
+r"""Policies of the verifier "math": named sets of leniencies. Each leniency is also an option.
 
 A policy adds readings of a text and ways to compare two values; an answer that is right under "strict" is right under
-every policy. The docstring of `verifier.verify_math` lists what each leniency accepts and refuses.
+every policy. The docstring of `verifier.verify_math` lists the forms that each leniency accepts and refuses.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _NO_VALUE = DOUBTS | frozenset(
 # Adjectives after a measure: "12 (years old)".
 _ADJECTIVES = frozenset(("old", "long", "tall", "wide", "deep", "high", "each", "left", "total", "away", "heavy"))
 _YES_OR_NO = re.compile(r"\s{0,9}(?:yes|no)(?:[.,;:!]|\s{0,9}$)", re.IGNORECASE)
-# The range of the parameter of a family of values: "for any integer $k$".
+# Range of a parameter after a family of values: "for any integer $k$".
 _RANGE = re.compile(
     r",? ?(?:for )?(?:any|all|every|each|some) (?:real |whole |positive |natural )?(?:number|integer|value)s?"
     r" ?(?:\$\\?[A-Za-z]{1,8}\$)?(?=\.?\s{0,9}$)"
@@ -62,7 +62,7 @@ _INTRODUCED = re.compile(r"(?:[a-z]{3} ?: ?| is:? | are:? | equals )")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The leniencies of a policy; `verifier.verify_math` explains each."""
+    """Leniencies of a policy; `verifier.verify_math` explains each."""
 
     functions: bool = False
     chains: bool = False
@@ -78,7 +78,7 @@ POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True
 
 
 def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, with settings that are not None overridden.
+    """Return the policy of a name, overridden by the settings that are not None.
 
     Raises:
         InputError: an unknown name, or a setting that is neither a bool nor None.
@@ -117,8 +117,8 @@ def further_pairs(
     """Yield further pairs of an answer's and a reference's value; the answer is right if one of them is equal.
 
     Args:
-        answer: its text, its parsed value, and its value in the strict comparison.
-        reference: likewise.
+        answer: (text, parsed value, value in the strict comparison) of the answer.
+        reference: the same of the reference.
         policy: the leniencies.
     """
     left, right = _readings(*answer[1:], policy), _readings(*reference[1:], policy)
@@ -148,8 +148,8 @@ def _readings(written: Value, value: Value, policy: Policy) -> list[Value]:
 
 
 def _last_link(value: Relation) -> Value | None:
-    """Return the last link of a chain: ``11`` of ``5+6=11``, ``x = 11`` of ``x = 5+6 = 11``. None for an equation to be
-    solved, or where two sides differ."""
+    """Return the last link of a chain: ``11`` for ``5+6=11``, ``x = 11`` for ``x = 5+6 = 11``. Return None for an
+    equation to be solved, or if two sides differ."""
     if any(operator not in "=≈" for operator in value.operators):
         return None
     first, *others = value.sides
@@ -157,7 +157,7 @@ def _last_link(value: Relation) -> Value | None:
     sides = others if named else list(value.sides)
     if len(sides) < 2 or not (named or all(is_scalar(side) or isinstance(side, Quantity) for side in sides)):
         return None
-    # "5 = 5" and "0x = 0" are no chains.
+    # "5 = 5" and "0x = 0" are not chains.
     if not named and (sides[-1] == sides[-2] or (has_variables(sides[0]) and not has_variables(sides[-1]))):
         return None
     operators = value.operators[1:] if named else value.operators
@@ -171,7 +171,7 @@ def _has(value: Value, name: str) -> bool:
 
 
 def _may_link(operator: str, a: Value, b: Value) -> bool:
-    """Check that two sides may be equal: numbers and measures that are near, expressions proved to be equal."""
+    """Return True if two sides may be equal: numbers and measures that are near, expressions proved to be equal."""
     if isinstance(a, Quantity) and isinstance(b, Quantity):
         same = (a.unit.dimensions, a.unit.pi) == (b.unit.dimensions, b.unit.pi)
         if same and _may_link(operator, _in_base_units(a), _in_base_units(b)):
@@ -195,7 +195,7 @@ def _in_base_units(measure: Quantity) -> Scalar:
 
 
 def _content(value: Value) -> Value | None:
-    """Return ``E`` of ``f(x) = E``, where the name does not occur in E; else None."""
+    """Return ``E`` of ``f(x) = E`` if the name does not occur in E; else None."""
     if not isinstance(value, Relation) or value.operators != ("=",):
         return None
     for name, content in (value.sides, value.sides[::-1]):
@@ -228,7 +228,7 @@ def _with_words(text: str) -> Value | None:
     """Read a number with words in brackets: ``9 (apples)``, ``12 (years old)``; None for any other text."""
     text = text.strip().removesuffix(".")
     head, bracket, tail = text.removesuffix(")").rpartition("(")
-    # Of "pieces of candy" only the first noun counts.
+    # In "pieces of candy" only the first noun counts.
     words = tail.replace("-", " ").partition(" of ")[0].split()
     if not bracket or not text.endswith(")") or not words or not all(word.isalpha() for word in words):
         return None
@@ -245,8 +245,8 @@ def _with_words(text: str) -> Value | None:
 
 
 def _in_prose(text: str, is_reference: bool) -> Value | None:
-    """Read the value of prose: the last formula, or several with only separators between them; without a formula the
-    value that ends "... is 5", or a yes or no at the beginning. None where the prose states no value."""
+    """Read the value of prose: the last formula, or several with only separators between them. Without a formula, read
+    the value that ends "... is 5", or a yes or no at the beginning. Return None if the prose states no value."""
     if len(text) > MAX_PROSE:
         return None
     whole, text = text, _RANGE.sub("", text)

@@ -1,6 +1,6 @@
-"""Proofs by sympy that an expression is zero: a list of steps, the cheap ones first.
+"""Proofs by sympy that an expression is zero, by a list of steps, the cheap ones first.
 
-A step returns an expression that is zero only if the given one is zero wherever it is defined.
+A step returns an expression that is zero only if the given expression is zero wherever it is defined.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HYPERBOLIC = (sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy
 
 
 def vanishes(expression: Any) -> bool:
-    """Try to prove with sympy that an expression is zero; cheap steps come first."""
+    """Return True if sympy proves that an expression is zero; False means that no proof was found."""
     if expression == 0:
         return True
     for step in _STEPS:
@@ -42,7 +42,7 @@ def _algebraic(expression: Any) -> Any:
 
 
 def _without_products(expression: Any) -> Any:
-    """Write the numerator as a sum of sines and cosines of multiples, which is zero only if all its terms cancel.
+    """Return the numerator as a sum of sines and cosines of multiples, which is zero only if all its terms cancel.
 
     Multiple angles are not expanded: sin(100x) would become a polynomial of degree 100.
     """
@@ -65,8 +65,9 @@ def _factor_roots(expression: Any) -> Any:
 def _arctangents(expression: Any) -> Any:
     """Return 0 for a vanishing sum of rational multiples of π and arctangents of rational numbers, else 1.
 
-    The product of (1 + ir)^n has the argument of the sum of n arctan r, up to whole turns. Its eighth power is positive
-    where that is a multiple of π/4, and then a few digits determine which; no other rational multiple of π occurs.
+    The product of (1 + ir)^n has the argument of the sum of n arctan r, up to whole turns. The argument is a multiple
+    of π/4 only if the product is real, imaginary or has parts of equal size; a few digits then determine the multiple.
+    No other rational multiple of π occurs.
     """
     total, turns, terms = Fraction(0), Fraction(0), []
     parts: dict[Any, Any] = expression.expand().as_coefficients_dict()
@@ -102,11 +103,9 @@ def _arctangents(expression: Any) -> Any:
 
 
 def _logarithms_of_one_sign(expression: Any) -> Any:
-    """Return an expression that is zero if a sum of logarithms vanishes: all its multiples have one sign, and the
-    arguments are real and continuous everywhere with the product 1.
-
-    No argument is ever zero, so none changes its sign; where all are positive at one point the sum vanishes.
-    """
+    """Return the product of the arguments minus 1 for a sum of logarithms with multiples of one sign. The result is
+    zero if the sum vanishes. The arguments must be real and continuous everywhere, and positive at one point: with the
+    product 1 no argument is ever zero, so none changes its sign. Any other expression is returned unchanged."""
     expression = expression.replace(sympy.asinh, lambda x: sympy.log(x + sympy.sqrt(x**2 + 1)))
     product, multiples, at = sympy.Integer(1), [], {}
     for factor, coefficient in expression.expand().as_coefficients_dict().items():
@@ -126,7 +125,7 @@ def _logarithms_of_one_sign(expression: Any) -> Any:
 
 
 def _continuous(expression: Any) -> bool:
-    """Check by its structure that an expression is real and continuous at every real point."""
+    """Return True if an expression is, by its structure, real and continuous at every real point."""
     if expression.is_Rational or (expression.is_Symbol and expression.is_real):
         return True
     if expression.is_Add or expression.is_Mul:

@@ -1,4 +1,4 @@
-"""Relations on one variable, read as a list of its values or as an interval.
+"""Relations on one variable, read as a list of values or as an interval.
 
 ``x = 2 or x = -3``, ``x = 2, -3`` and ``2, -3`` list the same values; ``x <= 3`` and ``(-oo, 3]`` are the same set.
 """
@@ -18,7 +18,7 @@ _INFINITY = Apply("oo")
 
 @dataclass(frozen=True, slots=True)
 class BinaryRelation:
-    """One relation between two values; ``>`` and ``≥`` are written as ``<`` and ``≤`` with exchanged sides."""
+    """Relation between two values; ``>`` and ``≥`` are stored as ``<`` and ``≤`` with swapped sides."""
 
     operator: str
     left: Value
@@ -43,7 +43,13 @@ def binary_relations(value: Value) -> list[BinaryRelation] | None:
 
 @dataclass(frozen=True, slots=True)
 class Solutions:
-    """Values of one variable. ``name`` is "" without a variable; ``kind`` is the separator or bracket of the values."""
+    """Values of one variable.
+
+    Attributes:
+        name: name of the variable, or "".
+        values: the values in order.
+        kind: separator or bracket of the values.
+    """
 
     name: str
     values: tuple[Value, ...]
@@ -54,14 +60,14 @@ class Solutions:
         return self.kind != "," or bool(self.name)
 
     def may_equal(self, other: Solutions) -> bool:
-        """Check that the kinds are compatible: a comma agrees with "or" and "and", ± with all kinds."""
+        """Return True if the kinds are compatible: a comma agrees with "or" and "and", ± with all kinds."""
         return "±" in (self.kind, other.kind) or (
             "{}" not in (self.kind, other.kind) and (self.kind == other.kind or "," in (self.kind, other.kind))
         )
 
 
 def solutions(value: Value) -> Solutions | None:
-    """List the values that a list, ± or a list of equations gives to one variable; None for any other value."""
+    """Return the values that a list, ± or a list of equations gives to one variable; None for any other value."""
     if isinstance(value, Choice):
         return Solutions("", (value.plus, value.minus), "±")
     if isinstance(value, Relation):
@@ -100,10 +106,8 @@ def expand_choices(items: Iterable[Value]) -> list[Value]:
 
 
 def region(value: Value) -> tuple[str, Value] | None:
-    """Return the variable of an inequality, or of several joined by "or", and the interval or union where it lies.
-
-    Also of ``x in (0, 1]``. None for any other value.
-    """
+    """Return the variable of an inequality, of several joined by "or", or of ``x in (0, 1]``, and its interval or
+    union. Return None for any other value."""
     if isinstance(value, Relation) and value.operators == ("∈",):
         name, content = value.sides
         return (name.name, content) if isinstance(name, Sym) and is_region(content) else None
@@ -133,7 +137,7 @@ def region(value: Value) -> tuple[str, Value] | None:
 
 
 def is_region(value: Value) -> bool:
-    """Check that a value is an interval, or a union of intervals."""
+    """Return True if a value is an interval, or a union of intervals."""
     if not isinstance(value, ValueGroup):
         return False
     if value.kind == "∪":
@@ -142,7 +146,7 @@ def is_region(value: Value) -> bool:
 
 
 def may_be_a_point(value: Value) -> bool:
-    """Check that an interval may also be read as a point: ``(2, 5)``."""
+    """Return True if an interval may also be read as a point: ``(2, 5)``."""
     return (
         isinstance(value, ValueGroup)
         and value.kind == "()"

@@ -1,8 +1,8 @@
 r"""Other spellings of whole answers, for the option ``spellings`` of the verifier "math".
 
 Words for sets, labels of choices, Chinese, amounts in two units, digits in groups, repeating decimals, binomials and
-points with a name: `respell` writes them in the notation of the grammar. Everything is a table of patterns for a whole
-answer, linear in its length; an answer that fits none has no other spelling.
+points with a name: `respell` writes them in the notation of the grammar. Each rule is a pattern for a whole answer,
+matched in linear time; an answer that fits none has no other spelling.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORDS = (
     *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
     *("fourteen", "fifteen", "sixteen"),
 )
-# The larger unit, the smaller one, and how many of these it has.
+# (pattern of the larger unit, pattern of the smaller unit, name of the smaller unit, smaller units per larger unit).
 _AMOUNTS = (
     ("hours?|hrs?|h", "minutes?|mins?|m", "minutes", 60),
     ("minutes?|mins?", "seconds?|secs?|s", "seconds", 60),
@@ -46,8 +46,8 @@ _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\\frac\{-?[0-9]+\}\{[0-9]+\})"
 
 
 def respell(text: str) -> dict[str, bool]:
-    """Return other spellings of a whole answer in the notation of the grammar, the likeliest first, at most a few, and
-    for each whether it leaves a name out: of two answers with names only one may lose it."""
+    """Return a few other spellings of a whole answer in the notation of the grammar, the likeliest first. The value of
+    each is True if the spelling leaves a name out: of two answers with names only one may lose it."""
     if len(text) > MAX_LENGTH:
         return {}
     plain = text.strip().strip("$").strip()

@@ -1,4 +1,4 @@
-"""The symbolic work of a worker process: equality of two trees, refuted by numbers or proved by sympy.
+"""Symbolic work of a worker process: equality of two trees, refuted by numbers or proved by sympy.
 
 Trees come as JSON made by the grammar; they are built with sympy's constructors, and no text is parsed. Sampled numbers
 can only refute. An equality that sympy cannot prove remains undecided, however many digits agree.
@@ -23,12 +23,13 @@ MAX_BITS = 1 << 17
 
 
 class TooLarge(Exception):
-    """A number that is too large to build."""
+    """Error for a number that is too large to build."""
 
 
 def answer_problems(problems: list[list[Any]]) -> list[Any]:
-    """Answer each problem: ``["equal", a, b]``, ``["ratio", a, b, positive]`` and ``["sign", a, b]`` by True, False or
-    None, and ``["value", a]`` by ``[real, imaginary, error]`` as decimal strings, or None."""
+    """Answer each problem, in order. ``["equal", a, b]``, ``["ratio", a, b, positive]`` and ``["sign", a, b]`` give
+    True, False or None; ``["value", a]`` gives ``[real, imaginary, error]`` as decimal strings, or None. a and b are
+    trees as of `tree.to_json`."""
     replies = []
     for kind, *data in problems:
         try:
@@ -43,7 +44,7 @@ def answer_problems(problems: list[list[Any]]) -> list[Any]:
 def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
     """Decide whether two trees are equal at every real point where both are defined and at least one is a real number.
 
-    If i occurs in them, or there are no variables, complex values count as well.
+    If i occurs in the trees, or there are no variables, complex values count as well. None if undecided.
     """
     left, right = from_json(a), from_json(b)
     everything = bool(count_operation(left, "i") or count_operation(right, "i") or not symbols(left) | symbols(right))
@@ -69,7 +70,7 @@ def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
         agreed += 1
         counted.append(point)
     if not agreed and (lonely or ignored or not alike):
-        # At each point only one of them has a value, or they are never real and differ.
+        # At each point only one tree has a value, or both are never real and differ.
         return False if lonely or ignored else None
     if ignored:
         return _equal_where_real(left, right, counted)
@@ -79,8 +80,8 @@ def decide_equal(a: list[Any], b: list[Any]) -> bool | None:
 
 
 def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]) -> bool | None:
-    """Decide equality of trees that are real only for one sign of a variable: they must be equal for the sign of the
-    counted points, and provably not real for the other sign."""
+    """Decide equality of trees that are real only for one sign of a variable. The trees must be equal for the sign of
+    the variable at the points ``counted``, and provably not real for the other sign."""
     signs = {name: {point[name] > 0 for point in counted} for name in counted[0] if name != UNKNOWN_BASE}
     for name, found in signs.items():
         if len(found) > 1:
@@ -93,7 +94,7 @@ def _equal_where_real(left: Scalar, right: Scalar, counted: list[dict[str, Any]]
 
 
 def _apart(left: Scalar, right: Scalar) -> bool:
-    """Check that two numbers that agree in their first digits differ in later ones."""
+    """Return True if two numbers that agree in their first digits differ in later ones."""
     point = _points(left, right)[0]
     first, second = (value_or_none(tree, point, DIGITS[1:]) for tree in (left, right))
     if first is None or second is None:
@@ -103,12 +104,13 @@ def _apart(left: Scalar, right: Scalar) -> bool:
 
 
 def decide_sign(a: list[Any], b: list[Any]) -> bool | None:
-    """Decide whether the first tree is a positive multiple of the second, given that it is a real multiple of it."""
+    """Decide whether the first tree is a positive multiple of the second; it must be known to be a real multiple."""
     return decide_ratio(a, b, True, proportional=True)
 
 
 def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool = False) -> bool | None:
-    """Decide whether the first tree is a constant multiple of the second, not zero, and positive if ``positive``."""
+    """Decide whether the first tree is a nonzero constant multiple of the second, and a positive one if ``positive``.
+    ``proportional`` states that the first is a real multiple, so that only the sign is decided. None if undecided."""
     left, right = from_json(a), from_json(b)
     found: tuple[Any, Any] | None = None
     for point in _points(left, right):
@@ -142,7 +144,8 @@ def decide_ratio(a: list[Any], b: list[Any], positive: bool, proportional: bool 
 
 
 def evaluate_number(a: list[Any]) -> list[str] | None:
-    """Compute the real and imaginary part of a tree without variables, and a bound on the error."""
+    """Return the real part, the imaginary part and an error bound of a tree without variables, as decimal strings.
+    Return None if the tree has no value, or one outside 1e-4000 to 1e4000."""
     found = value_or_none(from_json(a), {UNKNOWN_BASE: next(iter(sample_points([UNKNOWN_BASE])))[UNKNOWN_BASE]})
     if found is None or (found[0] and not -4000 < mp.log10(abs(found[0])) < 4000):
         return None
@@ -178,7 +181,7 @@ def _both(left: Scalar, right: Scalar, point: dict[str, Any]) -> tuple[Any, Any]
 
 
 def build_expression(tree: Scalar, symbols: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """Build the sympy expression of a tree; variables are real unless ``symbols`` gives other symbols for them."""
+    """Build the sympy expression of a tree; ``symbols`` maps names to symbols, other variables are real."""
     if isinstance(tree, Num):
         return sympy.Rational(tree.value.numerator, tree.value.denominator)
     if isinstance(tree, Sym):

@@ -1,4 +1,4 @@
-"""Trees of values: the grammar makes them from text, and the rest of the verifier reads nothing else.
+"""Trees of values: the grammar makes them from text, and the rest of the verifier works on them alone.
 
 A *scalar* is one number or expression: `Num`, `Sym` or `Apply`. A *value* is a scalar, or something built of scalars:
 a `Quantity` with a unit, a `ValueGroup` (tuple, set, interval, list ...), a `Matrix`, a `Relation`, a `Choice` made by
@@ -14,30 +14,30 @@ from typing import Any, TypeAlias
 
 
 class Malformed(ValueError):
-    """The text is outside the grammar; the message is one sentence for the agent."""
+    """Error for a text outside the grammar; the message is one sentence for the agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Num:
-    """An exact rational number."""
+    """Exact rational number."""
 
     value: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Sym:
-    """A variable; case counts, and a subscript is part of the name."""
+    """Variable; case counts, and a subscript is part of the name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operation or function; constants have no arguments.
+    """Operation or function; constants have no arguments.
 
     ``+`` and ``*`` take any number of arguments, ``^`` base and exponent, ``root`` radicand and degree, ``log``
-    argument and base (or the argument alone: a logarithm whose base the text leaves open), ``pm`` the operands on the
-    left and right of ±, all others one.
+    argument and base (or the argument alone, if the text leaves the base open), ``pm`` the left and right operand of ±,
+    ``binomial`` two, all others one.
     """
 
     op: str
@@ -49,9 +49,12 @@ Scalar: TypeAlias = "Num | Sym | Apply"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as base dimensions with exponents; ``factor * pi**pi`` converts an amount of it to base units.
+    """Unit as base dimensions with exponents.
 
-    ``sign`` marks a currency sign such as $, which an answer may leave out.
+    Attributes:
+        dimensions: (name, exponent) pairs.
+        factor, pi: ``factor * pi**pi`` converts an amount to base units.
+        sign: True for a currency sign such as $, which an answer may leave out.
     """
 
     dimensions: tuple[tuple[str, int], ...]
@@ -62,11 +65,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A scalar with a unit.
+    """Scalar with a unit.
 
-    ``plain`` is the same text read with the letters of the unit as variables (``5m``, ``36 km/h``), None where they
-    cannot be variables. ``loose``: such letters follow a sum (``2 + sqrt(3) cm``). ``doubtful``: the unit is a single
-    letter that is not set as text (``3s^2``), which is as often a variable.
+    Attributes:
+        value: the scalar.
+        unit: the unit.
+        plain: the same text read with the letters of the unit as variables (``5m``, ``36 km/h``); None if they cannot
+            be variables.
+        loose: True if these letters follow a sum (``2 + sqrt(3) cm``).
+        doubtful: True if the unit is a single letter that is not set as text (``3s^2``), which is as often a variable.
     """
 
     value: Scalar
@@ -78,7 +85,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class ValueGroup:
-    """Several values, ``items``, joined as ``kind`` names.
+    """Several values, ``items``, joined as ``kind`` says.
 
     ``kind`` is a pair of brackets (``()``, ``[)``, ``{}``, ``<>`` ...) or the separator of the values: ``,``, ``or``,
     ``and``, ``:``, ``∪``, ``∩``, ``∖``. Further kinds: ``clock``, a ratio that may be a time of day; ``time``, a time
@@ -92,14 +99,14 @@ class ValueGroup:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Rows of equal length."""
+    """Matrix of values, as rows of equal length."""
 
     rows: tuple[tuple[Value, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Values joined by ``=``, ``≠``, ``<``, ``≤``, ``>``, ``≥`` or ``∈``; one operator fewer than values."""
+    """Values ``sides`` joined by =, ≈, ≠, <, ≤, >, ≥ or ∈ as ``operators``, of which there is one fewer."""
 
     operators: tuple[str, ...]
     sides: tuple[Value, ...]
@@ -107,7 +114,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The two values of an expression with ±, as a set."""
+    """Set of the two values of an expression with ±."""
 
     plus: Scalar
     minus: Scalar
@@ -155,7 +162,7 @@ def is_scalar(value: Value) -> bool:
 
 
 def with_leaves(value: Value, change: Callable[[Value], Value]) -> Value:
-    """Apply ``change`` to every scalar, quantity and text in ``value``. Return ``value`` itself where none changes."""
+    """Apply ``change`` to every scalar, quantity and text in ``value``. Return ``value`` itself if none changes."""
     if isinstance(value, ValueGroup):
         items = tuple(with_leaves(item, change) for item in value.items)
         return value if _alike(items, value.items) else ValueGroup(value.kind, items)
@@ -189,7 +196,7 @@ def leaves(value: Value) -> list[Value]:
 
 
 def symbols(value: Scalar) -> frozenset[str]:
-    """Names of the variables in a scalar."""
+    """Return the names of the variables in a scalar."""
     if isinstance(value, Sym):
         return frozenset((value.name,))
     if isinstance(value, Apply):
@@ -205,7 +212,7 @@ def count_operation(value: Scalar, op: str) -> int:
 
 
 def to_json(value: Scalar) -> list[Any]:
-    """Encode a scalar as nested lists; integers in base 16, which Python converts in linear time at any length."""
+    """Encode a scalar as nested lists, with integers in base 16, which Python converts in linear time at any length."""
     if isinstance(value, Num):
         return ["#", hex(value.value.numerator), hex(value.value.denominator)]
     if isinstance(value, Sym):

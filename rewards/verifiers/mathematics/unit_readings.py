@@ -1,7 +1,7 @@
-"""The two readings of letters after a number: ``3m`` is three metres, or three times a variable.
+"""Two readings of letters after a number: ``3m`` is three metres, or three times a variable.
 
-A value keeps both readings. Two values are the same where they are equal with variables on both sides, or with units
-on both sides, never with one of each. A unit belongs to one number or one product, so ``1 + 2m`` has a variable only.
+A value keeps both readings. Two values are the same if they are equal with variables on both sides, or with units on
+both sides, never with one of each. A unit belongs to one number or one product, so ``1 + 2m`` has a variable only.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ def as_variables(value: Value) -> Value:
 
 
 def as_units(value: Value, reference: Value) -> Value:
-    """Read letters after one number as units; letters after a sum too, where ``reference`` has no variables."""
+    """Read letters after one number as units, and letters after a sum too if ``reference`` has no variables."""
     if has_variables(as_variables(reference)):
         return with_leaves(value, lambda leaf: _plain(leaf) if isinstance(leaf, Quantity) and leaf.loose else leaf)
     return value
 
 
 def consistent(value: Value) -> Value:
-    """Read letters of units as variables where they are variables elsewhere in ``value``, as in ``(2m, m + 1)``."""
+    """Read letters of units as variables if they are variables elsewhere in ``value``, as in ``(2m, m + 1)``."""
     names: set[str] = set()
     for leaf in leaves(value):
         if isinstance(leaf, Quantity):

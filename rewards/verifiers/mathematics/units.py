@@ -85,7 +85,7 @@ def _table() -> dict[str, Unit]:
     define("ohm ohms", 1, mass=1, length=2, time=-3, current=-2)
     define("mol mole moles", 1, amount=1)
     define("K kelvin kelvins", 1, temperature=1)
-    # Scales with their own zero are compared among themselves only.
+    # Temperature scales with different zeros are not converted.
     define("°C celsius", 1, celsius=1)
     define("°F fahrenheit", 1, fahrenheit=1)
     # Money; only a currency sign may be missing on the other side.
@@ -108,13 +108,13 @@ UNITS = _table()
 CURRENCY_SIGNS = frozenset("$€£¥₹")
 PREFIX_POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 SUFFIX_POWERS = {"squared": 2, "cubed": 3}
-# Two-letter names that are as often two variables or a word.
+# Short names that are as often variables or a word.
 _AMBIGUOUS = frozenset(("pt", "cc", "ha", "cl", "wk", "amp"))
 MAX_EXPONENT = 9
 
 
 def unit_named(name: str, in_text: bool) -> Unit | None:
-    """Return the unit ``name``, or None. Outside text, names that also read as products of variables do not count."""
+    """Return the unit ``name`` or None; outside text also None for names that may be products of variables."""
     unit = UNITS.get(name)
     if unit is None and len(name) > 3:
         unit = UNITS.get(name.lower())
@@ -125,7 +125,7 @@ _SIBILANTS = ("xe", "che", "she", "sse", "zze")
 
 
 def unit_of_noun(word: str) -> Unit:
-    """Make the unit of a counted noun ("apples"): a new dimension, the same in singular and plural."""
+    """Return the unit of a counted noun ("apples"): a new dimension, the same in singular and plural."""
     word = word.lower()
     if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
         word = word[:-1]
@@ -138,7 +138,7 @@ def unit_of_noun(word: str) -> Unit:
 
 
 def is_ignorable(unit: Unit) -> bool:
-    """Check that a unit may be left out without a change of the number: not so in "5 halves"."""
+    """Return True if leaving a unit out does not change the number; it does in "5 halves"."""
     return not any(name.removeprefix("of ") in PORTIONS for name, _ in unit.dimensions)
 
 

@@ -1,4 +1,4 @@
-r"""The verifier "math": values and expressions in closed form, compared by value and structure.
+r"""Verifier "math": values and expressions in closed form, compared by value and structure.
 
 Only the grammar of this package reads an answer; it is never evaluated, and a worker process receives only the tree.
 If equality is neither proved nor refuted within the deadline, the verdict is ``valid=False``.
@@ -69,64 +69,63 @@ def verify_math(
 
     Accepted are LaTeX and plain text: integers, decimals, fractions, mixed numbers, scientific notation, thousands
     separators, percent, units and currency, intervals, sets, tuples, matrices, equations, inequalities, expressions
-    with variables, elementary functions, π, e, i, ∞, ±, and plain words where the reference is words. ``\boxed{}``,
+    with variables, elementary functions, π, e, i, ∞, ±, and plain words if the reference is words. ``\boxed{}``,
     dollar signs, ``**``, ``####`` and a full stop are allowed around the whole answer; other text is not.
 
     Rules of the comparison: 50% is 0.5 and not 50; 500 cm is 5 m and not 5; tuples, bare lists and brackets keep
-    order and kind; sets, ± and lists joined by "or" and "and" have no order, and where the reference has none a
-    comma may join the answer's; equations are equal up to exchange of sides and a constant factor other than zero,
-    inequalities up to a positive one; an inequality of one variable is its interval; ratios may be scaled;
-    variables differ by name and case. Several answers are wrong where the reference is one. Numbers are exact:
+    order and kind; sets, ± and lists joined by "or" and "and" have no order, and if the reference has no order the
+    answer's values may be joined by commas; equations are equal up to a swap of sides and a constant factor other than
+    zero, inequalities up to a positive factor; an inequality of one variable equals its interval; ratios may be scaled;
+    variables differ by name and case. Several answers are wrong if the reference is one value. Numbers are exact:
     0.3333 is not 1/3.
 
     Variables are real and functions take principal values (odd roots the real one), so that ``sqrt(x^2)`` is ``|x|``
-    and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``; expressions are equal when they are at every real point where
+    and not ``x``, and ``ln(x^2)`` is not ``2 ln(x)``. Expressions are equal if they are equal at every real point where
     both are defined, so that ``(x^2-1)/(x-1)`` is ``x+1``. Points where neither is a real number do not count unless i
-    occurs in one of them, so that ``ln(x^3)`` is ``3 ln(x)``; where equality at all other points cannot be proved, as
+    occurs in one of them, so that ``ln(x^3)`` is ``3 ln(x)``; if equality at all other points cannot be proved, as
     for ``(x-1) sqrt(x-1)`` and ``sqrt((x-1)^3)``, the answer is undecided. ``log`` without a base stands for any base
     unless ``log_base`` is set. ``f``, ``g``, ``h`` and their capitals before brackets, and every variable before a
     number in brackets, are functions: ``f(2)`` is not ``2f``, and is compared as it is written. Directly after a number
     "million" and similar words (dozen, hundred, thousand, billion, trillion, in the short scale) are factors; other
-    words that change a number ("5 halves") are units of their own and are never ignored.
+    words that change a number ("5 halves") are separate units and are never ignored.
 
-    Letters after a number are variables or a unit (``3m``): two values are equal if they are with variables on both
+    Letters after a number are variables or a unit (``3m``): two values are equal if they agree with variables on both
     sides, or with units on both sides. Such a unit belongs to one number or one product: ``1 + 2m`` has a variable and
     is ``2m + 1``, never ``3m``. Spelled out or in ``\text{}``, a unit may also follow a sum that cannot be computed
     (``2 + \sqrt{3} \text{ cm}``), but not ``1 + 2``.
 
-    Documented zeros: an answer of another form than the reference (a list for a set, ``2 < x < 5`` for the possible
-    point ``(2, 5)``, a number for digits with a base); numbers too large to compute (``9^9^9``) unless the normal forms
-    agree; an undefined answer where the reference is defined; ``x=2, x=1`` for the list ``1, 2``, in which order
-    counts.
+    Answers that score 0 although a person might accept them: another form than the reference (a list for a set,
+    ``2 < x < 5`` for the possible point ``(2, 5)``, a number for digits with a base); numbers too large to compute
+    (``9^9^9``) unless the normal forms agree; an undefined answer if the reference is defined; ``x=2, x=1`` for the
+    list ``1, 2``, in which order counts.
 
     Further notations of whole answers: several formulas (``$2$ or $-2$``), times of day (``3:30 pm`` is 15:30 and
     not 3:30), a number and a counted noun of several words (``65\text{ children tickets}``), ``{1 \over 3}``, set
     builders (``\{x \mid x > 0\}`` is an interval; conditions that give neither an interval nor a list are compared as
     they are), sums and products of matrices and numbers. ``{17}`` is the set if the other side is a set, else 17; a
-    name with a prime, an arrow, a bar or dots is another name; four or more neighbours of the alphabet (``wxyz``) are a
-    product. Before ``\approx`` the exact side counts; a number that is only stated as approximate is no answer, unless
-    the reference is approximate, too.
+    name with a prime, an arrow, a bar or dots is another name; four or more letters that are neighbours in the alphabet
+    (``wxyz``) are a product. Before ``\approx`` the exact side counts; a number that is only stated as approximate is
+    not an answer, unless the reference is approximate, too.
 
     A policy is more lenient. ``policy="dataset"`` sets all of the following options, "strict" none; each can also be
     set alone.
 
-    * functions: ``f(x) = E`` and ``y = E`` count as E where the reference is no equation, and E counts where it is
-      such an equation. Refused: two different names, an E that contains the name.
+    * functions: ``f(x) = E`` and ``y = E`` count as E if the reference is not an equation, and E counts if the
+      reference is such an equation. Refused: two different names, an E that contains the name.
     * chains: ``x = 5+6 = 11`` and ``5+6 = 11`` count as 11; after ≈ the last side counts. Refused: links that
       contradict each other, equations to be solved (``2x = 6``), ``5 = 5``, a bare ``≈ 11``.
     * containers: tuples, sets, lists, angle brackets, rows and columns, a single value in brackets, and ``x=1, y=2``
-      are compared by their values, in the reference's order where it has one; so ``2, 3`` is right for the interval
+      are compared by their values, in the reference's order if it has one; so ``2, 3`` is right for the interval
       ``(2, 3)``. Refused: ``[1, 2]`` and ``[1, 2)`` for any other container, and containers with infinity.
     * percent: 50 is right for 50%, and 50% for 50. Refused: 0.5% for 0.5, and two percentages that differ.
     * words: words after a number, in brackets or not (``9 (apples)``): a unit of the reference may be missing, and a
       counted noun, a sign of currency or a degree sign may be added; of two nouns one may have more words. Refused:
       other nouns, units that the reference lacks, a missing letter that may be a variable (``5m``), words that change a
       number (``9 dozen``) or express doubt.
-    * prose: the last formula in prose, or several as a list where only commas or "and" separate them; without a formula
+    * prose: the last formula in prose, or several as a list if only commas or "and" separate them; without a formula
       the value after the last "is" or colon; and a "yes" or "no" at the beginning. Refused: prose that denies, doubts,
       quantifies or makes conditions, numbers after the formula, a lone name, and references with several formulas or
       with one after a "yes".
-
     * spellings: "all real numbers", "DNE", "no solution"; ``x \neq 2`` for its intervals; ``AB = 5`` for 5, ``P(1, 2)``
       and ``y = 2, x = 1`` for (1, 2), cases likewise; ``(A) 5`` for 5; ``2 hours 30 minutes``; ``12,34,567`` and
       ``1 234 567``; ``0.1(6)`` and ``0.1666...``; ``C(5, 2)``; a base in words; dots in a list as in the reference;
@@ -137,26 +136,21 @@ def verify_math(
     (``5 ft 6 in``), and words with digits (dates, ``6^{th}``).
 
     Args:
-        answer: at most 10,000 characters.
+        answer: text of at most 10,000 characters.
         reference: text in the same grammar, or an exact number.
         units: "required": a unit on one side only is wrong, except a currency sign; "optional": it is ignored.
         assignment: accept ``x = 5`` for ``5``, and 5 for ``x = 5``.
         ordered: the order of a bare list ``1, 2`` counts.
-        tolerance: relative to the reference, for numbers; finite and positive.
-        absolute_tolerance: likewise, absolute.
-        decimals: numbers are equal when they agree after rounding to this number of places, 0 to 100.
-        log_base: base of ``log``: a number above 1, or "e".
+        tolerance: largest difference of two numbers, relative to the reference; finite and positive.
+        absolute_tolerance: largest absolute difference of two numbers; finite and positive.
+        decimals: numbers are equal if they agree after rounding to this number of places, 0 to 100.
+        log_base: base of ``log``: a whole number above 1, or "e".
         deadline: seconds for symbolic work, without the wait for a free worker; up to 600.
-        wait: seconds to wait for a free worker, of which there is one for each core (or the number in the environment
-            variable PALAESTRA_WORKERS); after that the answer is not judged. Up to 3600.
+        wait: seconds to wait for a free worker, up to 3600; after that the verdict has ``valid=False``. There is one
+            worker per core, or as many as the environment variable PALAESTRA_WORKERS says.
         policy: "strict" or "dataset", see above.
-        functions: see above, as the next six; None takes the policy's setting.
-        chains: see above.
-        containers: see above.
-        percent: see above.
-        words: see above.
-        prose: see above.
-        spellings: see above.
+        functions, chains, containers, percent, words, prose, spellings: leniencies, see above; None takes the policy's
+            setting.
 
     Raises:
         InputError: an option out of range, or a reference outside the grammar.
@@ -172,7 +166,7 @@ def verify_math(
     if not _is_number(wait) or not 0.0 < wait <= 3600.0:
         raise InputError(f"wait must be more than 0 and at most 3600 seconds, not {wait!r}.")
     if type(reference) is str and not options.inexact:
-        # Fast path: most answers are plain numbers, to which no other option applies.
+        # Most answers are plain numbers, to which no other option applies.
         given, gold = plain_number(answer), plain_number(reference)
         if given is not None and gold is not None:
             return CORRECT if given == gold else WRONG
@@ -239,8 +233,8 @@ def _verify_as_written(
 def _judge_further(
     verdict: Verdict, further: Iterable[tuple[Value, Value]], options: ComparisonOptions, until: float, wait: float
 ) -> Verdict:
-    """Return the verdict on the first of the further pairs that is equal; without one, ``verdict`` or an undecided
-    one."""
+    """Return the verdict on the first of the further pairs that is equal; without one, ``verdict``, or the verdict on
+    an undecided pair if there is any."""
     budget = Budget(WHOLE_BUDGET)
     for a, b in further:
         pair = with_log_base(a, options.log_base), with_log_base(b, options.log_base)
@@ -274,7 +268,7 @@ def _compare_values(comparison: Comparison, value: Value, gold: Value, until: fl
 
 
 def _reference(reference: Any, options: ComparisonOptions, policy: Policy) -> tuple[Value, Value, bool]:
-    """Read the reference: its parsed value, its value for the comparison, and True if a number is too large."""
+    """Read the reference. Return its parsed value, its value for the comparison, and True if a number is too large."""
     if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
         return as_num(reference), as_num(reference), False
     if not isinstance(reference, str):
@@ -333,7 +327,7 @@ def _is_number(value: Any) -> bool:
 
 
 def with_log_base(value: Value, base: Fraction | str | None) -> Value:
-    """Give every logarithm without a base the base ``base``."""
+    """Give every logarithm without a base the base ``base``; None changes nothing."""
     if base is None:
         return value
 

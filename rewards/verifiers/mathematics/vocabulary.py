@@ -1,4 +1,4 @@
-"""The vocabulary of the lexer: words, commands and characters with their readings."""
+"""Vocabulary of the lexer: words, commands and characters with their readings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ FUNCTIONS = {
     **{"acosh": "arccosh", "atanh": "arctanh", "lg": "lg", "abs": "abs", "floor": "floor", "ceil": "ceil"},
     **{"ceiling": "ceil", "cbrt": "cbrt", "factorial": "factorial", "binomial": "binomial", "binom": "binomial"},
 }
-# Marks over a name; with one it is another name.
+# Accents over a name; a name with an accent is another name.
 ACCENTS = frozenset(_names("vec hat bar dot ddot tilde overrightarrow widehat widetilde"))
 # Commands that count as a name at the beginning of a subscript.
 SUBSCRIPT_WORDS = frozenset(_names("max min odot oplus inf sup"))
-# "sinx": a function and the variable behind it.
+# "sinx": a function and the variable after it.
 GLUED = re.compile("(sin|cos|tan|cot|csc|ln)([xyz])")
 CONSTANTS = {"pi": "pi", "infinity": "oo", "Infinity": "oo", "inf": "oo", "oo": "oo", "infty": "oo"}
 GREEK = frozenset(
@@ -38,15 +38,15 @@ GREEK = frozenset(
         """
     )
 )
-# Spelled out without a backslash, only those that are neither products of variables nor words of a language.
+# Greek letters that may be spelled without a backslash: neither products of variables nor words of a language.
 SPELLED_GREEK = frozenset(_names("alpha beta gamma delta epsilon theta sigma omega phi"))
 CONNECTIVES = frozenset(("or", "and"))
 
 
 def is_product(run: str) -> bool:
-    """Check that four or more letters can only be a product of variables: neighbours of the alphabet, as xyzw.
+    """Return True if four or more letters can only be a product of variables: neighbours in the alphabet, such as wxyz.
 
-    Runs with i, o or u do not count, as they may be words.
+    Letters that include i, o or u do not count, as they may form words.
     """
     letters = sorted(run)
     neighbours = ord(letters[-1]) - ord(letters[0]) == len(letters) - 1 == len(set(letters)) - 1
@@ -70,7 +70,7 @@ SHORT_WORDS = frozenset(
 MAGNITUDES = {
     **{"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
 }
-# Words of arithmetic, which are no nouns that could be counted.
+# Words of arithmetic, which are not counted nouns.
 ARITHMETIC = frozenset(
     _names(
         """
