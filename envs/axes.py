@@ -117,7 +117,7 @@ class NumericAxis:
         return self._to_number(value)
 
     def _is_number(self, value: Any) -> bool:
-        """Return whether ``value`` is a number of this kind."""
+        """Return True if ``value`` is a number of this kind."""
         return isinstance(value, (int, float, np.integer, np.floating))
 
     def _to_number(self, value: Any) -> Any:

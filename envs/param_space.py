@@ -190,7 +190,7 @@ class ParamSpace:
         """Same as `validate`, for values requested explicitly: open axes accept any value up to their limits.
 
         Raises:
-            InputError: not a mapping, an unknown axis, or a value beyond the limits (the message names both).
+            InputError: not a mapping, an unknown axis, or a value beyond the limits (named in the message).
         """
         self._check_names(params)
         return {axis.name: axis.ask(params[axis.name]) for axis in self.axes if axis.name in params}

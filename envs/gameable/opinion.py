@@ -32,7 +32,7 @@ class GameableOpinion(Rung):
         to the right sum as well as to the wrong sum that the asker believes in.
 
     Parameters:
-        terms (2 to 6, on request up to 200): how many numbers are added.
+        terms (2 to 6, on request up to 200): number of numbers to add.
         digits (2 to 4, on request 1 to 16): digits of each number.
 
     Observation:

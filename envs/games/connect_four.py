@@ -181,7 +181,7 @@ class ConnectFour(Game):
 
 
 def has_four_in_line(discs: int) -> bool:
-    """Return whether four of the discs are in a line."""
+    """Return True if four of the discs are in a line."""
     for step in (1, 7, 6, 8):
         pairs = discs & discs >> step
         if pairs & pairs >> 2 * step:
@@ -195,7 +195,8 @@ def playable_cells(filled: int) -> int:
 
 
 def completing_cells(discs: int) -> int:
-    """Return the empty cells that complete four in a line with three of ``discs``, and possibly some filled cells."""
+    """Return a bit set of all empty cells that complete four in a line with three of ``discs``. It may also have filled
+    cells, so that callers must intersect it with `playable_cells`."""
     found = (discs & discs >> 1 & discs >> 2) << 3
     for step in (7, 6, 8):
         # Any three of four in a line contain two neighbours; a pair is marked by its lower cell.
@@ -216,7 +217,7 @@ def find_winning_move(
         theirs: discs of the other side.
         moves: number of moves of the side to move.
         quiet: True to consider also moves that do not threaten to connect four with the next disc.
-        known: positions known to hold no such win, with the moves and ``quiet``; extended by the search.
+        known: (mine, theirs, moves, quiet) of searches that found no win; extended by the search.
     """
     known = set() if known is None else known
     free = playable_cells(mine | theirs)

@@ -194,7 +194,7 @@ MOVES: dict[str, Callable[[Rows], Rows]] = {
 
 
 def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
-    """Return the board with tile number ``count`` on one of its empty cells."""
+    """Return the board with one more tile; the random numbers of tile number ``count`` choose cell and value."""
     holes = [(y, x) for y, row in enumerate(rows) for x, tile in enumerate(row) if not tile]
     y, x = holes[int(chance[2 * count] * len(holes))]
     tile = 2 if chance[2 * count + 1] < _FOURS else 1
@@ -287,8 +287,8 @@ def _rows_value(a: int, b: int, c: int, d: int) -> float:
 
 
 def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
-    """Return the index of the move in `MOVES` with the highest value, and the board after it; -1 if no move changes the
-    board."""
+    """Return (index in `MOVES` of the move to the board of the highest value, this board). The index is -1 if no move
+    changes the board."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]

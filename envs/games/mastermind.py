@@ -1,4 +1,4 @@
-"""palaestra/Mastermind-v0: find a hidden code from how many letters of each guess are right."""
+"""palaestra/Mastermind-v0: find a hidden code from the number of right letters in each guess."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class _CodeTable:
         return exact * np.uint8(8) + common
 
     def choose(self, left: np.ndarray) -> int:
-        """Return the guess, among a sample of the codes ``left``, whose most frequent marks leave the fewest codes."""
+        """Return the code that leaves the fewest codes in the worst case, in a sample of the codes ``left``."""
         if len(left) < 3:
             return int(left[0])
         against = left[:: -(-len(left) // _AGAINST)]

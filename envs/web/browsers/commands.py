@@ -96,7 +96,7 @@ def write_command(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def read_command(action: str) -> Command | str:
-    """Parse an action. Return an error message of one sentence if it is malformed."""
+    """Return the command in an action, or an error message of one sentence if the action is malformed."""
     action = action.strip()
     found = _WORD.fullmatch(action)
     if found is None and len(action) > 2 and _QUOTES.get(action[0]) == action[-1]:

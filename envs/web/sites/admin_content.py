@@ -112,7 +112,7 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
     grants = [(OWNER, permission) for permission in PERMISSIONS]
     for role in range(2, len(ROLES) + 1):
         for area, bits in enumerate(rng.integers(0, 8, len(AREAS)).tolist()):
-            # Bit 2 grants edit, bit 4 export, and any value above 0 view.
+            # The bit of value 2 grants edit, the bit of value 4 export, and any value above 0 view.
             granted = (bits > 0, bits & 2, bits & 4) if role > 2 else (1, 1, bits & 4)
             grants += [(role, PERMISSIONS[3 * area + place]) for place in range(3) if granted[place]]
     database.executemany("INSERT INTO grants VALUES (?, ?)", grants)

@@ -1,4 +1,4 @@
-"""`ClueTemplate`: tasks across sites, which ask for an action on one site; clues on other sites name its object.
+"""`ClueTemplate`: tasks that ask for an action on one site, the object of which is named by clues on other sites.
 
 A clue is a sentence on another site: a comment on a ticket, a reply in a thread, a sentence of an article. The first
 clue may name the place of the next one. On tickets and in threads another author names a decoy. The last clue names the
