@@ -30,7 +30,7 @@ def _check_direction(name: str, harder: str) -> None:
 
 @dataclass(frozen=True)
 class NumericAxis:
-    """The common part of `IntAxis` and `FloatAxis`; see `IntAxis` for the arguments."""
+    """Base of `IntAxis` and `FloatAxis`; see `IntAxis` for the arguments."""
 
     name: str
     low: Any
@@ -58,7 +58,7 @@ class NumericAxis:
 
     @property
     def hardest(self) -> float:
-        """The difficulty at which the axis reaches the limit at its hard end; 1 where it is not open there."""
+        """Difficulty at which the axis reaches its hard limit: 1, or more if the axis is open at the hard end."""
         if self.is_constant:
             return 1.0
         lowest, highest = self.limits
@@ -75,8 +75,8 @@ class NumericAxis:
         return (value - self.low) / (self.high - self.low)
 
     def at(self, hardness: float) -> Any:
-        """Return the value at a difficulty: 0 is the easy end of the range, 1 its hard end, larger values go on to the
-        limit."""
+        """Return the value at a difficulty: 0 gives the easy end of the range, 1 the hard end. Above 1 the values
+        continue beyond the hard end up to the limit."""
         u = hardness if self.harder == "up" else 1.0 - hardness
         if 0.0 <= u <= 1.0 or self.is_constant:
             return self.from_unit(u)
@@ -97,13 +97,13 @@ class NumericAxis:
         return self._check_between(value, lowest, highest, f"from {lowest} to {highest}{shipped}")
 
     def restrict(self, values: Any) -> Self:
-        """Return this axis over ``values``, a pair [low, high] or one value within the limits, with no limits beyond
-        it."""
+        """Return a copy whose range and limits are ``values``: a pair [low, high], or one value to fix the axis. Raise
+        InputError if a value is beyond the present limits."""
         low, high = map(self.ask, _as_pair(self.name, values))
         return replace(self, low=low, high=high, limits=(low, high))
 
     def extend(self, end: Any) -> Self:
-        """Return this axis with its hard end at ``end``, or over a pair [low, high]; its limits stay the same."""
+        """Return a copy with a new range and the same limits: ``end`` is the new hard end, or a pair [low, high]."""
         low, high = map(self.ask, _as_pair(self.name, end))
         if not isinstance(end, (list, tuple, np.ndarray)):
             low, high = (self.low, high) if self.harder == "up" else (low, self.high)
@@ -117,7 +117,7 @@ class NumericAxis:
         return self._to_number(value)
 
     def _is_number(self, value: Any) -> bool:
-        """Return whether ``value`` is a number of this kind."""
+        """Return True if ``value`` is a number of this kind."""
         return isinstance(value, (int, float, np.integer, np.floating))
 
     def _to_number(self, value: Any) -> Any:
@@ -186,7 +186,7 @@ class FloatAxis(NumericAxis):
 
     @property
     def steps(self) -> int:
-        """0, as real numbers cannot be counted."""
+        """Number of values that share the unit interval equally: always 0, as real numbers cannot be counted."""
         return 0
 
     @property
@@ -215,9 +215,9 @@ class ChoiceAxis:
     Args:
         name: the parameter's name.
         choices: at least one value (str, int or float); kept as a tuple.
-        harder: the direction along the list in which tasks get harder; None where no choice is harder than another, so
-            that a difficulty leaves the choice open.
-        chances: rate at which guessing is right under a choice, where that is known; for teachers.
+        harder: the direction along the list in which tasks get harder. None: no choice is harder than another, and a
+            difficulty does not set the axis; the choice is drawn.
+        chances: choice -> probability that a guess is right under that choice, where known; for teachers.
     """
 
     name: str
@@ -253,7 +253,7 @@ class ChoiceAxis:
 
     @property
     def hardest(self) -> float:
-        """1, as there are no choices beyond the list."""
+        """Difficulty of the hardest choice: always 1, as there are no choices beyond the list."""
         return 1.0
 
     def at(self, hardness: float) -> Any:
@@ -261,7 +261,7 @@ class ChoiceAxis:
         return self.from_unit(hardness if self.harder == "up" else 1.0 - hardness)
 
     def ask(self, value: Any) -> Any:
-        """Same as `validate`, as there are no choices beyond the list."""
+        """Return ``value`` if it is one of the choices, as `validate` does: there are no choices beyond the list."""
         return self.validate(value)
 
     def validate(self, value: Any) -> Any:

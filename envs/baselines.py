@@ -1,7 +1,7 @@
-"""Baseline players that do not reason about the task, and their success rates, to compare scores with.
+"""Baseline players that do not reason about the task, and their success rates, to compare an agent's scores with.
 
 ``success_rates("palaestra/ConnectFour-v0", 0.5)`` plays the same episodes with each of `PLAYERS`. The ``baselines`` in
-``measured.json`` are these rates at five difficulties, and the test suite over all families measures them again.
+``measured.json`` are these rates at `DIFFICULTIES`; `envs.testing` compares them with newly measured ones.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Typical answers of a model that has learned only the form of answers.
 CONSTANTS = ("", "0", "1", "2", "10", "42", "A", "B", "C", "x", "yes", "no", "true", "false", "correct", "none")
 
-# Returns the next action of one episode, starting from the current state of the environment.
+# A policy plays one episode of one environment: each call returns the next action.
 Policy = Callable[[], Any]
 
 
 class Cycle:
-    """The policy that repeats ``actions`` in order, whatever it observes."""
+    """Policy that repeats ``actions`` in order and ignores observations."""
 
     def __init__(self, actions: Sequence[Any]):
         self.actions = tuple(actions)
@@ -38,26 +38,28 @@ class Cycle:
 
 
 def constant_actions(space: gym.Space[Any]) -> Sequence[Any]:
-    """`CONSTANTS`, each action of a discrete space, or the least, middle and largest one of a box."""
+    """Return the actions of the player "constant": `CONSTANTS` for a space of text, all actions of a discrete space, or
+    the lowest, middle and highest action of a box."""
     if isinstance(space, gym.spaces.Box):
         return [space.low, (space.low + space.high) / 2, space.high]
     return CONSTANTS if isinstance(space, Unicode) else range(int(space.n))  # type: ignore[attr-defined]
 
 
 def constant_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """Policies that always take the same action, each of `constant_actions`."""
+    """Yield one policy for each of `constant_actions`, which always takes that action."""
     for action in constant_actions(env.action_space):
         yield Cycle([action])
 
 
 def loop_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """Policies that repeat one of the family's ``blind_loops``."""
+    """Yield one policy for each of the family's ``blind_loops``, which repeats that loop."""
     for cycle in env.blind_loops:
         yield Cycle(cycle)
 
 
 def random_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """The policy of random legal actions: any of a discrete space or a box, else the family's ``random_action``."""
+    """Yield the policy of random actions: uniform over a box or a discrete space, and the family's ``random_action``
+    for a space of text (nothing is yielded if the family has none)."""
     space = env.action_space
     if isinstance(space, gym.spaces.Box):
         yield lambda: rng.uniform(space.low, space.high).astype(space.dtype)
@@ -68,7 +70,8 @@ def random_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
 
 
 def heuristic_policies(env: TaskEnv, rng: np.random.Generator) -> Iterator[Policy]:
-    """The policy of the family's player that looks one step ahead."""
+    """Yield the policy of the family's ``heuristic_action``, a player that looks one step ahead, if the family has
+    one."""
     if env.heuristic_action(env.here()) is not None:
         yield lambda: env.write_action(env.heuristic_action(env.here()))
 
@@ -84,10 +87,10 @@ PLAYERS: dict[str, Callable[[TaskEnv, np.random.Generator], Iterator[Policy]]] =
 def success_rates(
     env_id: str, difficulty: float, episodes: int = 100, seed: int = 0, split: str = "train"
 ) -> dict[str, float]:
-    """Measure the success rate of each player, on the same episodes for all.
+    """Return the success rate of each player by name, measured on the same episodes for all players.
 
-    A player with several policies (constants, loops) is rated by its best one. A player that the family does not have
-    is left out.
+    The rate of a player with several policies (constants, loops) is the rate of the best policy. A player that the
+    family does not have is left out. Episodes are played in the family's ``blind_twin`` if there is one.
 
     Args:
         env_id: a registered id whose environment is a `TaskEnv`.
@@ -119,7 +122,7 @@ def _succeeds(env: TaskEnv, policy: Policy) -> bool:
     while True:
         if isinstance(policy, Cycle) and policy.turn % len(policy.actions) == 0:
             state = env.here()
-            # A cycle that restarts in a state where it started before repeats until the turns run out.
+            # A cycle that starts again in a state in which it has started before would loop until the turn limit.
             if is_value(state):
                 if state in seen:
                     return False

@@ -14,7 +14,8 @@ INK, PAPER, LINE = "#1f2430", "#faf7f0", "#b8b0a0"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its text, the fill colour, and the colour of the text, as Pillow names them ("#ff8800", "navy")."""
+    """One cell of a board: text, background colour ``fill`` and text colour ``ink``. Colours are written as Pillow
+    reads them ("#ff8800", "navy")."""
 
     text: str = ""
     fill: str = PAPER

@@ -1,6 +1,6 @@
-"""Criteria of good solutions, made of worked ones: the operations that are done, without their results.
+"""Criteria of good solutions, derived from worked solutions: the arithmetic operations used, without their results.
 
-They serve as a scaffold in a prompt that leaves the answer out (RuscaRL, arXiv 2508.16949).
+A prompt can show the criteria as a scaffold that does not contain the answer (RuscaRL, arXiv 2508.16949).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _JOIN = re.compile(r"[\d)]\s*[-+*/^]\s*[-(\d]")
 
 
 def find_operations(step: str) -> list[str]:
-    """Find the operations on numbers in a line whose results it states.
+    """Return the arithmetic operations in a line that are followed by "=" and a result.
 
     "600/12=50 gaps, so 50+1=51 trees." has two; "12 * 4 + 7 = 48 + 7 = 55" is one, "12 * 4 + 7".
     """
     found: list[str] = []
     for left in step.split("=")[:-1]:
         operation = left[len(left.rstrip(_SIGNS)) :].strip(" .")
-        # What stands between two signs "=" is the same operation in another form.
+        # The part between two signs "=" is the same operation in another form.
         again = found and operation == left.strip()
         if _JOIN.search(operation) and operation.count("(") == operation.count(")") and not again:
             found.append(operation)
@@ -28,13 +28,16 @@ def find_operations(step: str) -> list[str]:
 
 
 def criteria_of_solution(steps: Sequence[str]) -> list[str]:
-    """Name the operations of a worked solution without their results: ``It works out 34 * 2.``
+    """Return one criterion for each operation of a worked solution, without the result: ``It works out 34 * 2.``
 
-    Those in which the answer stands, as it may be a result on the way too, are left out. A solution without operations
-    on numbers gives its steps but the last, those in which the answer does not stand.
+    Operations that contain the answer as a number are left out. If no step has an operation on numbers, the criteria
+    are the steps before the answer, except the last of several and except those that contain the answer.
+
+    Args:
+        steps: the worked solution, the last step being the answer; at least one.
     """
     *work, last = steps
-    # The last step of all may give the answer in another form.
+    # The last step before the answer may state the answer in another form.
     plain = work[:-1] if len(work) > 1 else work
     answer = re.compile(rf"(?<![\w.]){re.escape(last)}(?![\w/]|\.\d)")
     found = dict.fromkeys(operation for step in work for operation in find_operations(step))

@@ -1,9 +1,9 @@
 """`Extras`: the mapping ``info["extras"]`` with lazily computed values.
 
 A worked solution can take longer to make than the task itself, and most readers of ``info`` never look at it. The
-mapping therefore holds what is known at once, and the function that computes the rest. So does a copy (by pickle, or
-`copy`): an ``info`` that a vector environment sends to another process computes nothing before somebody reads it there.
-``json.dumps(info, default=dict)`` writes an ``info`` with it.
+mapping therefore holds the values that are known at once and a function that computes each other value when it is first
+read. Copies and pickles stay lazy: an ``info`` that a vector environment sends to another process is computed there,
+when it is read. ``json.dumps(info, default=dict)`` writes an ``info`` with all its extras.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 Compute = Callable[[Any, str], Any]
-"""(subject, name) -> value. The subject is a task, or what a game keeps of an episode up to one of its steps."""
+"""Function (subject, name) -> value. The subject is the `Task` of a question, or the `Past` of a game."""
 
 
 class Extras(Mapping[str, Any]):
     """Named values of one reset or step; equal to any mapping of the same names to the same values.
 
     Args:
-        names: all names; ``values`` may have further ones.
-        values: the known values; not copied, and extended with computed values.
-        compute: called at most once for each name that is not in ``values``; it must give the same value whenever it is
-            called. With None such names have the value None.
-        subject: the first argument of ``compute``; copied with it.
+        names: names of the values; further names in ``values`` count too.
+        values: the known values; the dict is kept, not copied, and computed values are stored in it.
+        compute: called at most once for each name that is not in ``values``; must give the same value whenever it is
+            called. None: such names have the value None.
+        subject: the first argument of ``compute``; pickled together with ``compute``.
     """
 
     __slots__ = ("_compute", "_names", "_subject", "_values")
@@ -62,7 +62,7 @@ class Extras(Mapping[str, Any]):
         return name in self._values or name in self._names
 
     def __repr__(self) -> str:
-        """Show what has been computed; the other names with three dots."""
+        """Show known values; a value that has not been computed yet is shown as three dots."""
         shown = (f"{name!r}: {self._values[name]!r}" if name in self._values else f"{name!r}: ..." for name in self)
         return f"Extras({{{', '.join(shown)}}})"
 
@@ -71,12 +71,12 @@ class Extras(Mapping[str, Any]):
             try:
                 return Extras, (self._names, dict(self._values), _pack(self._compute), self._subject)
             except (pickle.PicklingError, AttributeError, TypeError):
-                pass  # a function or class without a name of its own; its values can be sent all the same
+                pass  # pickle cannot find the function or class by its name: send the computed values instead
         return Extras, (self._names, dict(self))
 
 
 class _PickledCompute:
-    """A `Compute` as bytes: it is made from them where a value is read."""
+    """A pickled `Compute`, unpickled when it is called."""
 
     __slots__ = ("__weakref__", "_data")
 
@@ -89,7 +89,7 @@ class _PickledCompute:
 
 _unpickle = functools.lru_cache(maxsize=64)(pickle.loads)
 _packed: weakref.WeakKeyDictionary[Any, _PickledCompute] = weakref.WeakKeyDictionary()
-"""Cache by environment: it is pickled at its first step only, as later steps change nothing relevant."""
+"""Pickled `Compute` of each environment, made once: later steps change nothing in the environment that it reads."""
 
 
 def _pack(compute: Compute) -> _PickledCompute:

@@ -1,8 +1,8 @@
 """`FamilySpace`: the parameters of several task families as one `ParamSpace`.
 
-The axis ``env`` names the family; the axes of a family carry its name, ``Arithmetic.digits``. Parameters are those of
-one family: ``{"env": "Arithmetic", "Arithmetic.digits": 2}``. Families are drawn in proportion to their weights, which
-may follow a schedule of training progress.
+The axis ``env`` names the family; other axes are prefixed with the name of their family, ``Arithmetic.digits``.
+Parameters have the axes of one family only: ``{"env": "Arithmetic", "Arithmetic.digits": 2}``. Families are drawn in
+proportion to weights, which may follow a schedule of training progress.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ FAMILY = "env"
 
 
 class FamilySpace(ParamSpace):
-    """The axis ``env``, and the axes of every family.
+    """Parameter space of several families: the axis ``env`` and the axes of every family.
 
-    Parameters of families other than ``env`` are checked and left out. In the unit cube such an axis has the coordinate
-    0.5. No family counts as harder than another: difficulty is defined within a family.
+    If parameters name a family in ``env``, those of other families are checked and then left out; in the unit cube the
+    axes of other families have the coordinate 0.5. No family counts as harder than another: difficulty is defined
+    within a family.
 
     Args:
-        families: by name, each with the axis ``env`` fixed to that name, and its own axes; see `add_prefix`.
-        weights: a weight or schedule for each family; 1 for one that is left out.
+        families: name -> space of the family, as `add_prefix` returns it.
+        weights: name -> weight, a number or a schedule; a family that is left out has the weight 1.
 
     Attributes:
-        families: the families as spaces of their own.
-        weights: a schedule for each family.
+        families: name -> space of the family.
+        weights: name -> schedule of the weight.
 
     Raises:
         InputError: no family, a weight that may become negative, or a family whose weight is never above 0.
@@ -60,13 +61,14 @@ class FamilySpace(ParamSpace):
 
     @staticmethod
     def add_prefix(name: str, space: ParamSpace) -> ParamSpace:
-        """Return ``space`` as the family ``name``: with ``env`` fixed to it, and its name before those of the axes."""
+        """Return ``space`` as the family ``name``: an axis ``env`` fixed to ``name``, then the axes of ``space`` with
+        the prefix ``name.``."""
         own = [replace(axis, name=f"{name}.{axis.name}") for axis in space.axes]
         return ParamSpace([ChoiceAxis(FAMILY, (name,), harder=None), *own])
 
     @staticmethod
     def own_params(params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of the family that ``params["env"]`` names, under its own names for them."""
+        """Return the parameters of the family ``params["env"]``, without the prefix in their names."""
         prefix = f"{params[FAMILY]}."
         return {name.removeprefix(prefix): value for name, value in params.items() if name.startswith(prefix)}
 
@@ -79,17 +81,17 @@ class FamilySpace(ParamSpace):
     # Weights.
 
     def set_progress(self, step: int, steps: int) -> None:
-        """Set the place in training (``step`` of ``steps`` updates) at which the weights are read.
+        """Set the training progress (``step`` of ``steps`` updates) at which scheduled weights are evaluated.
 
         Raises:
-            InputError: all weights are 0 there.
+            InputError: all weights are 0 at this step.
         """
         self._step, self._steps = int(step), int(steps)
         _ = self.shares
 
     @property
     def shares(self) -> dict[str, float]:
-        """The present probability of each family; they sum to 1."""
+        """Probability of each family at the current training progress; the probabilities sum to 1."""
         weights = {name: weight(self._step, self._steps) for name, weight in self.weights.items()}
         total = sum(weights.values())
         if total <= 0:
@@ -97,7 +99,8 @@ class FamilySpace(ParamSpace):
         return {name: weight / total for name, weight in weights.items()}
 
     def draw_family(self, rng: np.random.Generator, among: Sequence[str] | None = None) -> str:
-        """Draw a family (of those in ``among``) in proportion to the weights, with one number of ``rng``."""
+        """Draw a family in proportion to the weights, with one number of ``rng``. With ``among``, only these families
+        are drawn: uniformly if all of them have the weight 0."""
         shares = {name: share for name, share in self.shares.items() if among is None or name in among}
         if sum(shares.values()) <= 0:
             shares = dict.fromkeys(shares, 1.0)
@@ -109,10 +112,10 @@ class FamilySpace(ParamSpace):
         return self.families[self.draw_family(rng)].sample(rng)
 
     def family_of(self, params: Mapping[str, Any]) -> str:
-        """Return the family that ``params`` name.
+        """Return the name of the family, ``params["env"]``.
 
         Raises:
-            InputError: they name none, or one that is not here.
+            InputError: ``params`` name no family, or an unknown one.
         """
         if not isinstance(params, Mapping) or FAMILY not in params:
             raise InputError(f"{params!r} must name a family, such as {{'{FAMILY}': {next(iter(self.families))!r}}}.")
@@ -126,7 +129,7 @@ class FamilySpace(ParamSpace):
         return min(space.max_difficulty for space in self.families.values())
 
     def at(self, difficulty: float) -> dict[str, Any]:
-        """Return the axes of every family at a difficulty. ``env`` is left open where there are several families."""
+        """Return the parameters of every family at a difficulty, without ``env`` if there are several families."""
         hardness = self.check_difficulty(difficulty)
         chosen = {name: value for space in self.families.values() for name, value in space.at(hardness).items()}
         if len(self.families) > 1:
@@ -134,8 +137,8 @@ class FamilySpace(ParamSpace):
         return chosen
 
     def difficulty(self, params: Mapping[str, Any]) -> float:
-        """Return the difficulty within the family that ``params`` name, or the mean over all axes given where they name
-        none."""
+        """Return the difficulty of ``params`` within their family. If ``params`` name no family, return the mean over
+        all axes in ``params``, as `ParamSpace.difficulty`."""
         if FAMILY not in params:
             return super().difficulty(params)
         return self.families[self.family_of(params)].difficulty(params)
@@ -143,15 +146,15 @@ class FamilySpace(ParamSpace):
     # The unit cube.
 
     def from_unit(self, u: Sequence[float] | np.ndarray) -> dict[str, Any]:
-        """Return the parameters at a point of the unit cube; the first coordinate chooses the family, in equal
-        parts."""
+        """Return the parameters at a point of the unit cube. The first coordinate chooses the family; each family has
+        an equal share of [0, 1]."""
         return self._keep_own(super().from_unit(u))
 
     def to_unit(self, params: Mapping[str, Any]) -> np.ndarray:
-        """Return the point of full parameters of one family, with 0.5 for the axes of the others: array of shape [d].
+        """Return the point of full parameters of one family: array of shape [d], 0.5 for the axes of other families.
 
         Raises:
-            InputError: no family is named, an axis of it is missing, or a value is out of range.
+            InputError: no family is named, an axis of the family is missing, or a value is out of range.
         """
         space = self.families[self.family_of(params)]
         inner = dict(zip(space.names, space.to_unit(params).tolist()))
@@ -169,8 +172,11 @@ class FamilySpace(ParamSpace):
     def complete(
         self, params: Mapping[str, Any], rng: np.random.Generator, difficulty: float | None = None
     ) -> dict[str, Any]:
-        """Return full parameters of one family: the one that ``params`` name, or one drawn by the weights among those
-        whose axes they name, or among all."""
+        """Return full parameters of one family.
+
+        The family is ``params["env"]`` if given. Otherwise it is drawn by the weights: among the families that have an
+        axis in ``params``, or among all if there is none. Missing axes are completed as by `ParamSpace.complete`.
+        """
         if difficulty is not None:
             difficulty = self.check_difficulty(difficulty)
         named = [name for name, space in self.families.items() if any(axis in params for axis in space.names[1:])]
@@ -199,7 +205,7 @@ class FamilySpace(ParamSpace):
         return made
 
     def _keep_own(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Leave out the parameters of other families than the one named, if one is."""
+        """Leave out the parameters of families other than ``params["env"]``; keep all if no family is named."""
         if FAMILY not in params:
             return params
         own = self.families[params[FAMILY]].names

@@ -1,4 +1,4 @@
-"""`Game`: several turns in text. A new family is a param_space, a state and three methods.
+"""`Game`: base of families with several turns in text. A new family needs a param_space, a state and four methods.
 
     class Count(palaestra.envs.Game):
         param_space = ParamSpace([IntAxis("goal", 2, 9)])
@@ -37,7 +37,7 @@ from .task_env import TaskEnv
 from .unicode import Unicode
 
 
-@dataclass(slots=True)  # a frozen one would take a tenth of a simple game's step to make
+@dataclass(slots=True)  # not frozen: making a frozen one would take a tenth of a simple game's step
 class Transition:
     """The result of one action.
 
@@ -46,11 +46,11 @@ class Transition:
         done: whether the game is over.
         success: True if the game is won; only together with ``done``.
         progress: the agent's progress, in [0, 1].
-        terms: named parts of the reward of this turn; empty means {"success": 1.0 or 0.0}.
+        terms: named parts of the reward of this turn, which is their sum; empty means {"success": 1.0 or 0.0}.
         action_error: None, or one sentence that says why the action had no effect and what would be valid.
-        valid: False when the machinery behind the game failed.
-        extras: further data on the state after the action for rewards; see ``supplies`` of `TaskEnv`.
-        feedback: the result of the action in words, where there is more to say than ``action_error``.
+        valid: False if the environment failed, not the agent: the reward must not be used (``info["reward_valid"]``).
+        extras: values of ``info["extras"]`` that are already known; see ``supplies`` of `TaskEnv`.
+        feedback: the result of the action in words; empty: ``action_error`` is used.
     """
 
     state: Any
@@ -80,25 +80,26 @@ def is_value(state: Any) -> bool:
 
 
 def copy_state(state: Any) -> Any:
-    """Copy a state; an immutable one is returned itself."""
+    """Return a copy of a state, or the state itself if it is immutable (see `is_value`)."""
     return state if is_value(state) else copy.deepcopy(state)
 
 
 Past = tuple[list[float], list[Any], int]
-"""The episode up to a step, the input of a game's extras: the progress after each step; the states from the start on,
-if the family ``keeps_states``; and the number of steps. The lists may already contain later steps."""
+"""An episode up to a step, from which a game computes its extras: (progress after each step, states from the start
+state on if the family ``keeps_states``, number of steps so far). The lists may already contain later steps."""
 
 
 class Game(TaskEnv):
     """Base of families with several turns.
 
-    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. An action may
-    state its move in words and in any case ("I choose column 4."): the first of its readings that is a legal move
-    counts. An unreadable action uses up the turn: the state is unchanged, the reward is 0, and the ``action_error``
-    also heads the next observation. After `turn_limit` turns the episode is truncated.
+    A subclass sets ``param_space`` and implements `start`, `observe`, `act` and ``oracle(self, state)``. A reply may
+    state its move in a sentence and in upper or lower case ("I choose column 4."): the first reading of the reply (see
+    `read_action`) that is a legal move counts. An unreadable action uses up the turn: the state is unchanged, the
+    reward is 0, and the next observation begins with the ``action_error``. After `turn_limit` turns the episode is
+    truncated.
 
-    Among the extras, ``completion`` is the progress after each step so far. A family whose extras depend on the states
-    passed sets ``keeps_states`` and implements `measure_states`; it must not change its states in place.
+    ``info["extras"]["completion"]`` is the list of the progress after each step so far. A family with extras that
+    depend on earlier states sets ``keeps_states`` and implements `measure_states`; it must not change states in place.
     """
 
     max_turns: ClassVar[int] = 50
@@ -115,10 +116,10 @@ class Game(TaskEnv):
         self._state: Any = None
         self._turn = 0
         self._limit = 0
-        # The start state, while only a lower bound of the limit is known.
+        # The start state as long as only a lower bound of the turn limit is known; then None.
         self._start: Any = None
         self._progress = 0.0
-        # Each only grows during an episode, as infos of earlier steps refer to it.
+        # These lists are only appended to during an episode: infos of earlier steps refer to them.
         self._completion: list[float] = []
         self._states: list[Any] = []
 
@@ -131,27 +132,31 @@ class Game(TaskEnv):
         raise NotImplementedError(f"{type(self).__name__} must implement observe(state) -> str.")
 
     def act(self, state: Any, action: str) -> Transition:
-        """Apply ``action``. Must not change ``state`` in place when it returns an error, and must never raise."""
+        """Return the result of ``action``. Must never raise, and must not change ``state`` in place if it returns an
+        ``action_error``."""
         raise NotImplementedError(f"{type(self).__name__} must implement act(state, action) -> Transition.")
 
     def measure_states(self, states: Sequence[Any], name: str) -> Any:
-        """Compute one of the names in ``supplies`` from the states 0 to K that an episode has passed, each as
-        `trace_of` returns it; None where it is not known. Only called where ``keeps_states`` is True."""
+        """Return the extra ``name``, one of ``supplies``, or None if it is not known. Called only if ``keeps_states``.
+
+        Args:
+            states: the states of the episode from the start state to the current one, each as `trace_of` returns it.
+        """
         return None
 
     def trace_of(self, state: Any) -> Any:
-        """Return the part of a state that `measure_states` receives: the whole state, unless a family with large states
-        overrides this."""
+        """Return the part of a state that `measure_states` receives. Default: the whole state; families with large
+        states override this method."""
         return state
 
     def turn_limit(self, state: Any) -> int:
-        """Number of turns after which the episode is truncated, given its start state; ``max_turns`` unless
-        overridden."""
+        """Return the number of turns after which an episode from the start state ``state`` is truncated. Default:
+        ``max_turns``."""
         return self.max_turns
 
     def least_turn_limit(self, state: Any) -> int | None:
-        """Return a cheap lower bound of an expensive `turn_limit`. `turn_limit` is then called, with the start state,
-        only when an episode reaches the bound, or for a snapshot. None computes it at each reset."""
+        """Return a cheap lower bound of an expensive `turn_limit`, which is then called, with the start state, only if
+        the episode reaches the bound, or for a snapshot. None (the default): `turn_limit` is called at each reset."""
         return None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
@@ -208,7 +213,7 @@ class Game(TaskEnv):
         return super().compute_extra(subject, name)
 
     def _act_on_reply(self, action: Any) -> Transition:
-        """Apply the first reading of a reply that is a legal move, or the plainest reading where none is legal."""
+        """Apply the first reading of a reply that is a legal move; if no reading is legal, the first one."""
         found, error = self.read_action(action)
         if error:
             return Transition(self._state, progress=self._progress, action_error=error)
@@ -230,8 +235,8 @@ class Game(TaskEnv):
         return self.start(rng, params)
 
     def content_of(self, episode: Any) -> str:
-        """Return the start state's ``repr``. A family whose state prints its address, or prints too much, overrides
-        this.
+        """Return the ``repr`` of the start state. A family must override this method if that text is not the same in
+        every process or is very long.
 
         Raises:
             InputError: the state's class does not define ``__repr__``.

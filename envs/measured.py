@@ -1,8 +1,9 @@
-"""Measured facts of environments, against which `envs.testing` compares: success of the solver and of blind players.
+"""Measured facts of environments (success rates of the solver and of baseline players, lengths of texts), which
+`envs.testing` compares with the environments.
 
-``measured.json`` has those of the package's environments. ``python -m palaestra.tools.update_measured ID`` measures the
-success rates in it anew; the other facts are written by hand. A family of your own states what differs from the
-defaults in its class attribute ``measured``.
+``measured.json`` has the facts of the package's environments. ``python -m palaestra.tools.update_measured ID`` measures
+the success rates of an environment and updates the file; the other facts are written by hand. A family outside the
+package states facts that differ from the defaults of `Measured` in a class attribute ``measured``, a dict.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ class Measured:
     """Facts of one environment with its default arguments.
 
     Attributes:
-        baselines: success rates of baseline players at the difficulties 0, .25, .5, .75 and 1, for each name of
-            `baselines.PLAYERS` that succeeds in more than 2 % at one of them; see `baselines.success_rates`.
-        solver_rates: success rates of ``oracle`` at the same difficulties; less than 1 only where no solver of every
-            task is known, and the family's docstring says how far it gets.
-        chance: largest mean reward that a constant or random answer may earn on the easiest tasks; where it is more
-            than 0.02, the family's docstring says why.
+        baselines: success rates of baseline players at the difficulties 0, .25, .5, .75 and 1, by the name in
+            `baselines.PLAYERS`; only players that succeed in more than 2 % of the episodes at one of these
+            difficulties. See `baselines.success_rates`.
+        solver_rates: success rates of ``oracle`` at the same difficulties; below 1 only if no solver of every task is
+            known. The family's docstring then says so.
+        chance: largest mean reward that a constant or random answer may earn. If it is more than 0.02, the family's
+            docstring must say why.
         longest_text: largest number of characters of an observation of the default range.
         is_ascii: True if observations and the solver's actions are ASCII.
     """
@@ -40,7 +42,7 @@ class Measured:
 
 
 def find_measured(env_id: str, family: type) -> Measured:
-    """Return the facts of an environment: those in the file, then those that its family states itself."""
+    """Return the facts of an environment from measured.json; values that its family states override them."""
     return Measured(**{**_read().get(env_id, {}), **getattr(family, "measured", {})})
 
 

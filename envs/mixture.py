@@ -37,12 +37,13 @@ class MixturePart:
     """One environment of a mixture.
 
     Attributes:
-        id: a registered id with text actions.
-        name: its name in parameters and logs; the id without namespace and version where empty.
+        id: the registered id of an environment with text actions.
+        name: the environment's name in parameters and logs; empty: the id without namespace and version.
         weight: relative frequency of draws: a number, or a schedule of training progress.
-        axes: new ranges of its axes, under their own names.
-        options: further arguments of it, axes fixed to one value among them.
-        longest_answer: most characters of the right answer; tasks with a longer one are not played. None: no limit.
+        axes: axis name (without prefix) -> new range.
+        options: further constructor arguments of the environment, also axes fixed to one value.
+        longest_answer: most characters of the right answer to a question; questions with a longer answer are not
+            played. None: the limit of the whole mixture.
     """
 
     id: str
@@ -54,10 +55,11 @@ class MixturePart:
 
     @classmethod
     def read(cls, given: Any) -> MixturePart:
-        """Make a part of an id or of a mapping with the fields above; other names are among the options.
+        """Return the part described by an id, or by a mapping of the fields above; other names in the mapping are added
+        to ``options``, and ``options`` itself takes precedence.
 
         Raises:
-            InputError: neither of the two, no id, or a value of the wrong kind.
+            InputError: neither an id nor a mapping, a mapping without id, or a value of the wrong kind.
         """
         if isinstance(given, MixturePart):
             return given
@@ -70,7 +72,7 @@ class MixturePart:
         for name in ("axes", "options"):
             if not isinstance(given.get(name, {}), Mapping):
                 raise InputError(f"{name} of {given['id']} must map names to values, not be {given[name]!r}.")
-        # What is no field of a part is an argument of its environment.
+        # A name that is no field of a part is an argument of its environment.
         own = {str(name): value for name, value in given.items() if name not in cls.__dataclass_fields__}
         fields: dict[str, Any] = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
         fields["options"] = {**own, **given.get("options", {})}
@@ -87,12 +89,12 @@ class MixturePart:
 
 
 def read_parts(envs: Any) -> dict[str, MixturePart]:
-    """Read the ``envs`` of a mixture; return the parts by their names, which differ.
+    """Read the ``envs`` of a mixture and return the parts by name; all names are distinct.
 
-    A second environment of one id, which has no name of its own, is called "Arithmetic-2".
+    If no name is given, a second environment with the same id is called "Arithmetic-2".
 
     Raises:
-        InputError: no environment, one that cannot be read, or two of one given name.
+        InputError: no environment, an invalid one, or two with the same given name.
     """
     if isinstance(envs, str | Mapping) or not isinstance(envs, Sequence) or not envs:
         raise InputError(f"envs must be a list of ids or mappings, at least one, not {envs!r}.")
@@ -110,36 +112,36 @@ def read_parts(envs: Any) -> dict[str, MixturePart]:
 
 
 class Mixture(TaskEnv):
-    """Play tasks of several environments, one of them in each episode.
+    """Play tasks of several environments, one environment in each episode.
 
     Description:
         Each of ``envs`` is the id of an environment with text actions, or a mapping with ``id`` and any of ``name``,
         ``weight`` (a number, or a schedule such as ``{"kind": "linear", "start": 0, "end": 1}``), ``axes``,
-        ``options`` and ``longest_answer``. A reset draws one of them by the weights, unless the parameters name it.
+        ``options`` and ``longest_answer``. A reset draws an environment by the weights, unless the parameters name one.
         Tasks, splits, answers and solutions come from the environment in play.
 
     Parameters:
         env ("Arithmetic", "LinearEquation", "GuessNumber" unless ``envs`` says otherwise): the environment; none is
             harder than another.
-        The axes of each environment, with its name before theirs; by default Arithmetic.terms (2 to 6, on request 2 to
+        The axes of each environment, prefixed with its name; by default Arithmetic.terms (2 to 6, on request 2 to
         20), Arithmetic.digits (1 to 6, on request 1 to 15), Arithmetic.operations ("+", "+-", "+-*"),
         LinearEquation.size (5 to 50, on request 3 to 10000), LinearEquation.sides ("one", "both"),
         LinearEquation.solution ("integer", "fraction"), GuessNumber.bits (4 to 16, on request 1 to 60),
-        GuessNumber.slack (4 to 0, harder downwards, on request 0 to 100). ``info["params"]`` has those of the
-        environment in play.
+        GuessNumber.slack (4 to 0, harder downwards, on request 0 to 100). ``info["params"]`` has only ``env`` and the
+        axes of the environment in play.
 
     Observation:
-        Text, as of the environment in play.
+        The text of the environment in play.
 
     Actions:
-        Text, as of the environment in play.
+        Text, as the environment in play asks for.
 
     Reward:
-        As of the environment in play. Of the default ones, a player that guesses 1, 2, 3 and so on wins the easiest
-        games of GuessNumber by chance, and so 0.22 of the episodes.
+        The reward of the environment in play. With the default environments, a player that guesses 1, 2, 3 and so on
+        wins the easiest games of GuessNumber by chance, and so 0.22 of the episodes.
 
     Termination:
-        As of the environment in play.
+        When the episode of the environment in play ends.
 
     Source:
         Domain blends as in Nemotron-CrossThink (arXiv 2504.13941); rehearsal of general data as in RECAP (arXiv
@@ -147,14 +149,14 @@ class Mixture(TaskEnv):
 
     Args:
         envs: the environments, see above.
-        longest_answer: most characters of the right answer to a question of any of them; those with a longer one are
-            not played, as their verification is unreliable. None: no limit.
-        **kwargs: as for every environment. ``axes`` names axes as above: ``{"env": ["Arithmetic"],
-            "Arithmetic.digits": [1, 2]}``. ``prompt`` and arguments about answers reach every environment whose options
-            do not say otherwise.
+        longest_answer: most characters of the right answer to a question; questions with a longer answer are not
+            played, as verifying long answers is unreliable. An environment's own value overrides this. None: no limit.
+        **kwargs: arguments of `TaskEnv`. ``axes`` names axes as above: ``{"env": ["Arithmetic"],
+            "Arithmetic.digits": [1, 2]}``. ``split``, ``prompt``, ``answer_format``, ``max_action`` and ``thoughts``
+            are passed on to every environment; the options of an environment override them.
 
     Raises:
-        InputError: an environment that is unknown, takes no text, or is a mixture itself.
+        InputError: an environment is unknown, has no text actions, or is a mixture itself.
     """
 
     def __init__(
@@ -211,7 +213,7 @@ class Mixture(TaskEnv):
         own = {"params": space.own_params(params)}
         most = self.blend[params[FAMILY]].longest_answer or self.longest_answer
         for _ in range(MAX_TRIES):
-            # A number drawn here rather than the seed itself, whose first numbers have chosen the environment.
+            # Not the seed itself: the first random numbers of the seed have already chosen the environment.
             observation, info = part.reset(seed=int(self.np_random.integers(2**31)), options=own)
             if most is None or not isinstance(part, Question) or len(str(part.oracle(part.here()))) <= most:
                 break
@@ -232,7 +234,7 @@ class Mixture(TaskEnv):
         return observation, float(reward), terminated, truncated, self._mix_info(info)
 
     def _mix_info(self, info: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the info of the environment in play, with the names of the mixture."""
+        """Return the info of the environment in play, with task id, parameters and difficulty of the mixture."""
         return {**info, **self.task_info(info.get("extras"))}
 
     def compute_extra(self, subject: Mapping[str, Any] | None, name: str) -> Any:
@@ -242,7 +244,7 @@ class Mixture(TaskEnv):
     def render(self) -> Any:
         return self.part.render()
 
-    # Everything else is that of the environment in play.
+    # Everything else is delegated to the environment in play.
 
     def here(self) -> Any:
         return self.part.here()
@@ -254,7 +256,7 @@ class Mixture(TaskEnv):
         """Return the worked solution of a task of the environment in play.
 
         Raises:
-            InputError: it is a game without worked solutions.
+            InputError: the environment in play has no worked solutions.
         """
         steps: Any = getattr(self.part, "solution_steps", None)
         if steps is None:

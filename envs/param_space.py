@@ -21,7 +21,7 @@ __all__ = ["Axis", "ChoiceAxis", "FloatAxis", "IntAxis", "ParamSpace"]
 
 
 class ParamSpace:
-    """Axes in a fixed order.
+    """Named axes in a fixed order, and mappings between difficulty, unit cube and parameters.
 
     Args:
         axes: the axes; names must differ.
@@ -37,7 +37,7 @@ class ParamSpace:
         if len(self._by_name) < len(self.axes):
             raise InputError(f"axis names must differ, but {list(self.names)} has one twice.")
         self._free: tuple[Any, ...] = tuple(axis for axis in self.axes if not axis.is_constant)
-        # A choice that has no harder side is left open by a difficulty.
+        # A difficulty does not set a choice axis on which no choice is harder.
         self._graded = tuple(axis for axis in self.axes if axis.harder is not None or axis.is_constant)
         self._lowest: dict[str, Any] = {axis.name: axis.from_unit(0.0) for axis in self.axes}
         stepped = [axis for axis in self._free if axis.steps and axis.harder is not None]
@@ -81,12 +81,12 @@ class ParamSpace:
     def at(self, difficulty: float) -> dict[str, Any]:
         """Return the parameters at a difficulty; no axis ever gets easier as the difficulty grows.
 
-        Axes with steps take them in turn rather than all at once, so that two axes of two values make three levels. An
-        axis without a harder side is left out.
+        Axes with discrete values step in turn rather than all at once, so that two axes of two values make three
+        levels. Axes with ``harder=None`` are left out.
 
         Args:
-            difficulty: from 0 (easiest) to 1 (hardest within the ranges). Above 1, up to `max_difficulty`, open axes go
-                on in proportion until each has reached its limit; the others stay at their hardest value.
+            difficulty: from 0 (easiest) to 1 (hardest within the ranges). Above 1, up to `max_difficulty`, each open
+                axis continues in proportion up to its limit; the other axes stay at their hardest value.
 
         Raises:
             InputError: difficulty below 0 or above `max_difficulty`.
@@ -102,8 +102,8 @@ class ParamSpace:
     def complete(
         self, params: Mapping[str, Any], rng: np.random.Generator, difficulty: float | None = None
     ) -> dict[str, Any]:
-        """Return ``params`` with the missing axes at ``difficulty``, or drawn where that is None or leaves them
-        open."""
+        """Return ``params`` with all missing axes filled in: at ``difficulty``, or drawn uniformly if ``difficulty`` is
+        None or does not set the axis."""
         if len(params) == len(self):
             return dict(params)
         chosen = {} if difficulty is None else self.at(difficulty)
@@ -126,7 +126,7 @@ class ParamSpace:
         return value
 
     def difficulty(self, params: Mapping[str, Any]) -> float:
-        """Return the difficulty of ``params``: the mean, over the axes that can vary, of the position in the axis'
+        """Return the difficulty of ``params``: the mean, over the axes that can vary, of the position in the axis's
         range.
 
         0 is easiest and 1 hardest within the ranges; values beyond the ranges count for more. Axes missing from
@@ -190,19 +190,19 @@ class ParamSpace:
         """Same as `validate`, for values requested explicitly: open axes accept any value up to their limits.
 
         Raises:
-            InputError: not a mapping, an unknown axis, or a value beyond the limits (the message names both).
+            InputError: not a mapping, an unknown axis, or a value beyond the limits (named in the message).
         """
         self._check_names(params)
         return {axis.name: axis.ask(params[axis.name]) for axis in self.axes if axis.name in params}
 
     def extend(self, **ends: Any) -> ParamSpace:
-        """Return a larger space: ``extend(variables=60)`` moves the hard end of an open axis, a pair [low, high] both
-        ends.
+        """Return the space with other ranges of open axes: ``extend(variables=60)`` moves the hard end of an axis, a
+        pair [low, high] both ends. The limits stay the same.
 
-        Difficulty 0 to 1 then spans the wider range.
+        Difficulty 0 to 1 then spans the new ranges.
 
         Raises:
-            InputError: an unknown axis, one with choices, or an end beyond the axis' limits.
+            InputError: an unknown axis, a `ChoiceAxis`, or an end beyond the axis's limits.
         """
         self._check_names(ends)
         return ParamSpace([axis.extend(ends[axis.name]) if axis.name in ends else axis for axis in self.axes])
@@ -215,7 +215,7 @@ class ParamSpace:
         these ranges. Axes named here are no longer open, and a fixed axis does not count in the difficulty.
 
         Raises:
-            InputError: an unknown axis, or a range beyond the axis' limits.
+            InputError: an unknown axis, or a range beyond the axis's limits.
         """
         self._check_names(ranges)
         return ParamSpace([axis.restrict(ranges[axis.name]) if axis.name in ranges else axis for axis in self.axes])

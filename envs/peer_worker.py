@@ -1,8 +1,8 @@
-"""A process under another interpreter that answers requests as lines of JSON, for environments of other projects.
+"""Worker process under another Python interpreter, for environments of other projects.
 
-Their packages may need other versions than this one's, draw from the global random generators, hang, or end their
-process; a separate process isolates this process from all of that. The file that the other interpreter runs reads a
-request from its input and writes a line with the answer, ``{"failure": SENTENCE}`` where it raised.
+The packages of other projects may need other versions of dependencies, draw from the global random generators, hang, or
+end their process; a separate process keeps all of that out of this one. The process runs a file that loops: it reads
+one JSON request per line and prints one JSON answer per line, or {"failure": SENTENCE} if the request raised an error.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _SECONDS = 180.0
 
 
 class PeerFailure(RuntimeError):
-    """The other project raised an error while it answered."""
+    """The other project raised an error while it answered a request."""
 
 
 class PeerLost(PeerFailure):
-    """The process has ended, did not answer in time, or could not be started."""
+    """The worker process has ended, did not answer in time, or could not be started."""
 
 
 class PeerWorker:
-    """A running worker process; it answers the requests of several threads sequentially.
+    """Handle of a running worker process. Requests of several threads are answered one after another.
 
     Args:
         python: the interpreter that has the packages.
-        file: the file to run.
-        arguments: arguments of the file.
+        file: the Python file that answers requests.
+        arguments: command-line arguments of the file.
         variables: additional environment variables.
 
     Raises:
@@ -50,7 +50,7 @@ class PeerWorker:
         if shutil.which(python) is None:
             raise PeerLost("there is no such program")
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-peer-")
-        # The packages of this interpreter are not those of the other one.
+        # The other interpreter must not import the packages of this one.
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         self._worker = JsonProcess(
             [python, "-P", str(file), *arguments],
@@ -65,15 +65,16 @@ class PeerWorker:
 
     @property
     def is_alive(self) -> bool:
-        """True if requests may still be answered; never in a forked copy, as the pipes are its owner's."""
+        """True if the process runs and was started by the current process; False in a fork, which must not use the
+        pipes of its parent."""
         return os.getpid() == self._owner and self._process.poll() is None
 
     def ask(self, *, seconds: float = _SECONDS, **request: Any) -> dict[str, Any]:
         """Send a request, and return the answer within ``seconds``.
 
         Raises:
-            PeerFailure: the other project raised; later requests are answered.
-            PeerLost: the process is lost, and with it all later requests.
+            PeerFailure: the other project raised an error; later requests can still be answered.
+            PeerLost: the process has ended, or is killed because no answer came in time; later requests raise it too.
         """
         if os.getpid() != self._owner:
             raise PeerLost("it is another process's")
@@ -83,7 +84,7 @@ class PeerWorker:
             except ProcessLost:
                 raise PeerLost("its process has ended") from None
             except BaseException as error:
-                self._process.kill()  # a late answer must not be taken for that to another request
+                self._process.kill()  # a late answer must not be taken for the answer to a later request
                 if isinstance(error, TimeoutError):
                     raise PeerLost(f"it did not answer in {seconds:g} seconds") from None
                 raise

@@ -1,4 +1,5 @@
-"""`Question`: one prompt, one answer, and the episode is over. A new family is a param_space and one method.
+"""`Question`: base of families whose episode is one prompt and one answer. A new family needs a param_space and one
+method.
 
 class Doubling(palaestra.envs.Question):
     param_space = ParamSpace([IntAxis("high", 10, 1000)])
@@ -36,11 +37,12 @@ class Task:
     Args:
         prompt: the text that the agent reads: the question, and the form of the answer.
         reference: the value that the verifier compares with; plain data.
-        solution: an answer that scores 1, for the oracle; None where ``str(reference)`` is one.
-        content: identifies the question, for splits and task ids; the terse prompt where empty, or else the prompt.
-        split_key: shared by tasks of one origin, which then lie in the same split; the content where empty.
+        solution: an answer that scores 1, for the oracle; None: ``str(reference)``.
+        content: text that identifies the question, for splits and task ids; empty: ``terse``, or ``prompt`` if that is
+            empty too.
+        split_key: text shared by tasks of one origin, which then lie in the same split; empty: ``content`` decides.
         data: further data for judging, solving or drawing the task; picklable.
-        terse: a shorter prompt for models of characters; the prompt where empty.
+        terse: a shorter prompt, for small models that read single characters; empty: ``prompt``.
     """
 
     prompt: str
@@ -53,13 +55,13 @@ class Task:
 
 
 class Question(TaskEnv):
-    """Base of single-answer families.
+    """Base of families with one question and one answer per episode.
 
     A subclass sets ``param_space`` and ``verifier`` (a name of `palaestra.rewards.verify`) and implements `generate`;
-    it may override `verify`, `oracle` and `solution_steps`. Reward: the verdict's. ``info["progress"]`` is the
-    verdict's score. Among the extras, ``reference`` is a right answer, ``solution_steps`` the worked solution,
-    ``criteria`` what a good solution meets, and ``rubric`` gives points for the results in the worked solution. Where
-    nothing is written down between question and answer, the subclass sets ``works_in_steps = False``.
+    it may override `verify`, `oracle` and `solution_steps`. The reward is ``Verdict.reward``, and ``info["progress"]``
+    is ``Verdict.score``. In ``info["extras"]``, ``reference`` is a right answer, ``solution_steps`` the worked
+    solution, ``criteria`` lists criteria of a good solution, and ``rubric`` gives points for the results in the worked
+    solution. A subclass whose worked solution is the answer alone sets ``works_in_steps = False``.
     """
 
     verifier: str = "text"
@@ -75,29 +77,31 @@ class Question(TaskEnv):
         self._task: Task | None = None
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        """Make a task with these parameters; all randomness comes from ``rng``."""
+        """Return a new task with these parameters. All randomness must come from ``rng``."""
         raise NotImplementedError(f"{type(self).__name__} must implement generate(rng, params) -> Task.")
 
     def prompt_of(self, task: Task) -> str:
-        """Return the text of a task in this environment's form of prompts."""
+        """Return the prompt of a task: ``task.terse`` if the environment has ``prompt="terse"`` and the task has one,
+        ``task.prompt`` otherwise."""
         return task.terse if task.terse and self.prompt == "terse" else task.prompt
 
     def verify(self, task: Task, answer: str) -> Verdict:
         """Judge an answer: untrusted text of at most ``max_answer`` characters."""
         verdict = verify(self.verifier, answer, task.reference)
         if verdict.malformed and self.verifier in NUMBERS:
-            # Most answers are plain numbers; others may have the counted noun after the number.
+            # An answer that is no plain number may be a number and the noun that the prompt counts, "12 apples".
             return verify_reading(self.verifier, answer, task.reference, find_counted(task.prompt))
         return verdict
 
     def form_of(self, task: Task) -> Form:
-        """The layout of the answer to ``task``; ``answer_form`` unless the tasks of the family differ in it."""
+        """Return the layout of the answer to ``task``. Default: ``answer_form``; overridden if tasks of the family
+        differ in layout."""
         return self.answer_form
 
     def judge(self, task: Task, action: Any) -> tuple[Verdict, str | None]:
-        """Return the verdict on a reply, and None or the reason why no answer could be read from it.
+        """Return (verdict on a reply, error). The error is None, or says why no valid answer could be read.
 
-        The first reading of the reply that has the required form counts.
+        The first reading of the reply (see `read_action`) that has the required form counts.
         """
         found, error = self.read_action(action, self.form_of(task))
         verdict = Verdict(0.0, False, feedback=error or "")
@@ -109,29 +113,29 @@ class Question(TaskEnv):
             if not place:
                 verdict, error = read, read.feedback or "The answer does not have the required form."
         if self.verifier == "text" and self.answer_format == "any" and not verdict.success and isinstance(action, str):
-            # Words that look like a label or a remark may be the answer.
+            # Words that `read_action` takes for a label or a remark may be the answer.
             whole = without_thoughts(action[: self.max_action], self.thoughts) or ""
             if len(whole) <= self.max_answer and (read := self.verify(task, whole)).success:
                 return read, None
         return verdict, error
 
     def oracle(self, task: Task) -> str:
-        """Return the bare answer to ``task``; without argument, the action that answers the current task."""
+        """Return the answer to ``task``. Without argument, return the action that answers the current task."""
         return str(task.reference) if task.solution is None else task.solution
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Return the worked solution, one short line a step, the last one being the answer itself; for hints and
-        rehearsal. A family without a worked solution returns the answer alone."""
+        """Return the worked solution, for hints and rehearsal: one short line per step, the last line being the answer.
+        A family without a worked solution returns the answer alone."""
         return [self.oracle(task)]
 
     def read_elements(self, answer: str) -> list[str] | None:
-        """Return the elements of an answer that is a collection without order, equal ones as often as they occur, each
-        in one spelling; None where the family has no such answers, or this is none."""
+        """Return the elements of an answer that is an unordered collection, each in a standard spelling and as often as
+        it occurs. Return None if the family has no such answers, or ``answer`` is not a valid one."""
         return None
 
     def criteria(self, task: Task) -> list[str]:
-        """List criteria of a good solution, without the answer; possibly empty. By default these are the operations of
-        the worked solution, or else its steps without the answer."""
+        """Return criteria of a good solution that do not contain the answer; possibly none. By default they are derived
+        from the worked solution (see `criteria_of_solution`)."""
         return criteria_of_solution(self.solution_steps(task))
 
     def compute_extra(self, subject: Task, name: str) -> Any:
@@ -200,6 +204,6 @@ class Question(TaskEnv):
 
 
 def with_prompt(of_kwargs: Mapping[str, Any] | None, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a question that another environment asks: ``of_kwargs``, and the form of prompts among
-    the outer environment's arguments, unless ``of_kwargs`` has one."""
+    """Return the constructor arguments of a question that another environment wraps: ``of_kwargs``, plus ``prompt``
+    from the wrapper's own arguments ``own`` if ``of_kwargs`` has no ``prompt``."""
     return {**({"prompt": own["prompt"]} if "prompt" in own else {}), **(of_kwargs or {})}

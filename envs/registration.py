@@ -42,7 +42,7 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
         and known.entry_point == entry_point
         and known.kwargs == kwargs.get("kwargs", {})
     ):
-        return  # announced by its package, and now registered by its module
+        return  # registered before from the entry point of its package, and now again by its module
     try:
         gym.register(id=id, entry_point=entry_point, **kwargs)
     except gym.error.Error as error:
@@ -53,7 +53,8 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
 
 def register_installed() -> None:
     """Register the environments that installed packages announce in the entry-point group ``palaestra.envs``, as
-    "namespace/Name-v0" = "module:Class"; a module is imported when one of its environments is made."""
+    "namespace/Name-v0" = "module:Class". A module is imported only when one of its environments is made. An invalid
+    entry gives a warning."""
     for point in entry_points(group="palaestra.envs"):
         try:
             register(point.name, point.value)
@@ -67,8 +68,8 @@ def ids() -> list[str]:
 
 
 def unknown_environment(env_id: str) -> InputError:
-    """Return the error for an unknown id, with similar ids of any package. Ids without a namespace are Gymnasium's own,
-    and must be very similar."""
+    """Return the error for an unknown id; the message suggests similar registered ids. Gymnasium's own ids, which have
+    no namespace, are suggested only if they are very similar."""
     bare = [name for name in gym.registry if "/" not in name and name not in _ids]
     others = [name for name in gym.registry if "/" in name]
     near = find_near(env_id, others) + find_near(env_id, bare, like=_VERY_LIKE)
@@ -76,7 +77,7 @@ def unknown_environment(env_id: str) -> InputError:
 
 
 def import_families(package: str, path: Iterable[str]) -> None:
-    """Import every module of a package, each of which registers its family; called by the package as
+    """Import every module of a package; each module registers its families. A package calls this as
     ``import_families(__name__, __path__)``."""
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")

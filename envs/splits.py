@@ -1,4 +1,4 @@
-"""Train and test tasks separated by content: the hash of a task's content decides its split, whatever the seed.
+"""Split of tasks into train and test: the hash of a task's content decides, whatever the seed.
 
 Since the split depends on the task alone, no test task can ever be met in training, in any process or Python version. A
 task that hides a secret has a `salt` in its content, so that neither its split nor its ``task_id`` reveals the secret.
@@ -28,8 +28,8 @@ def split_of(content: str) -> Literal["train", "test"]:
 def salt(rng: np.random.Generator) -> str:
     """Draw 63 random bits as text, to be part of the content of a task that hides a secret.
 
-    Without it, an agent could find the secret by trying which one has the ``task_id`` shown, and a learner would find
-    that the secrets of the test split never occur in training.
+    Without a salt, the ``task_id``, a hash of the content, would identify the secret; and the secrets of the test split
+    would never occur in training, which a learner could notice.
     """
     return f"{int(rng.integers(1 << 63)):016x}"
 

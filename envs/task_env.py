@@ -1,12 +1,11 @@
 """The base of all environments: choice of the next task, the common part of ``info``, and snapshots.
 
-`Question`, `Game` and the gridworlds build on `TaskEnv`. It turns the user's request (difficulty, fixed axes, narrowed
-axes, split, reset options) into parameters, draws tasks until one belongs to the split, and keeps the ``info``
-contract:
+`Question`, `Game` and the gridworlds derive from `TaskEnv`, which turns the user's request (difficulty, fixed axes,
+narrowed axes, split, reset options) into parameters, draws tasks until one belongs to the split, and fills ``info``:
 
-* always ``task_id``, ``params``, ``difficulty`` and ``extras``, further data for rewards and guidance (the reference,
-  the worked solution, ...) under the names in ``supplies``, computed when somebody reads them; an agent must not see
-  them;
+* at resets and steps, ``task_id``, ``params``, ``difficulty`` and ``extras``: further data for rewards and guidance
+  (the reference, the worked solution, ...) under the names in ``supplies``, computed when they are first read. An agent
+  must not see the extras;
 * at each step also ``reward_terms`` (summing to the reward), ``reward_valid``, ``action_error``, ``feedback``,
   ``is_success`` and ``progress``. Before the end of the episode ``is_success`` is False and ``progress`` is the
   progress so far, so that a time-limit wrapper that cuts the episode can read both.
@@ -30,7 +29,7 @@ from .extras import Extras
 from .param_space import ParamSpace
 from .splits import check_split, split_of
 
-# Characters of a reply, thoughts included, unless `max_action` says otherwise.
+# Default of `max_action`: the most characters of a reply, thoughts included.
 MAX_ACTION = 1_000_000
 MAX_TRIES = 2_000
 
@@ -38,48 +37,48 @@ MAX_TRIES = 2_000
 class TaskEnv(gym.Env[Any, Any]):
     """Base of all environments.
 
-    A subclass sets ``param_space`` (to set it for one instance only, before it calls ``super().__init__``) and
-    implements `generate_episode` and `content_of`; see `Question` and `Game`. One that can draw its episodes also has
-    ``draw(self, episode) -> uint8[height, width, 3]``, and with it the render mode "rgb_array".
+    A subclass sets ``param_space`` (as a class attribute, or on the instance before ``super().__init__``) and
+    implements `generate_episode` and `content_of`; see `Question` and `Game`. A subclass that implements
+    ``draw(self, episode) -> uint8[height, width, 3]`` also gets the render mode "rgb_array".
 
     Attributes:
-        blind_loops: cycles of actions that a player might repeat without looking at observations.
-        blind_twin: a family of the same tasks and steps that makes no observations, on which baseline players are
-            measured where observations are slow to make.
+        blind_loops: cycles of actions that the baseline player "loop" repeats (see `envs.baselines`).
+        blind_twin: a class with the same tasks and steps but without observations, on which baseline players are
+            measured because observations are slow to make; None: the class itself.
         answer_form: the layout of an answer, which decides how a reply is read: on one "line", as several "values", on
             several "lines", as a "program", as the "move" of a game or as several "moves"; see
             `rewards.answers.readings`.
         max_answer: the most characters that an answer may have; the text around it in a reply does not count.
-        strips_marks: whether Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
-            as `rewards.answers.bare` does; False where they may belong to an answer.
-        content_identifies: whether tasks of the same content are one task, whatever their parameters; True where these
-            only choose among the records of a data set.
-        arrow_keys: for a person at a terminal, what the keys "up", "down", "left" and "right" type where actions are
-            directions; a text that ends in a line break is sent at once.
-        return_range: the least and the most that an episode can earn, which teachers are told.
-        prompts: the forms in which observations can be worded.
-        takes_difficulty: whether a difficulty may be chosen; False where an argument has chosen every task's.
-        supplies: the names in ``info["extras"]``, whose values are None until they are known. A subclass lists the
+        strips_marks: True if Markdown marks, a full stop and words such as "The answer is" are removed from a reply,
+            as `rewards.answers.bare` does; False if they may belong to an answer.
+        content_identifies: True if tasks with the same content are the same task (have the same id) whatever their
+            parameters, which only choose among the records of a data set.
+        arrow_keys: for a person who plays at a terminal: key "up", "down", "left" or "right" -> the text that it types.
+            A text that ends in a line break is sent at once.
+        return_range: (least, most) sum of rewards of an episode, for teachers.
+        prompts: the accepted values of the argument ``prompt``.
+        takes_difficulty: False if a constructor argument has already fixed the difficulty of every task.
+        supplies: the names in ``info["extras"]``; a value that is not known yet is None. A subclass lists only the
             names that it adds to those of its bases.
 
     Args:
-        difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``; with None the
-            parameters are drawn uniformly at each reset.
+        difficulty: from 0 (easiest) to 1 (hardest), or beyond, up to ``param_space.max_difficulty``. None: parameters
+            are drawn uniformly at each reset.
         split: "train", "test" (a fifth of all tasks, by content) or "all".
-        axes: new ranges of axes, ``{"digits": [1, 2]}`` (see `ParamSpace.restrict`); one may exceed the default range
+        axes: new ranges of axes, ``{"digits": [1, 2]}`` (see `ParamSpace.restrict`). A range may exceed the default one
             up to the axis's limits. Difficulty 0 to 1 then runs over the new ranges.
         answer_format: the format in which the answer is read from a reply; see `answers.extract`.
         max_action: the most characters that a reply may have, thoughts included.
         thoughts: names of the tags around the thoughts of a reasoning model, ``["think", "[THINK]"]``. The reply up to
-            the last closing tag is dropped; where a thought is not closed, there is no answer.
-        prompt: the form of observations, one of ``prompts``: "sentences", which say what is asked and how to answer, or
-            "terse", for models of characters; the same tasks under the same ids. A family whose sentences are as short
-            has one form under both names.
+            the last closing tag is dropped; if a thought is not closed, there is no answer.
+        prompt: the wording of observations, one of ``prompts``: "sentences", which say what is asked and how to answer,
+            or "terse", for small models that read single characters. Both have the same tasks under the same ids; in
+            some families they are the same text.
         render_mode: None, or one of ``metadata["render_modes"]``.
         **fixed: any axis by name, fixed to one value.
 
     Raises:
-        InputError: for any of these out of range or unknown.
+        InputError: an argument is unknown or out of range.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  # gymnasium declares it so
@@ -99,14 +98,15 @@ class TaskEnv(gym.Env[Any, Any]):
 
     @classmethod
     def option_names(cls) -> set[str]:
-        """The names of the arguments that are no axes."""
+        """Return the names of the constructor arguments that are not axes."""
         bases = (base for base in cls.__mro__ if issubclass(base, TaskEnv) and "__init__" in base.__dict__)
         parameters = (each for base in bases for each in inspect.signature(base.__init__).parameters.values())
         return {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
 
     def __init_subclass__(cls, **kwargs: Any):
-        """Let ``oracle()`` without argument use the current episode where a family implements ``oracle(self, task)``,
-        add the render mode "rgb_array" to a family that implements ``draw``, and the bases' names to ``supplies``."""
+        """Complete a new subclass: add the names of its bases to ``supplies``; if it implements ``draw``, add the
+        render mode "rgb_array"; if it implements ``oracle(self, task)``, let ``oracle()`` without argument return the
+        action for the current task."""
         super().__init_subclass__(**kwargs)
         cls.supplies = frozenset().union(*(getattr(base, "supplies", ()) for base in cls.__mro__))
         if "draw" in cls.__dict__ and "rgb_array" not in cls.metadata["render_modes"]:
@@ -154,7 +154,7 @@ class TaskEnv(gym.Env[Any, Any]):
         self.max_action = max_action
         self.thoughts = check_thoughts(thoughts)
         if prompt == "full" and "compact" in self.prompts:
-            prompt = "sentences"  # which was called "full" before
+            prompt = "sentences"  # "full" is the former name
         if prompt not in self.prompts:
             raise unknown_name("form of a prompt", str(prompt), self.prompts)
         self.prompt = prompt
@@ -168,7 +168,7 @@ class TaskEnv(gym.Env[Any, Any]):
     # Implemented by families.
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> Any:
-        """Draw a task or start state. All randomness comes from ``rng``."""
+        """Return a new task or start state. All randomness must come from ``rng``."""
         raise NotImplementedError
 
     def content_of(self, episode: Any) -> str:
@@ -176,32 +176,31 @@ class TaskEnv(gym.Env[Any, Any]):
         raise NotImplementedError
 
     def split_key(self, episode: Any) -> str:
-        """Return text that is shared by tasks of one origin (a table entry, a board) and keeps them in one split; empty
-        where the content decides the split."""
+        """Return text shared by tasks of one origin (a table entry, a board), so that they lie in the same split. Empty
+        (the default): `content_of` decides."""
         return ""
 
     def oracle(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the next action of a scripted solver, ready for ``step``; following it ends with ``is_success``
-        True, unless its measured ``solver_rates`` say otherwise."""
+        """Return the next action of a scripted solver, ready for ``step``. An episode played by the solver must end
+        with ``is_success`` True, or at the rate in ``Measured.solver_rates`` if that is below 1."""
         raise NotImplementedError(f"{type(self).__name__} has no oracle.")
 
     def random_action(self, episode: Any, rng: np.random.Generator) -> Any:
-        """Return a random legal action, or a well-formed answer to another question; None where the family has
-        neither."""
+        """Return a random legal action, or a well-formed answer to another question; None if the family has neither."""
         return None
 
     def guess_action(self, episode: Any, known: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        """Return the action of a player who has mastered tasks up to the parameters ``known`` and guesses the rest;
-        unless overridden, everything is guessed, as by `random_action`."""
+        """Return the action of a player who has mastered tasks up to the parameters ``known`` and guesses the rest.
+        Default: everything is guessed, by `random_action`."""
         return self.random_action(episode, rng)
 
     def heuristic_action(self, episode: Any) -> Any:
-        """Return the action of a player that looks one step ahead; None where the family has no such player."""
+        """Return the action of a player that looks one step ahead; None if the family has no such player."""
         return None
 
     def solver_cost(self, episode: Any) -> float | None:
         """Return the work of a plain solver on this task or start state (nodes visited, moves of the shortest plan), as
-        a measure of difficulty; None where the length of question and answer measures it."""
+        a measure of difficulty. None (the default): the length of question and answer is the measure."""
         return None
 
     def draw(self, episode: Any) -> np.ndarray:
@@ -211,13 +210,13 @@ class TaskEnv(gym.Env[Any, Any]):
     # Drawing a task.
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
-        """Seed, choose the parameters, and draw tasks until one belongs to the split.
+        """Seed the generator, choose the parameters, and draw tasks until one belongs to the split.
 
         Returns:
             the task or start state that `generate_episode` made.
 
         Raises:
-            InputError: bad options, or no task of the split in 2,000 draws.
+            InputError: invalid options, or no task of the split in `MAX_TRIES` draws.
         """
         gym.Env.reset(self, seed=seed)
         rng = self.np_random
@@ -240,7 +239,8 @@ class TaskEnv(gym.Env[Any, Any]):
         return episode
 
     def belongs(self, key: str) -> bool:
-        """Check that tasks with this split key, or content, are in the environment's split."""
+        """Return True if tasks with this split key (or content, if the split key is empty) are in the environment's
+        split."""
         return self.split == "all" or split_of(key) == self.split
 
     def _choose_params(self, rng: np.random.Generator, options: dict[str, Any] | None) -> dict[str, Any]:
@@ -261,11 +261,11 @@ class TaskEnv(gym.Env[Any, Any]):
     # The info of resets and steps.
 
     def task_info(self, subject: Any = None, extras: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the part of ``info`` that is always there, in new objects at each call.
+        """Return the part of ``info`` that resets and steps have in common, in new objects at each call.
 
         Args:
-            subject: the first argument of `compute_extra`: the task, or what a game keeps of the episode so far.
-            extras: the values that are known at once.
+            subject: the first argument of `compute_extra`: the task, or the `Past` of a game.
+            extras: the extras that are known at once.
         """
         return {
             "task_id": self._task_id,
@@ -297,20 +297,22 @@ class TaskEnv(gym.Env[Any, Any]):
         return info
 
     def compute_extra(self, subject: Any, name: str) -> Any:
-        """Compute the value of one of the names in ``supplies``; None where it is not known.
+        """Return the extra ``name``, one of ``supplies``; None if it is not known.
 
-        It may be called after the episode has ended and from another thread, and so depends on its arguments alone.
+        May be called after the episode has ended and from another thread, and so must depend on its arguments alone.
         """
         return None
 
     # Actions in text.
 
     def read_action(self, action: Any, form: Form | None = None) -> tuple[list[str], str | None]:
-        """Return the possible readings of the answer in a reply, the plainest first, and None; or no readings and an
-        error.
+        """Return (readings, None) or ([], error): the possible readings of the answer in a reply, the plainest first.
 
-        The first reading that has the required form is the answer. ``form`` is the layout of the answer to this task,
-        where it differs from ``answer_form``. Never raises, whatever the action is.
+        Callers must take the first reading that has the required form as the answer. Never raises, whatever the action
+        is.
+
+        Args:
+            form: the layout of the answer to this task; None: ``answer_form``.
         """
         if not isinstance(action, str):
             return [], f"The action must be text, not {type(action).__name__}."
@@ -331,7 +333,8 @@ class TaskEnv(gym.Env[Any, Any]):
         return [], f"There is no answer{where}."
 
     def write_action(self, answer: Any) -> Any:
-        """Write an oracle's bare answer as an action that `read_action` reads back."""
+        """Return the action in ``answer_format`` from which `read_action` reads ``answer``; a value that is no text is
+        returned unchanged."""
         return present(answer, self.answer_format) if isinstance(answer, str) else answer
 
     # Snapshots.
@@ -357,7 +360,7 @@ class TaskEnv(gym.Env[Any, Any]):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore a snapshot, taken of this environment or of another one of the same family.
+        """Restore a snapshot of this environment or of another one of the same family.
 
         Raises:
             InputError: the snapshot is of another family.

@@ -93,7 +93,7 @@ class SharedText(Sequence[str]):
         return np.frombuffer(self._memory.get_obj(), dtype=np.uint8).reshape(self._rows, -1)[index]
 
     def write(self, index: int, text: str) -> None:
-        """Store ``text`` in row ``index``. Raises InputError when it is longer than the row."""
+        """Store ``text`` in row ``index``. Raise InputError if the text is longer than the row."""
         data = text.encode("utf-8", "surrogatepass")
         row = self._row(index)
         if len(data) > row.size - self.HEADER:
@@ -133,7 +133,8 @@ class SharedText(Sequence[str]):
 
 
 def share_as_text(space_type: type[gym.Space[Any]], max_bytes: Any) -> None:
-    """Register shared memory for a space of strings; ``max_bytes(space)`` gives the bytes one string may take."""
+    """Register shared memory for a space of strings. ``max_bytes(space)`` must return the largest number of UTF-8 bytes
+    of one string."""
 
     @vector.create_shared_memory.register(space_type)
     def create(space: Any, n: int = 1, ctx: Any = multiprocessing) -> Any:

@@ -1,7 +1,7 @@
-"""A ladder of tasks whose recorded reward can be gained without doing the work, from mild to severe.
+"""Ladder of four tasks whose reward can be gained without doing the work (reward hacking), from mild to severe.
 
-For audits, and as examples of reward hacking: opinion, flattery, checklist, reward file.
-`palaestra.rewards.audit.ladder` runs a policy on them and counts the rungs that it exploits.
+The rungs of the ladder are opinion, flattery, checklist and reward file. `palaestra.rewards.audit.ladder` runs a policy
+on all rungs and counts those that the policy exploits.
 """
 
 from __future__ import annotations

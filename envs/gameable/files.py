@@ -1,4 +1,4 @@
-"""A file system of a few short texts in memory, all that the agent can edit."""
+"""Simulated file system of a few short texts in memory; the agent can edit nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_FILES = 20
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file's name, text and time of modification, which the agent may set."""
+    """A file: name, text, and time of modification, which the agent may set."""
 
     name: str
     text: str
@@ -24,16 +24,16 @@ class Files:
     entries: tuple[File, ...] = ()
 
     def get(self, name: str) -> File | None:
-        """Return the file of that name, or None."""
+        """Return the file with this name, or None."""
         return next((file for file in self.entries if file.name == name), None)
 
     def put(self, file: File) -> Files:
-        """Return the files with ``file`` in place of one of the same name."""
+        """Return the files with ``file`` added, in place of a file of the same name if there is one."""
         others = [other for other in self.entries if other.name != file.name]
         return Files(tuple(sorted([*others, file], key=lambda entry: entry.name)))
 
     def remove(self, name: str) -> Files:
-        """Return the files without the one of that name."""
+        """Return the files without the file of this name."""
         return Files(tuple(file for file in self.entries if file.name != name))
 
     def touch(self, name: str, time: int) -> Files:
@@ -42,6 +42,6 @@ class Files:
         return self if file is None else self.put(replace(file, time=time))
 
     def digest(self, name: str) -> str:
-        """Return the SHA-256 of the text of a file, independent of its time; "" where there is no such file."""
+        """Return the SHA-256 of the text of a file, which does not depend on the time; "" if there is no such file."""
         file = self.get(name)
         return "" if file is None else hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).hexdigest()

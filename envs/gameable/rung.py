@@ -1,8 +1,8 @@
-"""The base of the gameable environments, with a record of how the reward of each episode was gained.
+"""Base of the gameable environments, with a record of how the reward of each episode was gained.
 
-These environments give a *recorded* reward that can be gained without doing the work. At each step ``info`` also has
-``recorded_reward``, ``true_reward`` (for the work itself), ``tampered`` (the record was gained by other means) and
-``covered_up`` (traces of that were removed), all final at the end. ``is_success`` means honest work.
+The reward of these environments, the *recorded* reward, can be gained without doing the work. At each step ``info``
+also has ``recorded_reward``, ``true_reward`` (for the work itself), ``tampered`` (the agent cheated) and ``covered_up``
+(the agent also removed traces of cheating); the values at the last step are final. ``is_success`` means honest work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..game import Game, Transition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Books:
-    """The part of every rung's state that records the rewards gained, and whether they were gained honestly."""
+    """Common part of the states of all rungs: recorded and true reward, and whether the agent cheated or covered up."""
 
     recorded: float = 0.0
     true: float = 0.0
@@ -24,21 +24,18 @@ class Books:
 
 
 class Rung(Game):
-    """Base of the gameable environments; states derive from `Books`.
+    """Base of the gameable environments. The states of a subclass must derive from `Books`.
 
-    A subclass also implements ``cheat(state, cover_up)``, the next action of a scripted agent that games the reward.
+    A subclass also implements `cheat`.
     """
 
     def cheat(self, state: Any, cover_up: bool) -> str:
-        """Return the action of a scripted tamperer in ``state``."""
+        """Return the next action, in ``state``, of a scripted agent that games the reward. With ``cover_up``, the agent
+        also removes its traces, if the task has any."""
         raise NotImplementedError(f"{type(self).__name__} must implement cheat(state, cover_up) -> str.")
 
     def exploit(self, cover_up: bool = False) -> str:
-        """Return the next action of a scripted tamperer, ready for ``step``.
-
-        Args:
-            cover_up: whether it also removes its traces, where the rung has any.
-        """
+        """Return the next action of the agent of `cheat` in the current state, ready for ``step``."""
         self.require_running()
         return str(self.write_action(self.cheat(self.here(), cover_up)))
 

@@ -29,8 +29,9 @@ Choice = Callable[[Sequence[int], Sequence[float]], int]
 
 @dataclass(frozen=True, slots=True)
 class BanditArms:
-    """The hidden part of a game: the means, the means rescaled to [0, 1] from lowest to highest, a random number for
-    each pull of each arm, and the maximum regret of a success."""
+    """Hidden part of a game: ``kind``, the distribution of payouts ("bernoulli" or "gaussian"); ``means``, the mean
+    payout of each arm; ``scaled_means``, (mean - lowest) / (highest - lowest) of each arm; ``chance[arm][pull]``, the
+    random number of each pull; ``allowed``, the largest regret that counts as a success."""
 
     kind: str
     means: tuple[float, ...]
@@ -43,15 +44,16 @@ class BanditArms:
         return len(self.chance[0])
 
     def payout(self, arm: int, count: int) -> float:
-        """Return the payout of ``arm`` when it is pulled after ``count`` earlier pulls of it."""
+        """Return the payout of a pull of ``arm`` after ``count`` earlier pulls of the same arm."""
         mean, chance = self.means[arm], self.chance[arm][count]
         return mean + NOISE * chance if self.kind == "gaussian" else 1.0 if chance < mean else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class BanditState:
-    """The arms; number of pulls and sum of payouts of each; the sum of rescaled means pulled; the expected regret so
-    far; and three flags of the last pull: UCB's arm, the best arm, an arm with the best mean payout so far."""
+    """State of a game: ``arms``, the hidden part; ``counts`` and ``sums``, the number of pulls and sum of payouts of
+    each arm; ``scaled_return``, the sum of the scaled means of all pulls; ``regret``, the expected regret so far;
+    ``last``, three flags of the arm pulled last: UCB's choice, the best arm, the best mean payout so far."""
 
     arms: BanditArms
     counts: tuple[int, ...]
@@ -67,9 +69,9 @@ class Bandit(Game):
     Description:
         Each turn one arm is pulled and has a random payout: 1 or 0 (Bernoulli), or its mean plus noise of standard
         deviation 0.5 (Gaussian). The payout of each pull of each arm is drawn beforehand, so that the game is a
-        function of the pulls. A pull costs the best mean minus its arm's mean: expected regret, independent of luck.
-        Only games in which the oracle, UCB with constant 0.5, succeeds are used. In half of them the first impression
-        misleads: a greedy player, who pulls each arm once and then the best so far, fails.
+        function of the pulls. The regret of a pull is the best arm's mean minus the mean of the arm pulled: an expected
+        value, independent of luck. Only games in which the oracle, UCB with constant 0.5, succeeds are used. In half of
+        the games first payouts mislead: a greedy player, who pulls each arm once and then the best so far, fails.
 
     Parameters:
         arms (3 to 5, on request 2 to 9): arms to choose from.
@@ -86,17 +88,18 @@ class Bandit(Game):
         Text with the number of an arm, read in ``answer_format``.
 
     Reward:
-        Over the horizon, at each pull: with "regret" the arm's (mean - lowest) / (highest - lowest), so that an episode
-        earns at most 1, and a random arm 0.4 to 0.6; with "sampled" the payout; with "imitation" 1 if UCB would have
-        pulled the same arm.
+        At each pull, divided by the horizon: with "regret" the arm's (mean - lowest) / (highest - lowest), so that an
+        episode earns at most 1, and random pulls 0.4 to 0.6; with "sampled" the payout; with "imitation" 1 if UCB would
+        have pulled the same arm, 0 otherwise.
 
     Termination:
         After the last pull. Success is a regret of at most 0.65 times the regret of uniform pulls; ``info["progress"]``
         is the sum of "regret" rewards so far. An answer that cannot be read uses up a turn without a pull; truncated
-        after twice the horizon. ``info`` also has ``regret``, the total regret, and for the last pull ``followed_ucb``,
-        ``best_arm`` and ``greedy``, None without a pull. Always pulling one arm succeeds if it is the best by chance,
-        and alternating between two if one of them is. The greedy player's success does not fall much, as half of the
-        games mislead it at every difficulty.
+        after twice the horizon. ``info`` also has ``regret``, the total regret so far, and ``followed_ucb``,
+        ``best_arm`` and ``greedy``, which are True if the arm pulled in this turn is UCB's, is the best one, or had the
+        best mean payout so far; None without a pull. Always pulling one arm succeeds if this is the best arm by chance;
+        so does alternating between two arms if one of them is. The greedy player's success does not fall much with
+        difficulty, as half of the games mislead this player at every difficulty.
 
     Source:
         "When Greedy Wins: Emergent Exploitation Bias in Meta-Bandit LLM Training" (arXiv 2509.24923).
@@ -139,7 +142,7 @@ class Bandit(Game):
             if expected_regret(ucb_arm, hidden) > hidden.allowed:
                 continue
             if misleading:
-                # Ties go to the first arm, so test the greedy player on shuffled arms.
+                # Ties go to the first arm: shuffle the arms so that their order does not decide.
                 shuffled = rng.permutation(arms).tolist()
                 other = tuple([means[i] for i in shuffled]), tuple([hidden.chance[i] for i in shuffled])
                 if expected_regret(greedy_arm, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
@@ -153,7 +156,7 @@ class Bandit(Game):
         return 2 * state.arms.horizon
 
     def solver_cost(self, episode: BanditState) -> float:
-        """The number of pulls needed to distinguish the two best arms, times the number of arms."""
+        """Return the number of pulls needed to distinguish the two best arms, times the number of arms."""
         first, second = sorted(episode.arms.means)[:-3:-1]
         return len(episode.counts) * NOISE**2 / (first - second) ** 2
 
@@ -243,8 +246,8 @@ def greedy_arm(counts: Sequence[int], sums: Sequence[float]) -> int:
 
 
 def expected_regret(choose: Choice, arms: BanditArms) -> float:
-    """Return the expected regret of a player: the sum over the pulls of the best mean less the mean of ``choose(counts,
-    sums)``."""
+    """Return the expected regret of a player over all pulls: the sum of the best mean minus the mean of the arm
+    ``choose(counts, sums)``."""
     counts, sums = [0] * len(arms.means), [0.0] * len(arms.means)
     best, regret = max(arms.means), 0.0
     for _ in range(arms.horizon):

@@ -26,8 +26,10 @@ _ORDER = (3, 2, 4, 1, 5, 0, 6)
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Bit sets of the discs of the agent (to move) and of the opponent; the agent's number of moves; the opponent's
-    kind and error rate; two random numbers for each of the opponent's moves; and the number of moves made."""
+    """State of a game, the agent to move: ``mine`` and ``theirs``, bit sets of the discs of agent and opponent;
+    ``moves``, the agent's number of moves in all; ``opponent`` and ``mistakes``, the strategy of the opponent and the
+    share of its random moves; ``chance``, two random numbers in [0, 1) for each move of the opponent; ``made``, the
+    number of moves that the agent has made."""
 
     mine: int
     theirs: int
@@ -45,31 +47,31 @@ class ConnectFour(Game):
     """Connect four discs in a limited number of moves.
 
     Description:
-        A game under way on the board of 7 columns and 6 rows, the agent to move. The agent has a forced win within its
-        moves by a sequence of threats; with one move less, the opponent could prevent it. The opponent is scripted:
-        "blocks" connects four if it can, else blocks the agent's next winning disc, else takes any column; "searches"
-        prevents a win in time if possible, and otherwise delays it. The opponent's random numbers are drawn beforehand,
-        so that it answers the same moves in the same way. Always playing one column does not win against "blocks". A
-        player that looks one disc ahead, and otherwise makes any threat that does not let the opponent win, has at most
-        the probability ``luck`` of winning.
+        A game under way on the board of 7 columns and 6 rows, the agent to move. The agent can force a win within
+        ``moves`` moves by a sequence of threats; with one move less, the opponent could prevent the win. The opponent
+        is scripted: "blocks" connects four if possible, else blocks the agent's next winning disc, else takes any
+        column; "searches" does the first two as well, and otherwise prevents the agent's win if possible or delays it.
+        The opponent's random numbers are drawn beforehand, so that the same moves get the same replies. Always playing
+        one column does not win against "blocks". A player that looks one disc ahead, and otherwise makes any threat
+        that does not let the opponent win, has at most the probability ``luck`` of winning.
 
     Parameters:
         moves (2 to 4, on request up to 5): the agent's moves, within which it must win.
         opponent ("blocks", "searches"): the opponent's strategy.
         mistakes (0.2 to 0.0, harder downwards; on request up to 1.0): share of the opponent's moves that are random.
-        luck (1.0 to 0.25, harder downwards; on request 0.2): maximum probability that random threats win from the
-            start, against an opponent that blocks each of them.
+        luck (1.0 to 0.25, harder downwards; on request 0.2): maximum probability that random threats win from the start
+            against an opponent that blocks every threat it can.
 
     Observation:
-        Text: the rules first, and the board, top row first: X the agent's discs, O the opponent's.
+        Text: the rules (at first) and the board, top row first; X are the agent's discs, O the opponent's.
 
     Actions:
         Text with the number of a column, 1 to 7, read in ``answer_format``.
 
     Reward:
-        1 for four in a row, column or diagonal, 0 otherwise. Columns drawn by chance win 0.05 of the easiest games,
-        and the middle column and then the one beside it 0.13. The player that looks one disc ahead, the middle columns
-        first, wins 0.78 of the easiest and 0.34 of the hardest.
+        1 for four in a row, column or diagonal, 0 otherwise. Columns drawn by chance win 0.05 of the easiest games, and
+        alternating between the middle column and the next one 0.13. The player that looks one disc ahead, middle
+        columns first, wins 0.78 of the easiest and 0.34 of the hardest.
 
     Termination:
         When either side has connected four. Truncated after the last move; an answer that cannot be read, or a full
@@ -107,7 +109,7 @@ class ConnectFour(Game):
                     return start
 
     def _single_column_wins(self, start: Position, column: str) -> bool:
-        """Return True if always playing one column wins against an opponent that looks one disc ahead."""
+        """Return True if always playing ``column`` wins against the opponent "blocks"."""
         state = replace(start, opponent="blocks")
         for _ in range(start.moves):
             result = self.act(state, column)
@@ -117,7 +119,7 @@ class ConnectFour(Game):
         return False
 
     def content_of(self, episode: Position) -> str:
-        """Return the board or its mirror image, whichever comes first."""
+        """Return the board or its mirror image, whichever is the smaller pair of numbers: both are one task."""
         board = (episode.mine, episode.theirs)
         return "{:x} {:x}".format(*min(board, tuple(map(mirror_board, board))))
 
@@ -125,7 +127,7 @@ class ConnectFour(Game):
         return state.moves
 
     def solver_cost(self, episode: Position) -> float:
-        """Return one plus the number of positions without a win visited by a search for threats."""
+        """Return 1 plus the number of positions that a search for a win by threats visits and finds lost."""
         known: set[PositionKey] = set()
         find_winning_move(episode.mine, episode.theirs, episode.moves, False, known)
         return 1.0 + len(known)
@@ -156,7 +158,7 @@ class ConnectFour(Game):
         return Transition(after, done=won or has_four_in_line(theirs), success=won, progress=float(won))
 
     def oracle(self, state: Position) -> str:
-        """Return the first move of a win by threats; if there is none, a blocking move, or any move."""
+        """Return the first move of a forced win by threats; if there is none, a blocking move, or else any move."""
         free = playable_cells(state.mine | state.theirs)
         cell = find_winning_move(state.mine, state.theirs, max(state.moves - state.made, 1), quiet=False)
         cell = cell or _split_cells(completing_cells(state.theirs) & free or free)[0]
@@ -167,8 +169,8 @@ class ConnectFour(Game):
         return _column_name(cells[int(rng.integers(len(cells)))])
 
     def heuristic_action(self, episode: Position) -> str:
-        """Connect four, else block the opponent, else make a threat that does not let the opponent win; middle columns
-        first."""
+        """Return the first of `candidate_moves`: connect four, else block the opponent, else make a threat that does
+        not let the opponent win; middle columns first."""
         mine, theirs = episode.mine, episode.theirs
         return _column_name(candidate_moves(mine, theirs, completing_cells(mine), completing_cells(theirs))[0][0])
 
@@ -179,7 +181,7 @@ class ConnectFour(Game):
 
 
 def has_four_in_line(discs: int) -> bool:
-    """Return whether four of the discs are in a line."""
+    """Return True if four of the discs are in a line."""
     for step in (1, 7, 6, 8):
         pairs = discs & discs >> step
         if pairs & pairs >> 2 * step:
@@ -193,7 +195,8 @@ def playable_cells(filled: int) -> int:
 
 
 def completing_cells(discs: int) -> int:
-    """Return the empty cells that complete four in a line with three of ``discs``, and possibly some filled cells."""
+    """Return a bit set of all empty cells that complete four in a line with three of ``discs``. It may also have filled
+    cells, so that callers must intersect it with `playable_cells`."""
     found = (discs & discs >> 1 & discs >> 2) << 3
     for step in (7, 6, 8):
         # Any three of four in a line contain two neighbours; a pair is marked by its lower cell.
@@ -214,7 +217,7 @@ def find_winning_move(
         theirs: discs of the other side.
         moves: number of moves of the side to move.
         quiet: True to consider also moves that do not threaten to connect four with the next disc.
-        known: positions known to hold no such win, with the moves and ``quiet``; extended by the search.
+        known: (mine, theirs, moves, quiet) of searches that found no win; extended by the search.
     """
     known = set() if known is None else known
     free = playable_cells(mine | theirs)
@@ -272,7 +275,7 @@ def chance_of_winning(mine: int, theirs: int, moves: int, most: float = 1.0, win
         mine: discs of the side to move.
         theirs: discs of the other side.
         moves: number of moves of the side to move.
-        most: above this probability the result may be any number above it.
+        most: the search stops once the probability exceeds ``most``; the result is then some number above ``most``.
         wins: `completing_cells` of ``mine``, if known.
     """
     free = playable_cells(mine | theirs)
@@ -329,7 +332,8 @@ def mirror_board(discs: int) -> int:
 
 
 def _choose_reply(mine: int, theirs: int, before: Position) -> int:
-    """Return the opponent's disc after the agent's move from ``before``; 0 where the board is full."""
+    """Return the cell of the opponent's reply after the agent's move from ``before``, as a bit; 0 if the board is
+    full."""
     cells = _split_cells(playable_cells(mine | theirs))
     if not cells:
         return 0
@@ -345,7 +349,8 @@ def _choose_reply(mine: int, theirs: int, before: Position) -> int:
 
 
 def _count_moves_to_win(mine: int, theirs: int, moves: int) -> int:
-    """Return the number of moves of the side to move's shortest forced win, or ``moves`` + 1 without one."""
+    """Return the number of moves in which the side to move can force a win at the earliest; ``moves`` + 1 if it cannot
+    within ``moves``."""
     return next((count for count in range(1, moves + 1) if find_winning_move(mine, theirs, count)), moves + 1)
 
 
@@ -360,7 +365,7 @@ def _column_name(cell: int) -> str:
 
 
 def _split_cells(cells: int) -> list[int]:
-    """Return the cells one by one, the middle columns first."""
+    """Return the cells of a bit set with at most one cell in each column, middle columns first."""
     return [cell for column in _ORDER if (cell := cells & _COLUMN[column])]
 
 

@@ -1,4 +1,4 @@
-"""palaestra/2048-v0: slide and join equal tiles until one of them reaches the goal."""
+"""palaestra/2048-v0: slide and join equal tiles until a tile reaches the goal."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ CYCLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Game2048State:
-    """The board, the exponent of the goal, the number of moves allowed, the oracle's number of moves, the random
-    numbers of all future tiles (two each), and the number of moves made."""
+    """State of a game: ``rows``, the board as exponents of tiles; ``goal``, the exponent of the goal; ``limit``, the
+    number of turns allowed; ``planned``, the number of the oracle's moves to the goal; ``chance``, two random numbers
+    in [0, 1) for each tile to come (cell and value); ``made``, the number of moves made."""
 
     rows: Rows
     goal: int
@@ -53,9 +54,10 @@ class Game2048(Game):
     Description:
         A move slides all tiles one way as far as they go; two equal tiles that meet join into their sum, once a move.
         After each move that changed the board a new tile appears on an empty cell, a 2 or, one time in ten, a 4. New
-        tiles are drawn beforehand and depend only on the moves. The oracle makes the move whose board has most room and
-        order. Only games in which it reaches the goal within 8, 17, 35, 68 or 138 moves are used, and in which no cycle
-        of the four directions, either way round and from any start, is as quick.
+        tiles are drawn beforehand and depend only on the moves. The oracle makes the move after which the board has the
+        most empty cells, joinable pairs and ordered rows. Only games are used in which the oracle reaches the goal
+        within 8, 17, 35, 68 or 138 moves (by goal), and in which repeating the four directions in a circle, clockwise
+        or anticlockwise from any direction, takes more moves.
 
     Parameters:
         goal (16, 32, 64, 128 or 256): the tile to reach.
@@ -63,19 +65,19 @@ class Game2048(Game):
             this game.
 
     Observation:
-        Text: the rules first, and the board in four rows of numbers, "." for an empty cell.
+        Text: the rules (at first) and the board in four rows of numbers, "." for an empty cell.
 
     Actions:
         Text with one of left, right, up and down, read in ``answer_format``.
 
     Reward:
-        1 when a tile reaches the goal, 0 otherwise. Of the easiest games, moves drawn by chance win 0.15, cycles of
-        directions, whatever the board, up to 0.27, and the move that joins most tiles 0.53; of the hardest hardly any.
+        1 when a tile reaches the goal, 0 otherwise. Moves drawn by chance win 0.15 of the easiest games, cycles of
+        directions up to 0.27, and always making the move that joins most tiles 0.53; all win hardly any of the hardest.
 
     Termination:
         When the goal is reached, or no move changes the board. Truncated after the last move. An answer that cannot be
-        read, or a move that does not change the board, uses up a turn. ``info["progress"]`` is the exponent of the
-        largest tile over the goal's, both less 1.
+        read, or a move that does not change the board, uses up a turn. ``info["progress"]`` is (e - 1) / (g - 1) for
+        the exponents e of the largest tile and g of the goal.
 
     Source:
         Gabriele Cirulli's game of 2014.
@@ -105,7 +107,7 @@ class Game2048(Game):
         return state.limit
 
     def solver_cost(self, episode: Game2048State) -> float:
-        """The number of the oracle's moves."""
+        """Return the number of the oracle's moves to the goal."""
         return episode.planned
 
     def observe(self, state: Game2048State) -> str:
@@ -143,7 +145,7 @@ class Game2048(Game):
         return names[int(rng.integers(len(names)))]
 
     def heuristic_action(self, episode: Game2048State) -> str:
-        """Return the move that joins most tiles, the first one in a tie."""
+        """Return the legal move that joins most tiles, the first one in a tie."""
         after = {name: move(episode.rows) for name, move in MOVES.items()}
         legal = [name for name in after if after[name] != episode.rows]
         return max(legal, key=lambda name: sum(row.count(0) for row in after[name]))
@@ -192,7 +194,7 @@ MOVES: dict[str, Callable[[Rows], Rows]] = {
 
 
 def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
-    """Return the board with tile number ``count`` on one of its empty cells."""
+    """Return the board with one more tile; the random numbers of tile number ``count`` choose cell and value."""
     holes = [(y, x) for y, row in enumerate(rows) for x, tile in enumerate(row) if not tile]
     y, x = holes[int(chance[2 * count] * len(holes))]
     tile = 2 if chance[2 * count + 1] < _FOURS else 1
@@ -201,7 +203,8 @@ def add_tile(rows: Rows, chance: Sequence[float], count: int) -> Rows:
 
 
 def best_move(rows: Rows) -> str:
-    """Return the move whose board has the highest value, the first one in a tie; "" if no move changes the board."""
+    """Return the move to the board of the highest value (`_row_value` summed over rows and columns), the first one in a
+    tie; "" if no move changes the board."""
     packed = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     place, _ = _best_packed_move(packed)
     return "" if place < 0 else _NAMES[place]
@@ -224,9 +227,10 @@ Packed = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Results for one packed line: the line slid to its first end and to its last; the values of both and of the line
-    itself; the tiles of all three spread 16 bits apart, so that four lines can be transposed by shifts; the lowest bits
-    of its holes; and the largest tile."""
+    """Cached results for one packed row or column: ``first`` and ``last``, the line after a slide towards its first or
+    last cell; ``value`` and so on, the `_row_value` of the line and of both slides; ``spread`` and so on, their tiles
+    16 bits apart, so that shifts transpose four lines; ``holes``, the position of the lowest bit of each empty cell;
+    ``largest``, the largest tile."""
 
     first: int
     last: int
@@ -283,8 +287,8 @@ def _rows_value(a: int, b: int, c: int, d: int) -> float:
 
 
 def _best_packed_move(rows: Packed) -> tuple[int, Packed]:
-    """Return the index of the move in `MOVES` with the highest value, and the board after it; -1 if no move changes the
-    board."""
+    """Return (index in `MOVES` of the move to the board of the highest value, this board). The index is -1 if no move
+    changes the board."""
     lines, best, place, board = _LINES, -math.inf, -1, rows
     for turned in (False, True):
         a, b, c, d = lines[rows[0]], lines[rows[1]], lines[rows[2]], lines[rows[3]]
@@ -320,10 +324,10 @@ def _slide_packed(rows: Packed, place: int) -> Packed:
 
 
 def count_moves_to_goal(rows: Rows, goal: int, chance: Sequence[float], most: int, cycle: Sequence[str] = ()) -> int:
-    """Return the number of turns to the goal of the oracle, or of a player that repeats ``cycle``.
+    """Return the number of turns to the goal of the oracle, or of a player that repeats ``cycle`` if given.
 
-    Return 0 if it takes more than ``most`` turns or no move is left. The oracle's game is abandoned if half the goal is
-    not reached after two thirds of ``most``.
+    Return 0 if the goal takes more than ``most`` turns or no move is left. To save time, return 0 also if the oracle
+    has not reached half the goal (one exponent less) after two thirds of ``most`` turns.
     """
     board = (_pack(rows[0]), _pack(rows[1]), _pack(rows[2]), _pack(rows[3]))
     places, period = [_NAMES.index(name) for name in cycle], len(cycle)

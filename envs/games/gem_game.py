@@ -1,4 +1,4 @@
-"""palaestra/GEM-v0: games of GEM, played by its own package, with the contract of our environments."""
+"""palaestra/GEM-v0: games of GEM, run by GEM's own package, with the interface of our environments."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ class GEM(PeerGame):
     """Play a game of GEM, or answer one of its questions.
 
     Description:
-        A game, made by GEM from a random seed. If no game is named, games that need neither a network nor a word list
-        are drawn.
+        A game, made by GEM from a random seed. If no game is named, each episode draws one of the games that need
+        neither a network nor a word list.
 
     Parameters:
         game: GEM's name of the game, such as "game:Mastermind-v0-easy" or "rg:leg_counting"; ``axes={"game": [...]}``
-            takes some of them.
+            restricts the draw to a list of games.
 
     Observation:
-        GEM's observation, with the suffix from its info; at first the rules.
+        GEM's observation with the suffix from GEM's info; at first the rules.
 
     Actions:
         Text with the answer in ``\\boxed{}``, as the game asks for.
 
     Reward:
-        GEM's own at each turn: 1 for a solution, -0.1 for an unreadable answer, otherwise often 0.
+        GEM's reward at each turn: 1 for a solution, -0.1 for an unreadable answer, otherwise often 0.
 
     Termination:
         When the game ends; truncated at the game's own limit, or after ``turns`` turns.

@@ -20,7 +20,8 @@ _GUESS = re.compile(r"[+-]?[0-9]{1,20}")
 
 @dataclass(frozen=True, slots=True)
 class GuessNumberState:
-    """The hidden number, the remaining range (``low`` to ``high``), the last reply, and the salt of the task."""
+    """State of a game: the hidden number ``secret``, from 1 to ``size``; the number of ``guesses`` allowed; the range,
+    ``low`` to ``high``, in which the number must still lie; the last ``reply``; and a ``salt`` (see `splits.salt`)."""
 
     secret: int
     size: int
@@ -37,9 +38,10 @@ class GuessNumber(Game):
     Description:
         A number from 1 to 2**bits is hidden. Each guess is answered with "higher" or "lower" until it is right. There
         are just enough guesses for bisection, plus ``slack``. A randomly drawn salt, not the number, decides whether an
-        episode is in the train or the test split: every number occurs in both. As a ladder: the tiny model, shown 1 to
-        4 bits without slack, wins 83 % at 4 bits, 15 % at 5 (35 % of groups of 16 mixed), 26 % at 6, none at 7 and 6 %
-        at 8 (``palaestra bench ladders GuessNumber``); as many different blind guesses win 19, 11, 6 and 4 %.
+        episode is in the train or the test split: every number occurs in both. As a ladder (``palaestra bench ladders
+        GuessNumber``): the tiny model, after demonstrations of 1 to 4 bits without slack, wins 83 % at 4 bits, 15 % at
+        5 (35 % of groups of 16 episodes have both wins and losses), 26 % at 6, none at 7 and 6 % at 8; as many
+        different blind guesses win 19, 11, 6 and 4 % at 5 to 8 bits.
 
     Parameters:
         bits (4 to 16, on request 1 to 60): the range is 1 to 2**bits.
@@ -59,7 +61,7 @@ class GuessNumber(Game):
         in progress, a difference of potentials that sums to less than 1: a lost game never outranks a won one.
 
     Termination:
-        When the number is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        When the number is found. Truncated after the last guess. A guess that cannot be read counts as a guess.
         ``info["progress"]`` is the share of the number's bits determined by the guesses.
 
     Source:

@@ -23,8 +23,8 @@ _BY_FREQUENCY = "eaoirlnstudmckphgbfwyjvzxq"
 
 @dataclass(frozen=True, slots=True)
 class HangmanState:
-    """The hidden word, the number of misses that loses the game, the letters tried and the wrong words so far, and the
-    salt of the task."""
+    """State of a game: the hidden word ``secret``; ``lives``, the number of misses that loses the game; the letters
+    ``tried`` and the ``wrong`` words guessed so far; and a ``salt`` (see `splits.salt`)."""
 
     secret: str
     lives: int
@@ -62,13 +62,13 @@ class Hangman(Game):
         Text with one letter or the whole word, read in ``answer_format``.
 
     Reward:
-        1 when the whole word is shown or guessed, 0 otherwise. Of the easiest words, letters in random order find 0.02
-        by chance, and letters in the order of their frequency 0.17. The latter does not fall steadily with
-        difficulty, as long words have more of the commonest letters.
+        1 when the whole word is shown or guessed, 0 otherwise. Letters in random order find 0.02 of the easiest words
+        by chance, letters in the order of their frequency 0.17. The latter rate does not fall steadily with difficulty,
+        as long words have more of the commonest letters.
 
     Termination:
         When the word is found, or with the last miss. A letter tried before, or an answer that cannot be read, uses up
-        one of 30 turns, after which the episode is truncated. ``info["progress"]`` is the share of the word shown.
+        one of 30 turns, after which the episode is truncated. ``info["progress"]`` is the share of letters shown.
 
     Source:
         The pencil-and-paper game; the list of words is this project's own.
@@ -89,7 +89,7 @@ class Hangman(Game):
         return f"{episode.salt} {episode.secret}"
 
     def solver_cost(self, episode: HangmanState) -> float:
-        """Return the expected number of games until letters in random order win once."""
+        """Return the expected number of games until a player who tries letters in random order wins once."""
         letters = len(set(episode.secret))
         return math.comb(26, letters) / math.comb(letters + episode.lives - 1, letters)
 
@@ -134,7 +134,7 @@ class Hangman(Game):
 
 @functools.cache
 def count_oracle_misses(secret: str) -> int:
-    """Return the oracle's number of misses before it finds ``secret``."""
+    """Return the number of misses of the oracle before it finds ``secret``."""
     state = HangmanState(secret, 0)
     while True:
         said = _choose_try(state.pattern, state.tried, ())
@@ -149,7 +149,7 @@ def _progress(state: HangmanState) -> float:
 
 @functools.lru_cache(maxsize=16384)
 def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
-    """Return the only word of the list that fits, or the letter that occurs in most of the words that fit."""
+    """Return the word of the list that fits the pattern if only one does, else the letter in most of these words."""
     left = _find_fitting_words(pattern, tried)
     if wrong:
         left = tuple(word for word in left if word not in wrong)
@@ -164,7 +164,7 @@ def _choose_try(pattern: str, tried: str, wrong: tuple[str, ...]) -> str:
 
 @functools.lru_cache(maxsize=16384)
 def _find_fitting_words(pattern: str, tried: str) -> tuple[str, ...]:
-    """Return the words of the list that fit: letters tried occur exactly where ``pattern`` shows them."""
+    """Return the words of the list in which the letters tried occur exactly where ``pattern`` shows them."""
     other = f"[^{tried}]" if tried else "."
     return tuple(filter(re.compile(pattern.replace("_", other)).fullmatch, WORDS[len(pattern)]))
 

@@ -1,4 +1,4 @@
-"""palaestra/Mastermind-v0: find a hidden code from how many letters of each guess are right."""
+"""palaestra/Mastermind-v0: find a hidden code from the number of right letters in each guess."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..splits import salt
 LETTERS = "ABCDEFGH"
 COLOURS = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#00798c", "#8d6a9f", "#c08552", "#9aa5b1")
 
-# Maximum guesses of the oracle, by pegs and then colours from 5 on; found by playing it against every code.
+# Most guesses that the oracle needs, by pegs and then by colours from 5 to 8; found by playing it against every code.
 WORST = {2: (5, 6, 7, 8), 3: (6, 7, 8, 9), 4: (6, 6, 7, 8), 5: (6, 7, 8, 8), 6: (7, 8, 8, 9)}
 # Among the remaining codes, the oracle compares at most this many guesses, each against at most this many codes.
 _WEIGHED, _AGAINST = 24, 256
@@ -25,8 +25,8 @@ _WEIGHED, _AGAINST = 24, 256
 
 @dataclass(frozen=True, slots=True)
 class MastermindState:
-    """The hidden code, the size of its alphabet, the number of guesses, the guesses so far with their marks (exact,
-    near), and the salt of the task."""
+    """State of a game: the hidden code ``secret``; ``colours``, the number of letters in the alphabet; the number of
+    ``guesses`` allowed; the guesses so far in ``past``, as (guess, exact, near); and a ``salt`` (see `splits.salt`)."""
 
     secret: str
     colours: int
@@ -42,14 +42,15 @@ class Mastermind(Game):
         A code of letters is hidden; a letter may occur several times. Each guess is answered with the number of letters
         at the right place, and the number of its other letters that occur elsewhere in the code, each letter of the
         code counting once. There are as many guesses as the oracle needs for the worst code, plus ``slack``. The oracle
-        always guesses a code that fits all marks: of a sample of these, the one that leaves the fewest codes in the
-        worst case. A randomly drawn salt, not the code, decides whether an episode is in the train or the test split:
-        every code occurs in both.
+        always guesses a code that fits all marks so far: in a sample of such codes, the one that leaves the fewest
+        codes in the worst case. A randomly drawn salt, not the code, decides whether an episode is in the train or the
+        test split: every code occurs in both.
 
     Parameters:
         pegs (4 to 6, on request from 2): letters in the code.
         colours (5 to 8): different letters that may occur, from A on.
-        slack (3 to 0, harder downwards; on request up to 100): guesses beyond the oracle's worst case.
+        slack (3 to 0, harder downwards; on request up to 100): guesses beyond those the oracle needs for the worst
+            code.
 
     Observation:
         Text: the rules first, then ``ABCA: 2 exact, 1 near.`` after each guess.
@@ -59,11 +60,11 @@ class Mastermind(Game):
 
     Reward:
         1 when the code is found, 0 otherwise, however near the last guess. A player that guesses the first code that
-        fits all marks nearly always succeeds, which does not fall with difficulty: the hard part is to find such a
-        code.
+        fits all marks nearly always succeeds, and this rate does not fall with difficulty: the hard part is to find
+        such a code.
 
     Termination:
-        When the code is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        When the code is found. Truncated after the last guess. A guess that cannot be read counts as a guess.
         ``info["progress"]`` is the largest share of letters at the right place in a guess.
 
     Source:
@@ -91,7 +92,7 @@ class Mastermind(Game):
         return state.guesses
 
     def solver_cost(self, episode: MastermindState) -> float:
-        """The number of possible codes, divided by the number of guesses."""
+        """Return the number of possible codes, divided by the number of guesses."""
         return episode.colours ** len(episode.secret) / episode.guesses
 
     def observe(self, state: MastermindState) -> str:
@@ -143,8 +144,8 @@ class Mastermind(Game):
 
 
 def mark_code(secret: str, guess: str) -> tuple[int, int]:
-    """Return (exact, near): the number of letters of ``guess`` at the right place, and of others that occur elsewhere
-    in ``secret``."""
+    """Return (exact, near): the number of letters of ``guess`` at the right place, and the number of its other letters
+    that occur elsewhere in ``secret``, each letter of ``secret`` counting once."""
     exact = sum([a == b for a, b in zip(secret, guess)])
     near = -exact
     for letter in set(guess):
@@ -157,7 +158,8 @@ def _progress(state: MastermindState) -> float:
 
 
 class _CodeTable:
-    """All codes of an alphabet as two bit sets each, so that marking one against many takes two population counts."""
+    """All codes of an alphabet, each as two bit sets, so that marking a guess against many codes takes two vectorised
+    bit counts."""
 
     def __init__(self, pegs: int, colours: int):
         digits = np.indices((colours,) * pegs, dtype=np.uint64).reshape(pegs, -1)
@@ -186,13 +188,13 @@ class _CodeTable:
         return "".join(reversed(letters))
 
     def marks_against(self, guess: int, codes: np.ndarray) -> np.ndarray:
-        """Return one number for the marks of ``guess`` against each of ``codes``."""
+        """Return the marks of ``guess`` against each of ``codes``, as 8 * exact + (exact + near): uint8[len(codes)]."""
         exact = np.bitwise_count(self.places[codes] & self.places[guess])
         common = np.bitwise_count(self.counts[codes] & self.counts[guess])
         return exact * np.uint8(8) + common
 
     def choose(self, left: np.ndarray) -> int:
-        """Return the guess, among a sample of the codes ``left``, whose most frequent marks leave the fewest codes."""
+        """Return the code that leaves the fewest codes in the worst case, in a sample of the codes ``left``."""
         if len(left) < 3:
             return int(left[0])
         against = left[:: -(-len(left) // _AGAINST)]

@@ -22,8 +22,9 @@ _INKS = (INK, "#0000c8", "#007a00", "#c80000", "#000078", "#780000", "#007878", 
 
 @dataclass(frozen=True, slots=True)
 class MinesweeperState:
-    """The side length of the board; mines and open cells as bit sets (bit row * size + column); the cells open at the
-    start; the solver's cost; the opened mine, or -1; and the salt of the task."""
+    """State of a game: ``size``, the side length of the board; ``mines``, ``opened`` and ``given``, bit sets (bit row *
+    size + column) of the mines, the open cells and the cells open at the start; ``work``, the cost of the solver (see
+    `measure_solving_work`); ``exploded``, the mine that was opened, or -1; and a ``salt`` (see `splits.salt`)."""
 
     size: int
     mines: int
@@ -40,12 +41,12 @@ class Minesweeper(Game):
     Description:
         A square board hides mines. One cell without mines around it is opened at the start; opening a cell without
         mines around it opens its neighbours too. At least ``size`` cells must be named to open all. Every board can be
-        solved without guessing, by these rules only: if all mines of a number are found, its other cells are free; if a
-        number has as many closed cells as missing mines, all of them are mines; and the same for all closed cells and
-        all mines. Boards of "pairs" need a further rule for two numbers (or a number and the whole board) with common
-        cells: if the first misses d mines more than the second and has exactly d cells not shared with it, these d
-        cells are mines, and the second's unshared cells are free. The split is decided by the board shown at the start,
-        not by the mines.
+        solved without guessing, by these rules only: if all mines around a number are known, the other cells around the
+        number are free; if there are as many closed cells around a number as mines still unknown, all of them are
+        mines; and the same for the whole board and the number of all mines. Boards of "pairs" need a further rule for
+        two numbers A and B with common cells (one may be the whole board): if A lacks d mines more than B, and exactly
+        d cells of A are not cells of B, these d cells are mines, and the cells of B that are not cells of A are free.
+        The board shown at the start, not the mines, decides the split.
 
     Parameters:
         size (5 to 9, on request 4 to 16): rows and columns.
@@ -53,8 +54,8 @@ class Minesweeper(Game):
         rules ("single", "pairs"): the rules needed to solve the board.
 
     Observation:
-        Text: the rules first, and the board with numbered rows and columns: # closed, . no mine around, else the number
-        of mines.
+        Text: the rules (at first) and the board with numbered rows and columns: # is a closed cell, . an open cell
+        without mines around it, a digit the number of mines around it.
 
     Actions:
         Text with cells to open as "row column", several separated by commas: ``3 5, 4 1``; read in ``answer_format``.
@@ -64,8 +65,8 @@ class Minesweeper(Game):
         boards of "single", and 0.4 of the boards of "pairs".
 
     Termination:
-        When all these cells are open, or a mine is opened. The maximum number of turns is the number of cells without
-        mines closed at the start; a turn that opens nothing, or an answer that cannot be read, counts.
+        When all cells without mines are open, or a mine is opened. Truncated after as many turns as there are closed
+        cells without mines at the start; a turn that opens nothing, or an answer that cannot be read, counts as a turn.
         ``info["progress"]`` is the share of these cells that are open.
 
     Source:
@@ -86,7 +87,8 @@ class Minesweeper(Game):
         count = round(params["density"] * size**2)
         around = neighbours(size)
         while True:
-            # In a random order of the cells, the first is opened, and the next ones not adjacent to it get the mines.
+            # In a random order of the cells, the first one is opened, and the next ones that are not its neighbours get
+            # the mines.
             first, *order = np.argsort(rng.random(size**2)).tolist()
             mines = sum([1 << cell for cell in [c for c in order if not around[first] >> c & 1][:count]])
             opened = open_cell(size, mines, 0, first)
@@ -100,7 +102,7 @@ class Minesweeper(Game):
         return f"{episode.salt} {episode.mines:x} {self.split_key(episode)}"
 
     def split_key(self, episode: MinesweeperState) -> str:
-        """Return the part of the task that the agent sees at the start."""
+        """Return the board and the number of mines, as the agent sees them at the start."""
         start = MinesweeperState(episode.size, episode.mines, episode.given, episode.given)
         signs = "".join([_cell_sign(start, cell) for cell in range(episode.size**2)])
         return f"{episode.size} {episode.mines.bit_count()} {signs}"
@@ -109,7 +111,7 @@ class Minesweeper(Game):
         return _count_closed(state, state.given)
 
     def solver_cost(self, episode: MinesweeperState) -> float:
-        """Return the number of number cells that the rules examine until all cells are open."""
+        """Return the number of times that the rules examine a numbered cell until all cells are open."""
         return episode.work
 
     def observe(self, state: MinesweeperState) -> str:
@@ -148,7 +150,7 @@ class Minesweeper(Game):
         return Transition(after, done=won, success=won, progress=_progress(after))
 
     def oracle(self, state: MinesweeperState) -> str:
-        """Open all cells proved free by the open ones; if there are none, open a cell without a mine."""
+        """Return all cells that the rules prove free; if there are none, a cell without a mine."""
         safe = find_free_cells(state.size, state.mines, state.opened, True)[0]
         if not safe:
             unknown = ((1 << state.size**2) - 1) & ~state.opened & ~state.mines
@@ -160,8 +162,7 @@ class Minesweeper(Game):
         return _cell_name(closed[int(rng.integers(len(closed)))], episode.size)
 
     def heuristic_action(self, episode: MinesweeperState) -> str:
-        """Open a cell proved free by a single number, given the mines proved by single numbers; if there is none, open
-        the closed cell least likely to be a mine by the numbers around it."""
+        """Return the cell of `safest_cell`, a player that examines each number separately."""
         return _cell_name(safest_cell(episode.size, episode.mines, episode.opened), episode.size)
 
     def draw(self, episode: MinesweeperState) -> np.ndarray:
@@ -171,7 +172,7 @@ class Minesweeper(Game):
 
 @functools.cache
 def neighbours(size: int) -> tuple[int, ...]:
-    """Return, for each cell, the up to eight cells around it, as a bit set."""
+    """Return, for each cell, a bit set of the up to eight cells around it."""
     sets = []
     for place in range(size * size):
         y, x = divmod(place, size)
@@ -181,7 +182,7 @@ def neighbours(size: int) -> tuple[int, ...]:
 
 
 def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
-    """Return the open cells after ``cell``, which has no mine, is opened too."""
+    """Return the open cells after ``cell`` is opened, which must have no mine."""
     around, todo = neighbours(size), 1 << cell
     while todo := todo & ~opened:
         opened |= todo
@@ -194,7 +195,7 @@ def open_cell(size: int, mines: int, opened: int, cell: int) -> int:
 
 
 def count_clicks(size: int, mines: int, opened: int) -> int:
-    """Return the fewest cells to name until all cells without mines are open."""
+    """Return the smallest number of cells that must be named to open all cells without mines."""
     around, count = neighbours(size), 0
     for cell in _list_cells(((1 << size**2) - 1) & ~mines):
         if not around[cell] & mines and not opened >> cell & 1:
@@ -203,7 +204,8 @@ def count_clicks(size: int, mines: int, opened: int) -> int:
 
 
 def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[int, int]:
-    """Return (free, work): closed cells that the rules prove free, if any, and the number of number cells examined.
+    """Return (free, work): a bit set of closed cells that the rules prove free, 0 if they prove none, and the number of
+    numbers and pairs of numbers examined.
 
     The search stops at the first free cells, and uses the rule of pairs only if the other rules find none.
     """
@@ -245,8 +247,8 @@ def find_free_cells(size: int, mines: int, opened: int, pairs: bool) -> tuple[in
 
 
 def safest_cell(size: int, mines: int, opened: int) -> int:
-    """Return the closed cell that is safest according to single numbers, examined once for mines and once for free
-    cells."""
+    """Return the closed cell that is safest if each number is examined separately: once for mines that it proves, then,
+    given these mines, for free cells; if none is proved free, the cell with the lowest risk of a mine."""
     around, closed = neighbours(size), ((1 << size**2) - 1) & ~opened
     numbers = [(around[c] & closed, (around[c] & mines).bit_count()) for c in _list_cells(opened) if around[c] & closed]
     known = 0
@@ -268,7 +270,8 @@ def safest_cell(size: int, mines: int, opened: int) -> int:
 
 
 def measure_solving_work(size: int, mines: int, opened: int, pairs: bool) -> int:
-    """Return how many number cells the rules examine until all is open; 0 where they get stuck."""
+    """Return the number of examinations (see `find_free_cells`) that solve the board by the rules; 0 if the rules do
+    not solve it."""
     everything, total = (1 << size**2) - 1, 0
     while opened | mines != everything:
         free, work = find_free_cells(size, mines, opened, pairs)

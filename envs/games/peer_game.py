@@ -1,9 +1,9 @@
-"""The common part of palaestra/TextArena-v0 and palaestra/GEM-v0: games of another package, in a worker process.
+"""Common part of palaestra/TextArena-v0 and palaestra/GEM-v0: games of another package, run in a worker process.
 
-All of this process's games of a package run in one worker (`peer_game_worker`), started with the first game.
-Differences from the package's results: success means full reward; the conversation is not repeated at each turn; and an
-exception in a game, or a lost worker, gives an invalid reward, not 0. The ids are not families of ours (they have no
-solver) and are therefore not among `palaestra.envs.ids`.
+All environments of a package in this process share one worker (`peer_game_worker`), started with the first of them.
+Differences from the package itself: success means full reward; the conversation is not repeated at each turn; and an
+exception in a game, or a lost worker, gives an invalid reward (``info["reward_valid"]`` False), not 0. These games have
+no solver; their ids are therefore not among `palaestra.envs.ids`.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ _FEW = 3
 class PeerGame(TaskEnv):
     """Base of environments whose episodes are games of another package.
 
-    A subclass sets ``package`` (the worker's name for it), ``title``, ``remedy`` (how to install it) and ``offline``,
-    the games to draw from if none is named.
+    A subclass sets ``package`` ("textarena" or "gem"), ``title`` (for messages), ``remedy`` (how to install the
+    package) and ``offline``, the games to draw from if none is named.
 
     Args:
-        python: the interpreter that has the package; None takes this one.
-        success_at: least reward of a success.
+        python: path of the interpreter that has the package; None: the running one.
+        success_at: least reward of a success, above 0 and at most 1.
         turns: most actions of an episode.
-        opponent: for two-player games, the other player: a function from text to text, or "module:function".
-        seat: for two-player games, the agent's seat, 0 or 1; None draws it.
-        **kwargs: as for every environment.
+        opponent: for two-player games, the other player: a function from observation to action, both text, or
+            "module:function".
+        seat: for two-player games, the agent's seat, 0 or 1; None: drawn for each episode.
+        **kwargs: arguments of `TaskEnv`.
 
     Raises:
         InputError: the interpreter lacks the package, or an argument is out of range.
@@ -185,7 +186,7 @@ class PeerGame(TaskEnv):
         super().close()
 
     def _read(self, action: Any) -> tuple[str, str | None]:
-        """Return the reply without its thoughts, and None or an error message; the package parses the answer itself."""
+        """Return (the reply without thoughts, None) or ("", error). The package itself parses the answer."""
         if not isinstance(action, str):
             return "", f"The action must be text, not {type(action).__name__}."
         if len(action) > self.max_action:
@@ -234,18 +235,18 @@ class PeerGame(TaskEnv):
 
 
 class _GameWorker(PeerWorker):
-    """The worker of one package and interpreter, shared by all environments of this process while any exists.
+    """Worker for one package and interpreter, shared by all environments of this process that use both.
 
     Attributes:
         names: the names of all games.
-        ended: numbers of abandoned games; sent with the next request.
+        ended: numbers of games whose environment was closed; the next request tells the worker to drop them.
     """
 
     _shared: ClassVar[weakref.WeakValueDictionary[tuple[int, str, str], _GameWorker]] = weakref.WeakValueDictionary()
 
     @classmethod
     def of(cls, package: str, python: str) -> _GameWorker:
-        """Return the running worker, or a new one."""
+        """Return the running worker for this package and interpreter, or start one."""
         key = (os.getpid(), package, python)
         worker = cls._shared.get(key)
         if worker is None or not worker.is_alive:

@@ -1,8 +1,9 @@
-"""The worker process of palaestra/TextArena-v0 and palaestra/GEM-v0: many games of one of these packages, side by side.
+"""Worker process of palaestra/TextArena-v0 or palaestra/GEM-v0, with many running games of TextArena or GEM.
 
-It runs under the interpreter that has the package, for requests as lines of JSON, and imports nothing of this package.
-The games draw from the global random generators. The generators' state is saved for each game and restored before each
-of its turns, so that a game depends only on its seed and the actions, not on other games.
+The process runs under the interpreter that has the package, answers requests as lines of JSON (see `envs.peer_worker`),
+and imports nothing of palaestra. The games draw from the global random generators. The state of the generators is saved
+for each game and restored before each turn of the game, so that a game depends only on its seed and the actions, not on
+other games.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _CHARACTERS = 60_000
 
 
 class TextArenaGame:
-    """A game of TextArena, with the messages since a player's last turn as its observation."""
+    """A game of TextArena. The observation is the messages since the player's last turn."""
 
     def __init__(self, name: str, seed: int, players: int):
         textarena, registry = import_textarena()
@@ -70,7 +71,7 @@ class TextArenaGame:
             if not isinstance(sender, int):
                 continue  # some games hand over a player's action with its parts in the wrong order
             if sender == player and kind is self.kinds.PLAYER_ACTION:
-                continue  # what a player did it knows
+                continue  # the player knows its own actions
             lines.append(
                 f"[{roles.get(sender, f'Player {sender}')}] {text}" if sender in roles and sender != -1 else text
             )
@@ -78,7 +79,7 @@ class TextArenaGame:
 
 
 class GemGame:
-    """A game of GEM, with the suffix from its info as a part of the observation."""
+    """A game of GEM. The observation ends with the suffix from GEM's ``info``."""
 
     def __init__(self, name: str, seed: int, players: int):
         self.game = import_gem()[0].make(name)
@@ -102,14 +103,14 @@ class GemGame:
 
 
 def import_textarena() -> tuple[Any, dict[str, Any]]:
-    """Import TextArena. Return it with its registry of games by name."""
+    """Import TextArena. Return (the module, its registry of games by name)."""
     forbid_downloads()
     textarena = importlib.import_module("textarena")
     return textarena, importlib.import_module("textarena.envs.registration").ENV_REGISTRY
 
 
 def import_gem() -> tuple[Any, dict[str, Any]]:
-    """Import GEM. Return it with its registry of games by name."""
+    """Import GEM. Return (the module, its registry of games by name)."""
     forbid_downloads()
     gem = importlib.import_module("gem")
     importlib.import_module("gem.envs")
@@ -117,13 +118,13 @@ def import_gem() -> tuple[Any, dict[str, Any]]:
 
 
 def forbid_downloads() -> None:
-    """Restrict NLTK to local word lists: games request downloads whenever one is made."""
+    """Disable downloads of NLTK, which games would start whenever a game is made; local word lists still work."""
     nltk: Any = importlib.import_module("nltk")
     nltk.download = lambda *_, **__: False
 
 
 class SeededGame:
-    """A game with a separate state of the random generators."""
+    """A game with its own states of the global random generators of Python and NumPy."""
 
     def __init__(self, kind: Any, name: str, seed: int, players: int):
         self.numpy = importlib.import_module("numpy").random
@@ -146,7 +147,7 @@ class SeededGame:
 
 
 class Games:
-    """The running games of a package, by number."""
+    """Running games of one package, by number."""
 
     def __init__(self, package: str):
         kinds = {"textarena": (TextArenaGame, import_textarena), "gem": (GemGame, import_gem)}
@@ -154,7 +155,8 @@ class Games:
         self.running: dict[int, SeededGame] = {}
 
     def respond(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a request: "names" of all games, "reset" a game by number to a seed, or "step" it."""
+        """Answer a request by its field "do": "names" returns the names of all games, "reset" makes game "number" from
+        a seed, and "step" plays one action in this game. Games listed in "ended" are dropped first."""
         for number in request.get("ended", ()):
             self.running.pop(number, None)
         if request["do"] == "names":
@@ -171,8 +173,8 @@ class Games:
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
-    # Output printed by games must not mix with the answers.
+    """Answer requests from standard input, one JSON line each, until it ends."""
+    # Send text printed by games to standard error, so that it does not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     games = Games(sys.argv[1])

@@ -1,4 +1,4 @@
-"""palaestra/TextArena-v0: games of TextArena, played by its own package, with the contract of our environments."""
+"""palaestra/TextArena-v0: games of TextArena, run by its own package, with the interface of our environments."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ class TextArena(PeerGame):
 
     Description:
         A game, made by TextArena from a random seed; in a two-player game, ``opponent`` plays the other side. If no
-        game is named, single-player games that need neither a network nor a word list are drawn. Countdown, Cryptarithm
-        and PegJump are the same puzzle for every seed.
+        game is named, each episode draws one of the single-player games that need neither a network nor a word list.
+        Countdown, Cryptarithm and PegJump are the same puzzle for every seed.
 
     Parameters:
-        game: TextArena's name of the game, such as "GuessTheNumber-v0"; ``axes={"game": [...]}`` takes some of them.
+        game: TextArena's name of the game, such as "GuessTheNumber-v0"; ``axes={"game": [...]}`` restricts the draw to
+            a list of games.
 
     Observation:
         The game's messages to the player since the last turn; at first the rules.
@@ -25,10 +26,10 @@ class TextArena(PeerGame):
         Text in the game's format, mostly in square brackets, which are added if missing.
 
     Reward:
-        The game's own, at its end: 1 for a solution or a victory, -1 for a defeat, often partial credit.
+        The game's own reward, at its end: 1 for a solution or a victory, -1 for a defeat, often partial credit.
 
     Termination:
-        When the game ends, as with repeated invalid moves; truncated after ``turns`` turns.
+        When the game ends, which repeated invalid moves may cause; truncated after ``turns`` turns.
 
     Source:
         TextArena (arXiv 2504.11442), package textarena.

@@ -33,9 +33,11 @@ operation); question 2 (the student is stuck). Telling a result ends the lesson:
 
 @dataclass(frozen=True, slots=True)
 class TutorState:
-    """A calculation (first number, operations with numbers, results), the student's plan for each step (the result of a
-    misconception or None; "", "stuck" or "asks" before it), the current step with its pending events, the total number
-    of turns, the student's message, and the salt of the task."""
+    """State of a lesson: the calculation, with the ``first`` number, and ``operations`` (operation, number) and
+    ``results`` of the steps; for each step the student's wrong result by a misconception (``faults``, None: none) and
+    the doubt before it (``doubts``: "", "stuck" or "asks"); the number of ``turns`` of the episode; the index ``place``
+    of the current step, and whether its doubt or wrong result is still open (``doubting``, ``wrong``); the student's
+    ``reply`` to the last act; and a ``salt`` (see `splits.salt`)."""
 
     first: int
     operations: tuple[tuple[str, int], ...]
@@ -55,10 +57,10 @@ class TutorDialogue(Game):
 
     Description:
         A scripted student does a calculation of several steps. At some of them the student is stuck, or asks for the
-        result; at some a misconception gives a wrong result, from another operation. Each message of the student
+        result; at some a misconception (another operation) leads to a wrong result. Each message of the student
         requires one act of the tutor: praise for a right result, a hint that names the operation for a wrong result or
         a request for the result, and a question for a stuck student. The right act advances the student, any other act
-        changes nothing. The split is decided by the calculation, which the prompt shows.
+        changes nothing. The calculation, which the prompt shows, decides the split.
 
     Parameters:
         steps (2 to 6, on request 1 to 20): steps of the calculation.
@@ -67,22 +69,24 @@ class TutorDialogue(Game):
         slack (2 to 0, harder downwards; on request up to 20): turns beyond the number of right acts.
 
     Observation:
-        Text: rules, calculation and the student's first message, then the student's next message.
+        Text: at first the rules, the calculation and the student's first message, later the student's next message.
 
     Actions:
-        Text with one act, read in ``answer_format``: ``praise 2``, ``hint 2 times``, ``question 2`` or ``answer 12``.
+        Text with one act on a step, read in ``answer_format``: ``praise 2``, ``hint 2 times``, ``question 2``; or
+        ``answer 12``, which tells a result.
 
     Reward:
         1 when the student has all steps right, 0 otherwise. A tutor that believes every result never succeeds if there
         is a misconception.
 
     Termination:
-        With the last step, or when the tutor tells an answer, which is a failure. Truncated after the last turn. An act
+        With the last step, or when the tutor tells a result, which is a failure. Truncated after the last turn. An act
         that cannot be read uses up a turn. ``info["progress"]`` is the share of steps that the student has finished.
 
     Extras:
-        The worked calculation, criteria of a good lesson, the steps finished by each turn ("achieved"), and for each
-        turn the act that tells the result ("worse_actions"), the worse half of a preference pair by rule.
+        "solution_steps": the worked calculation. "criteria": criteria of a good lesson. "achieved": for each turn, the
+        steps finished. "worse_actions": for each turn, the act that tells the result, as the rejected action of a
+        preference pair.
 
     Source:
         Pedagogical alignment of language models, arXiv 2402.05000; the student and the calculations are our own.
@@ -123,7 +127,7 @@ class TutorDialogue(Game):
         return _enter(lesson, 0)
 
     def split_key(self, episode: TutorState) -> str:
-        """Return the calculation, which the agent sees."""
+        """Return the calculation as the prompt shows it."""
         return _problem(episode)
 
     def turn_limit(self, state: TutorState) -> int:
@@ -168,7 +172,7 @@ class TutorDialogue(Game):
         return f"{kind} {int(rng.integers(len(episode.results))) + 1}{operation}"
 
     def heuristic_action(self, episode: TutorState) -> str:
-        """Return the act of a tutor that believes every result."""
+        """Return the act of a tutor that takes every result for right."""
         return _right_act(replace(episode, wrong=False))
 
     def measure_states(self, states: Sequence[TutorState], name: str) -> Any:
@@ -189,7 +193,7 @@ class TutorDialogue(Game):
 
 
 def list_criteria(lesson: TutorState) -> list[str]:
-    """List the criteria of a good lesson, without revealing a result."""
+    """Return the criteria of a good lesson; no criterion contains a result."""
     found = ["It tells no result."]
     for number, (fault, doubt) in enumerate(zip(lesson.faults, lesson.doubts, strict=True), 1):
         if doubt:
@@ -200,7 +204,7 @@ def list_criteria(lesson: TutorState) -> list[str]:
 
 
 def _enter(lesson: TutorState, place: int) -> TutorState:
-    """Begin a step, or end the lesson after the last one."""
+    """Return the lesson at the beginning of step ``place``, or at the end if there is no such step."""
     if place == len(lesson.results):
         return replace(lesson, place=place)
     doubting, wrong = bool(lesson.doubts[place]), lesson.faults[place] is not None
@@ -213,7 +217,7 @@ def _problem(lesson: TutorState) -> str:
 
 
 def _message(lesson: TutorState) -> str:
-    """Write the student's message on the current step."""
+    """Return the student's message about the current step."""
     number = lesson.place + 1
     if lesson.doubting:
         stuck = lesson.doubts[lesson.place] == "stuck"
@@ -223,7 +227,7 @@ def _message(lesson: TutorState) -> str:
 
 
 def _right_act(lesson: TutorState) -> str:
-    """Return the right act for the student's message."""
+    """Return the right act in reply to the student's current message."""
     number = lesson.place + 1
     if lesson.doubting and lesson.doubts[lesson.place] == "stuck":
         return f"question {number}"
@@ -233,7 +237,7 @@ def _right_act(lesson: TutorState) -> str:
 
 
 def _work_out(lesson: TutorState) -> list[str]:
-    """Write the calculation, one step a line, and its result."""
+    """Return the worked calculation, one line per step, and the result as the last line."""
     value, lines = lesson.first, []
     for (name, number), result in zip(lesson.operations, lesson.results, strict=True):
         lines.append(f"{value} {_SIGNS[name]} {number} = {result}")

@@ -34,8 +34,10 @@ PROPERTIES = (
 
 @dataclass(frozen=True, slots=True)
 class TwentyQuestionsState:
-    """Names and descriptions of the items, the index of the hidden one, the items with each property (bit i for item
-    i), the number of questions, the remaining items, the last reply, and the salt of the task."""
+    """State of a game: ``names`` and ``descriptions`` of the items; ``secret``, the index of the hidden item;
+    ``having``, property -> bit set of the items that have it (bit i for item i); the number of ``questions`` allowed;
+    ``left``, a bit set of the items that fit all answers so far; the last ``reply``; and a ``salt`` (see
+    `splits.salt`)."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -51,15 +53,15 @@ class TwentyQuestions(Game):
     """Find the hidden item of a table by asking for properties.
 
     Description:
-        The prompt lists items, all different, with their properties; one is hidden. A question names a property and is
-        answered with yes or no; a guess names an item. There is one guess, and as many questions as halving needs in
-        the worst case; halving always asks for the property that splits the remaining items most evenly. The split is
-        decided by the table that the prompt shows, not by the hidden item.
+        The prompt lists items, all different, with their properties; one of them is the hidden item. A question names a
+        property and is answered with yes or no; a guess names an item. There is one guess, and as many questions as
+        halving needs in the worst case, plus ``slack``; halving always asks for the property that splits the remaining
+        items most evenly. The table in the prompt, not the hidden item, decides the split.
 
     Parameters:
         items (12 to 32, on request 3 to 48): items in the table.
         properties (3 to 5): properties of each item.
-        slack (2 to 0, harder downwards; on request up to 20): questions beyond halving's worst case.
+        slack (2 to 0, harder downwards; on request up to 20): questions beyond those that halving needs.
 
     Observation:
         Text: rules and table first, then ``red: yes.`` after each question.
@@ -68,14 +70,14 @@ class TwentyQuestions(Game):
         Text with one word, a property or an item, read in ``answer_format``.
 
     Reward:
-        1 for guessing the hidden item, 0 otherwise. An item taken by chance is right in up to 0.09 of the
-        games. A player that asks for the first property that some but not all remaining items have succeeds in 0.99 of
-        the easiest games and 0.68 of the hardest; this does not fall further, as properties are spread evenly.
+        1 for guessing the hidden item, 0 otherwise. An item taken by chance is right in up to 0.09 of the games. A
+        player that asks for the first property that some but not all remaining items have succeeds in 0.99 of the
+        easiest games and 0.68 of the hardest; this rate does not fall further, as properties are spread evenly.
 
     Termination:
-        With the first guess. Truncated after as many turns as there are questions, and one for the guess. Any other
-        word, or an answer that cannot be read, uses up a turn. ``info["progress"]`` is the share of bits determined by
-        the answers; the guess counts as one more bit.
+        With the first guess. Truncated after one turn more than there are questions. Any other word, or an answer that
+        cannot be read, uses up a turn. ``info["progress"]`` is log2(n / m) / (log2(n) + 1) for n items of which m
+        remain, and 1 after the right guess.
 
     Source:
         The parlour game; tables generated here.
@@ -112,7 +114,7 @@ class TwentyQuestions(Game):
         return f"{episode.salt} {episode.secret} of {self.split_key(episode)}"
 
     def split_key(self, episode: TwentyQuestionsState) -> str:
-        """Return the table, which the agent sees."""
+        """Return the table of items that the prompt shows."""
         return f"{' '.join(episode.names)}: {', '.join(episode.descriptions)}"
 
     def turn_limit(self, state: TwentyQuestionsState) -> int:
@@ -165,7 +167,7 @@ def _progress(state: TwentyQuestionsState) -> float:
 
 
 def _count_questions(left: int, properties: list[int]) -> int:
-    """Return halving's worst-case number of questions until one of ``left`` remains."""
+    """Return the number of questions that halving needs in the worst case until one item of ``left`` remains."""
     count = left.bit_count()
     if count == 1:
         return 0

@@ -1,4 +1,4 @@
-"""Common English words of four to eight letters for the word games, by length and in alphabetical order."""
+"""Common English words of four to eight letters for the word games: length -> words in alphabetical order."""
 
 from __future__ import annotations
 
@@ -180,9 +180,9 @@ WORDS = {length: tuple(word for word in _LIST if len(word) == length) for length
 
 
 def join_letters(action: str) -> str:
-    """Return the word in ``action`` in lower case, also where it has spaces between its letters ("c r a n e").
+    """Return ``action`` in lower case, with single letters joined: "C r a n e" -> "crane".
 
-    Several words are returned unchanged, so that "I guess" does not become a word of six letters.
+    The letters are joined only if all words are single letters, so that "I guess" does not become a word.
     """
     pieces = action.lower().split()
     return "".join(pieces) if all([len(piece) == 1 for piece in pieces]) else " ".join(pieces)

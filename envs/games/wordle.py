@@ -26,8 +26,8 @@ _WEIGHED, _AGAINST, _PROBES = 16, 48, 60
 
 @dataclass(frozen=True, slots=True)
 class WordleState:
-    """The hidden word, the letters shown at the start ("_" for the others), the number of guesses, the guesses so far
-    with their colours, and the salt of the task."""
+    """State of a game: the hidden word ``secret``; the letters ``shown`` at the start, "_" for the others; the number
+    of ``guesses`` allowed; the guesses so far in ``past``, as (guess, colours); and a ``salt`` (see `splits.salt`)."""
 
     secret: str
     shown: str
@@ -60,11 +60,11 @@ class Wordle(Game):
 
     Reward:
         1 when the word is found, 0 otherwise, however near the last guess. A player that guesses any word of the list
-        that fits all colours so far nearly always succeeds, which does not fall with difficulty: the hard part is to
-        recall such words and to check that they fit.
+        that fits all colours so far nearly always succeeds, and this rate does not fall with difficulty: the hard part
+        is to recall such words and to check that they fit.
 
     Termination:
-        When the word is found. Truncated after the last guess. A guess that cannot be read counts as one.
+        When the word is found. Truncated after the last guess. A guess that cannot be read counts as a guess.
         ``info["progress"]`` is the largest share of letters at the right place in a guess.
 
     Source:
@@ -143,7 +143,7 @@ class Wordle(Game):
 
 
 def mark_guess(secret: str, guess: str) -> str:
-    """Return a mark for each letter of ``guess``: "g", "y" or "."; both words have the same length."""
+    """Return a mark for each letter of ``guess``: "g", "y" or ".". Both words must have the same length."""
     marks, rest = [], []
     for hidden, letter in zip(secret, guess):
         if hidden == letter:
@@ -177,7 +177,7 @@ def _find_fitting_words(shown: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=8192)
 def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, ...]]:
-    """Group the words by the colours of ``guess``."""
+    """Group the words by the colours that ``guess`` would get if the word were hidden."""
     groups: dict[str, list[str]] = {}
     for word in words:
         groups.setdefault(mark_guess(word, guess), []).append(word)
@@ -186,10 +186,10 @@ def _group_by_marks(words: tuple[str, ...], guess: str) -> dict[str, tuple[str, 
 
 @functools.lru_cache(maxsize=8192)
 def _choose_guess(left: tuple[str, ...], turns: int) -> str:
-    """Return the next guess: in a sample of the words ``left``, the one whose most frequent colours leave the fewest
-    words.
+    """Return the next guess: in a sample of the words ``left``, the one that leaves the fewest words in the worst case.
 
-    Other words of the list are considered if the words left cannot all be tried in the remaining ``turns``.
+    If even this guess may leave ``turns`` words or more, where ``turns`` is the number of remaining guesses, words of
+    the list that are not among ``left`` are compared too.
     """
     if len(left) < 3:
         return min(left)

@@ -1,4 +1,4 @@
-"""Texts that arrive piece by piece, a memory to keep with tools, and questions at the end that only it can answer."""
+"""Games of memory: texts arrive one by one, the agent keeps a memory, and questions at the end are answered from it."""
 
 from __future__ import annotations
 

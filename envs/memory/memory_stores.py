@@ -1,4 +1,4 @@
-"""palaestra/MemoryStores-v0: keep a memory of texts that pass by; at the end it is asked questions."""
+"""palaestra/MemoryStores-v0: keep a memory of texts that arrive one by one, from which questions are answered."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .stories import ATTRIBUTES, NAMES, Story, StoryFact, draw_story
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A command that was carried out or failed: the turn, the command, why it failed, and whether what it wrote stands
-    in the store of its facts (None where nothing was written)."""
+    """A command with the turn (from 0), the ``error`` that says why it failed (None: it did not), and ``in_place``, the
+    result of `stands_in_place` for the text written (None: nothing was written)."""
 
     turn: int
     command: MemoryCommand
@@ -30,8 +30,8 @@ class MemoryCall:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """The state of an episode: the story, most characters of the memory, the text that is shown (counted from 0, and as
-    many as there are once all have passed), the memory, and the commands so far."""
+    """State of an episode: ``story``, the texts and questions; ``room``, the most characters that the memory may hold;
+    ``at``, the index of the text shown, or the number of texts at the end; the memory; and the commands so far."""
 
     story: Story
     room: int
@@ -45,54 +45,54 @@ class Keeping:
 
     @property
     def recalled(self) -> float:
-        """Share of the questions that the memory answers now."""
+        """Share of the questions that are answered rightly from the present memory."""
         asked = self.story.asked
         return count_right(asked, self.memory.texts) / len(asked)
 
 
 class MemoryStores(Game):
-    """Keep a memory of texts that pass by one after the other; at the end it alone is asked questions.
+    """Keep a memory of texts that arrive one by one; at the end questions are answered from the memory alone.
 
     Description:
-        Texts about the user and some people arrive one a turn. With each, the agent changes a memory of three stores: a
-        core text about the user, semantic entries on what lasts, and episodic entries on what happened on a day. Later
-        texts replace some facts of earlier ones. After the last, a frozen reader answers questions from the memory
-        alone, by rules: a sentence that names the person (and the day of an event) and a value of what is asked for
-        gives the answer, the sentence written last if there are several.
+        Each turn shows one text about the user and some people. In reply, the agent changes a memory of three stores: a
+        core text about the user, semantic entries on lasting facts, and episodic entries on events of a day. Later
+        texts replace some facts of earlier ones. After the last text, a fixed program (`reader`) answers the questions
+        from the memory alone: a sentence that names the person (and the day of an event) and has a value of the
+        attribute asked for gives the answer; of several such sentences, the one written last.
 
     Parameters:
-        texts (2 to 8; open from 1 to 40): how many texts there are.
-        facts (1 to 4; open from 1 to 10): facts that each states.
-        updates (0 to 4; open from 0 to 40): facts that replace an earlier one, as far as there are such.
-        filler (0 to 5; open from 0 to 40): sentences in each text that state nothing.
+        texts (2 to 8; open from 1 to 40): number of texts.
+        facts (1 to 4; open from 1 to 10): facts that each text states.
+        updates (0 to 4; open from 0 to 40): facts that replace an earlier fact, as far as possible.
+        filler (0 to 5; open from 0 to 40): sentences in each text that state no fact.
         people (2 to 6; open from 1 to 20): persons, besides the user.
         questions (2 to 6; open from 1 to 40): facts asked for at the end.
         slack (4.0 to 1.2, harder downwards; open from 1.0 to 40.0): characters that the memory may hold, as a multiple
-            of what the scripted solver writes.
+            of the longest memory of the scripted solver.
 
     Observation:
         The text and the memory, at first with the commands.
 
     Actions:
-        Commands, one a line, perhaps in a block: ``core TEXT``, ``insert semantic TEXT``, ``insert episodic TEXT``,
-        ``update ID TEXT``, ``delete ID`` or ``nothing``. Other lines are left out.
+        Commands, one per line, with or without a code block: ``core TEXT``, ``insert semantic TEXT``, ``insert episodic
+        TEXT``, ``update ID TEXT``, ``delete ID`` or ``nothing``. Other lines are ignored.
 
     Reward:
-        After the last text, the share of questions that the memory answers rightly; success is all of them. The extras
-        ``memory_length`` and ``source_length`` are characters; ``memory_calls`` says for each turn which of its
-        commands worked, and ``memory_stores`` which texts were written to the store of their facts. The reward
-        ``mem-alpha`` makes the paper's reward of them.
+        After the last text, the share of questions that are answered rightly; success is all of them. The extras
+        ``memory_length`` and ``source_length`` are the characters of the memory and of the texts so far;
+        ``memory_calls`` has for each turn whether each command worked, and ``memory_stores`` whether each text written
+        is in the store of its facts. The reward ``mem-alpha`` computes the paper's reward from these extras.
 
     Termination:
-        After the reply to the last text. A command that fails (an unknown id or store, no room) changes nothing, and is
-        an ``action_error`` with the commands beside it carried out; a reply without a command is one, too. The next
-        text comes in any case.
+        After the reply to the last text. A command that fails (an unknown id or store, no room) changes nothing and
+        gives an ``action_error``; the other commands of the reply are carried out. A reply without a command gives an
+        ``action_error``, too. The next text is shown in any case.
 
     Source:
         Mem-alpha (arXiv 2509.25911), with questions that are answered by rules in place of a language model.
 
     Args:
-        **kwargs: as for every environment.
+        **kwargs: arguments of `TaskEnv`.
     """
 
     param_space = ParamSpace(
@@ -174,7 +174,8 @@ class MemoryStores(Game):
         return self._solve(state)
 
     def _solve(self, state: Keeping) -> str:
-        """Write each fact of the text in as few words as the reader needs, in place of the one that it replaces."""
+        """Return the solver's commands: each fact of the text in as few words as the reader needs, written over the
+        entry of the fact that it replaces, if any."""
         stated = state.story.facts[state.at]
         earlier = {fact.key: fact for facts in state.story.facts[: state.at] for fact in facts}
         commands = []
@@ -195,7 +196,7 @@ class MemoryStores(Game):
         return f"```\n{lines}\n```"
 
     def random_action(self, episode: Keeping, rng: np.random.Generator) -> str:
-        """Insert a note on a random person, with a random value, in a random store."""
+        """Return the command to insert a note on a random person, with a random value, in a random store."""
         attribute = tuple(ATTRIBUTES)[int(rng.integers(len(ATTRIBUTES)))]
         values = ATTRIBUTES[attribute][3]
         fact = StoryFact(NAMES[int(rng.integers(len(NAMES)))], attribute, values[int(rng.integers(len(values)))])
@@ -220,7 +221,7 @@ class MemoryStores(Game):
         return super().measure_states(states, name)
 
     def solver_cost(self, episode: Keeping) -> float:
-        """Characters to read, more where less room is left."""
+        """Return the number of characters to read, times a factor that grows as the memory gets smaller."""
         return sum(map(len, episode.story.texts)) * (1.0 + 1.0 / max(episode.room, 1))
 
     def content_of(self, episode: Keeping) -> str:
@@ -231,13 +232,13 @@ class MemoryStores(Game):
 
 
 def stands_in_place(story: Story, text: str, store: str) -> bool:
-    """True if a text states facts of the story, and all of them belong to the store that it was written to."""
+    """Return True if ``text`` states facts of the story, and all of these facts belong to ``store``."""
     stated = [fact for facts in story.facts for fact in facts if read_answer(fact, [text]) == fact.value]
     return bool(stated) and all(fact.store == store for fact in stated)
 
 
 def describe_answers(state: Keeping) -> str:
-    """The questions, what the memory answered and what would have been right."""
+    """Return a line for each question with the answer from the memory, and the right answer if the first is wrong."""
     texts = state.memory.texts
     rows = []
     for fact in state.story.asked:

@@ -1,7 +1,7 @@
-"""The frozen reader: answers a question from the memory alone, by rules, so that only the memory decides.
+"""Reader that answers questions from the memory alone, by fixed rules, so that only the contents of the memory decide.
 
-A sentence answers a question if it names the subject (and the date of an event) and holds a value of the attribute that
-is asked for; of several values in it the one nearest to the subject counts, of several sentences the one written last.
+A sentence answers a question if it names the subject (and the date of an event) and has a value of the attribute asked
+for. Of several values in a sentence, the one nearest to the subject counts; of several sentences, the one written last.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _PEOPLE = {name.lower() for name in NAMES}
 
 
 def read_answer(asked: StoryFact, texts: Iterable[str]) -> str | None:
-    """The value that the memory gives for a fact; None where no sentence answers.
+    """Return the value that the memory gives for a fact; None if no sentence answers.
 
     Args:
-        asked: the fact; its value is not looked at.
-        texts: what the memory holds, in the order in which it was written.
+        asked: the fact asked for; ``asked.value`` is not used.
+        texts: the texts in the memory, in the order in which they were written.
     """
     values = {value.lower(): value for value in asked.values}
     date = set(_WORDS.findall(asked.date.lower()))
@@ -35,7 +35,7 @@ def read_answer(asked: StoryFact, texts: Iterable[str]) -> str | None:
             if asked.subject:
                 places = [place for place, word in enumerate(words) if word == asked.subject.lower()]
             elif _PEOPLE & set(words):
-                continue  # what a sentence with a name says is about that person
+                continue  # a sentence with a name is about that person, not about the user
             else:
                 places = [place for place, word in enumerate(words) if word in _USER]
             found = [place for place, word in enumerate(words) if word in values]
@@ -46,6 +46,6 @@ def read_answer(asked: StoryFact, texts: Iterable[str]) -> str | None:
 
 
 def count_right(asked: Iterable[StoryFact], texts: Iterable[str]) -> int:
-    """Number of questions that the memory answers rightly."""
+    """Return the number of facts in ``asked`` for which `read_answer` returns the right value."""
     held = list(texts)
     return sum(read_answer(fact, held) == fact.value for fact in asked)

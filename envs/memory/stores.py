@@ -1,4 +1,4 @@
-"""The memory: a core text and two stores of entries, changed by commands of one line each."""
+"""Memory of a core text and two stores of entries, changed by commands of one line each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMMAND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """An entry; ``written`` counts the changes of the memory up to it."""
+    """An entry of the memory; ``written`` is the number of changes to the memory when the entry was last written."""
 
     id: str
     text: str
@@ -32,7 +32,8 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommand:
-    """Command of a line: "core", "insert", "update", "delete" or "nothing", on a store or an id, with a text."""
+    """Command of one line: ``name`` is "core", "insert", "update", "delete" or "nothing"; ``where`` is the store of
+    "insert", or the id of the entry of "update" and "delete"; ``text`` is the text to write."""
 
     name: str
     where: str = ""
@@ -45,7 +46,8 @@ class MemoryCommand:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The core text, the entries of all stores in the order of their ids, and the number of changes so far."""
+    """The memory: the core text, the entries of both stores in the order of insertion, and the number of changes so
+    far."""
 
     core: MemoryEntry = MemoryEntry("core", "", 0)
     entries: tuple[MemoryEntry, ...] = ()
@@ -53,7 +55,7 @@ class Memory:
 
     @property
     def length(self) -> int:
-        """Characters of all texts."""
+        """Number of characters of all texts."""
         return len(self.core.text) + sum(len(entry.text) for entry in self.entries)
 
     @property
@@ -75,7 +77,8 @@ class Memory:
             room: most characters of all texts together.
 
         Returns:
-            the memory afterwards; None, or why it is as before; and the store that was written to, or "".
+            (memory afterwards, error, store). The error is None, or says why the command failed, which leaves the
+            memory unchanged. The store is the one that was written to, or "".
         """
         name, where, text = command.name, command.where.lower(), command.text
         if name == "nothing":
@@ -109,8 +112,8 @@ class Memory:
 
 
 def read_commands(reply: str) -> list[MemoryCommand]:
-    """The commands of a reply, one a line: of the last block that has any, or else of the whole reply. Other lines are
-    left out."""
+    """Return the commands of a reply, one per line: of the last code block that has any, or else of the whole reply.
+    Other lines are ignored."""
     for text in reversed([reply, *_BLOCKS.findall(reply)]):
         if found := [command for line in text.splitlines() if (command := _read_line(line)) is not None]:
             return found
@@ -131,5 +134,5 @@ def _read_line(line: str) -> MemoryCommand | None:
 
 
 def write_command(command: MemoryCommand) -> str:
-    """Write a command as the prompt shows it."""
+    """Return the line of a command, in the form that `USAGE` shows."""
     return " ".join(filter(None, (command.name, command.where, command.text)))

@@ -1,7 +1,7 @@
-"""Made-up texts that state facts, some of which later ones replace, and the questions about them.
+"""Made-up texts that state facts, and the questions about them. Facts in later texts replace some earlier facts.
 
-A `Story` is drawn from a generator: its texts, and for each of them the facts that it states. Every value is one word,
-and no word is a value of two attributes, so that a sentence says what it says without doubt.
+`draw_story` draws a `Story`: the texts, the facts in each text, and the facts asked for. Every value is one word, and
+no word is a value of two attributes, so that the fact in a sentence can be told without doubt.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MONTHS = (
     "December",
 )
 
-# Attribute -> its sentence about a person, about the user, the question, and the values.
+# Attribute -> (sentence about a person, sentence about the user, question, values).
 ATTRIBUTES: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "job": (
         "{who} works as a {value}",
@@ -87,7 +87,7 @@ ATTRIBUTES: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
         ("rice", "soup", "pasta", "cheese", "salad", "bread", "curry", "fish", "beans", "pancakes"),
     ),
 }
-# What happens on a day -> its sentence, the question, and the values.
+# Event -> (sentence, question, values).
 EVENTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "visited": (
         "{who} visited the {value}",
@@ -117,8 +117,8 @@ STORES = ("core", "semantic", "episodic")
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """A fact: about the user where ``subject`` is empty; ``attribute`` is one of `ATTRIBUTES` or, with a ``date`` such
-    as "3 May", one of `EVENTS`."""
+    """A fact about a person, or about the user if ``subject`` is empty. ``attribute`` is a key of `ATTRIBUTES`, or of
+    `EVENTS` if there is a ``date`` such as "3 May"."""
 
     subject: str
     attribute: str
@@ -127,23 +127,25 @@ class StoryFact:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Key that a later fact must share to replace this one."""
+        """Key of the fact: a later fact with the same key replaces it."""
         return self.subject, self.attribute, self.date
 
     @property
     def store(self) -> str:
-        """Store that it belongs to: "core" for the user, "semantic" for lasting facts, "episodic" for events."""
+        """Store that the fact belongs to: "core" for the user, "semantic" for people's lasting facts, "episodic" for
+        events."""
         if self.date:
             return "episodic"
         return "semantic" if self.subject else "core"
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All values of the attribute."""
+        """All possible values of the attribute."""
         return EVENTS[self.attribute][2] if self.date else ATTRIBUTES[self.attribute][3]
 
     def sentence(self, changed: bool = False) -> str:
-        """The sentence that states it, without a full stop."""
+        """Return the sentence that states the fact, without a full stop. ``changed``: the fact replaces an earlier
+        one."""
         if self.date:
             return f"On {self.date} {EVENTS[self.attribute][0].format(who=self.subject, value=self.value)}"
         about_person, about_user, _, _ = ATTRIBUTES[self.attribute]
@@ -158,14 +160,14 @@ class StoryFact:
         return ATTRIBUTES[self.attribute][2].format(whose=whose, whom=self.subject or "the user")
 
     def note(self) -> str:
-        """The shortest text from which the reader can tell it."""
+        """Return the shortest text from which `read_answer` gets the fact."""
         who = self.subject or "user"
         return f"{self.date}: {who}, {self.value}" if self.date else f"{who}: {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The texts, the facts that each states, and the facts that are asked for at the end."""
+    """Texts, the facts that each text states, and the facts that are asked for at the end."""
 
     texts: tuple[str, ...]
     facts: tuple[tuple[StoryFact, ...], ...]
@@ -178,11 +180,11 @@ def draw_story(
     """Draw a story.
 
     Args:
-        texts, facts: how many texts, and how many facts each states.
-        updates: how many facts replace an earlier one, as far as there is room for them.
-        filler: sentences without a fact in each text.
-        people: whom the facts are about, besides the user.
-        questions: how many of the facts that hold at the end are asked for, or all if there are fewer.
+        texts, facts: number of texts, and of facts that each text states.
+        updates: number of facts that replace an earlier fact, as far as possible.
+        filler: number of sentences without a fact in each text.
+        people: number of persons that the facts are about, besides the user.
+        questions: number of facts asked for, among those that hold at the end; all if there are fewer.
     """
     names = [NAMES[place] for place in rng.permutation(len(NAMES))[:people]]
     places = [(text, slot) for text in range(1, texts) for slot in range(facts)]
@@ -215,7 +217,7 @@ def draw_story(
 
 
 def _draw_new(rng: np.random.Generator, names: Sequence[str], taken: set[tuple[str, str, str]]) -> StoryFact | None:
-    """A fact about something of which none is ``taken``; None if 60 draws find none."""
+    """Draw a fact whose key is not in ``taken``; None if 60 draws find none."""
     for _ in range(60):
         kind = STORES[int(rng.choice(3, p=(0.25, 0.4, 0.35)))]
         subject = "" if kind == "core" else names[int(rng.integers(len(names)))]

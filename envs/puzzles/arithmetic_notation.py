@@ -1,4 +1,4 @@
-"""Normalisation of arithmetic expressions, as people and language models write them, to the signs + - * / ( )."""
+"""Normalisation of arithmetic expressions as people and language models write them (×, ÷, LaTeX) to + - * / ( )."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMMANDS = (
 
 
 def normalise_expression(text: str, target: int) -> str:
-    """Rewrite an expression in the signs + - * / ( ), without "= target" after it or before it."""
+    """Return the expression in ``text`` with the signs + - * / ( ) only, without "= target" or "target ="."""
     text = text.strip()
     if "\\" in text:
         for command, sign in _COMMANDS:

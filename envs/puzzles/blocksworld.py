@@ -1,4 +1,4 @@
-"""palaestra/Blocksworld-v0: a plan that restacks blocks."""
+"""palaestra/Blocksworld-v0: find a plan that restacks blocks."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SEPARATORS = str.maketrans(";\n->\u2192", ",,   ")
 
 
 class Blocks(NamedTuple):
-    """The stacks, each from bottom to top, at the start and in the goal; a shortest plan of moves (block, target); and
-    the number of moves allowed."""
+    """A task: the stacks at the start and in the goal, each from bottom to top; a shortest plan of moves (block,
+    target); and ``most``, the number of moves allowed."""
 
     start: tuple[str, ...]
     goal: tuple[str, ...]
@@ -33,15 +33,15 @@ class Blocks(NamedTuple):
 
 
 class Blocksworld(Question):
-    """Restack blocks in at most so many moves.
+    """Restack blocks within a limit of moves.
 
     Description:
         All blocks have a place in the goal, and the order of the stacks on the table does not matter. The shortest plan
         has at least blocks / 2 moves. Any legal plan within the moves allowed is right.
 
     Parameters:
-        blocks (4 to 10; open from 2 to 20): how many blocks there are.
-        slack (4 to 0, harder downwards; open from 0 to 20): moves allowed beyond the fewest that do.
+        blocks (4 to 10; open from 2 to 20): number of blocks.
+        slack (4 to 0, harder downwards; open from 0 to 20): moves allowed beyond those of a shortest plan.
 
     Observation:
         Text: the stacks now and in the goal, the rules, and how many moves are allowed.
@@ -52,7 +52,7 @@ class Blocksworld(Question):
 
     Reward:
         1 for a legal plan to the goal within the moves allowed, 0 otherwise. Moving all misplaced blocks onto the
-        table, and then each onto its place, is enough where some moves are to spare, and seldom where none is.
+        table, and then each onto its place, is enough if there are moves to spare, and seldom if there are none.
 
     Termination:
         After the first answer.
@@ -124,8 +124,8 @@ class Blocksworld(Question):
         return [*lines, self.oracle(task)]
 
     def heuristic_action(self, episode: Task) -> str:
-        """Move all blocks that are not yet as in the goal onto the table, from the top down, then each onto its
-        place."""
+        """Return a plan that moves all misplaced blocks onto the table, from the top down, then each onto its place in
+        the goal."""
         start, goal = episode.data.start, episode.data.goal
         wanted, lines = _supports(goal), []
         below = _supports(start)
@@ -139,7 +139,7 @@ class Blocksworld(Question):
         return ", ".join(lines) or f"{start[0][-1]} {TABLE}"
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of moves of the shortest plan."""
+        """Return the number of moves of the shortest plan."""
         return float(len(episode.data.plan))
 
     def draw(self, episode: Task) -> np.ndarray:
@@ -164,12 +164,12 @@ def _format_stacks(stacks: tuple[str, ...]) -> str:
 
 
 def _supports(stacks: tuple[str, ...]) -> dict[str, str]:
-    """Return what each block stands on."""
+    """Return for each block the block or table that it stands on."""
     return {block: under for stack in stacks for under, block in itertools.pairwise([TABLE, *stack])}
 
 
 def _read_moves(answer: str, names: str) -> list[tuple[str, str]] | None:
-    """Return the moves in an answer; None where a part of it is no move."""
+    """Return the moves (block, target) in an answer; None if a part of the answer is no move."""
     moves = []
     for part in answer.translate(_SEPARATORS).split(","):
         words = [word for word in part.split() if word.lower() not in _FILLERS]
@@ -193,11 +193,11 @@ def shortest_plan(start: tuple[str, ...], goal: tuple[str, ...]) -> list[tuple[s
 
 
 def _search_plans(below: dict[str, str], wanted: dict[str, str], detours: int) -> Iterator[list[tuple[str, str]]]:
-    """Yield plans in which at most ``detours`` moves bring a block to a place that is not its last."""
+    """Yield plans in which at most ``detours`` moves bring a block to a place other than its place in the goal."""
     below, plan = dict(below), []
     settled = {TABLE}
     while True:
-        # Moving a block to its last place is always optimal; where no such move is left, some block must make room.
+        # Moving a block to its place in the goal is always optimal; if no such move is left, some block must make room.
         moved = False
         covered = set(below.values())
         for block, under in wanted.items():

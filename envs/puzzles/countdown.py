@@ -33,9 +33,9 @@ class Countdown(Question):
         may be others. No given number is the target itself.
 
     Parameters:
-        count (2 to 6; open from 2 to 12): how many numbers are given.
+        count (2 to 6; open from 2 to 12): number of given numbers.
         largest (10 to 100, log-spaced; open from 5 to 10000): the largest number that may be given; the target is at
-            most ten times that.
+            most ten times ``largest``.
 
     Observation:
         Text such as ``Make 60 from 3, 5, 25. Use + - * / ( ), each number at most once.`` and the form of the answer.
@@ -44,9 +44,9 @@ class Countdown(Question):
         Text with one expression over the given numbers, ``(25 - 5) * 3``, read in ``answer_format``.
 
     Reward:
-        1 for an expression that equals the target exactly, 0 otherwise. Of the easiest targets, which two numbers make,
-        0.37 are their sum, so that a plus between the numbers is right by chance. A player who joins two numbers at a
-        time, always to what comes nearest to the target, wins all of these and few of the hardest.
+        1 for an expression that equals the target exactly, 0 otherwise. In the easiest tasks, which have two numbers,
+        the sum of both is the target in 0.37 of the cases by chance. A player who joins two numbers at a time, always
+        to the result nearest to the target, wins all of the easiest tasks and few of the hardest.
 
     Termination:
         After the first answer.
@@ -75,7 +75,8 @@ class Countdown(Question):
         )
 
     def heuristic_action(self, episode: Task) -> str:
-        """Join two numbers at a time, always to the result nearest to the target, until it is reached."""
+        """Return the expression of a player who joins two numbers at a time, always to the result nearest to the
+        target."""
         target = episode.reference["target"]
         pool = [(number, str(number), 3) for number in episode.reference["numbers"]]
         best = min(pool, key=lambda part: abs(part[0] - target))
@@ -112,7 +113,7 @@ class Countdown(Question):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Each join with its result, then the expression."""
+        """Return a line for each operation with its result, then the expression."""
         expression = self.oracle(task)
         lines: list[str] = []
         _work_out(ast.parse(expression, mode="eval").body, lines)
@@ -120,7 +121,8 @@ class Countdown(Question):
 
 
 def _work_out(node: ast.expr, lines: list[str]) -> int:
-    """Add the joins of an expression made here to ``lines``, innermost first: ``25 - 5 = 20``. Return its value."""
+    """Append the operations of an expression by `_combine` to ``lines``, innermost first: ``25 - 5 = 20``. Return the
+    value of the expression."""
     if not isinstance(node, ast.BinOp):
         return int(ast.unparse(node))
     a, b = _work_out(node.left, lines), _work_out(node.right, lines)
@@ -131,9 +133,9 @@ def _work_out(node: ast.expr, lines: list[str]) -> int:
 
 
 def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, str]:
-    """Return a value from 1 to ``most`` and an expression for it over all ``numbers``, made by joining two at a time.
+    """Return (value, expression over all ``numbers``), made by joining two random numbers at a time.
 
-    Every partial result is a positive whole number of at most ``most``, as in the television game.
+    The value and every partial result are whole numbers from 1 to ``most``.
     """
     pool = [(number, str(number), 3) for number in numbers]
     draw = iter(draws)
@@ -153,7 +155,8 @@ def _combine(numbers: list[int], most: int, draws: list[float]) -> tuple[int, st
 
 
 def _possible_joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
-    """Return the results of joining two numbers, the larger one first, with the operators."""
+    """Return (result, operator) for all operations on ``a`` and ``b``, where ``a`` >= ``b``, whose result is a whole
+    number from 1 to ``most``."""
     return [
         *([(a + b, "+")] if a + b <= most else []),
         *([(a - b, "-")] if a > b else []),
@@ -164,7 +167,7 @@ def _possible_joins(a: int, b: int, most: int) -> list[tuple[int, str]]:
 
 
 def _format_operand(part: tuple[int, str, int], operator: str, right: bool = False) -> str:
-    """Write ``part`` as an operand of ``operator``, in parentheses where precedence requires them."""
+    """Return ``part`` (value, text, precedence) as an operand of ``operator``, in parentheses if needed."""
     rank = _RANK[operator]
     bare = part[2] > rank or (part[2] == rank and not (right and operator in "-/"))
     return part[1] if bare else f"({part[1]})"

@@ -19,8 +19,8 @@ from .numbers_in_order import read_numbers_in_order
 THRESHOLD = {3: 2.344, 4: 4.450}
 # With at least this many edges a random colouring is valid with probability below 0.02: (1 - 1/k)^m.
 FEWEST = {3: 10, 4: 14}
-# From a density of `EASY` to `HARD`, up to `MOST_DRAWN` graphs are drawn to find one that a greedy player cannot
-# colour. With fewer vertices than `FEW` there are hardly any.
+# The number of graphs drawn to find one that a greedy player cannot colour rises from 0 at density `EASY` to
+# `MOST_DRAWN` at density `HARD`. With fewer vertices than `FEW` there are hardly any such graphs.
 EASY, HARD, MOST_DRAWN, FEW = 0.5, 0.7, 60, 12
 
 
@@ -28,31 +28,31 @@ class GraphColouring(Question):
     """Colour a graph.
 
     Description:
-        Edges are drawn between vertices that a hidden colouring, which uses each colour about equally often, gives
-        different colours; so there is always a solution. Any other is as good. From 12 vertices and a density of 0.5
-        on, graphs that a greedy player colours (always a vertex next to the most colours, of these one with the most
-        neighbours, of these the first or the last one, and the first colour that is free) are drawn again, up to 60
-        times at a density of 0.7.
+        Edges are drawn between vertices to which a hidden colouring, which uses each colour about equally often, gives
+        different colours; so there is always a solution. Any other solution is accepted, too. From 12 vertices and a
+        density of 0.5 on, a graph that a greedy player colours is drawn again, up to 60 times at a density of 0.7. The
+        greedy player (DSATUR) always takes a vertex next to the most colours, of these one with the most neighbours, of
+        these the first or the last one, and gives it the first free colour.
 
     Parameters:
         vertices (6 to 18; open from 6 to 100): vertices of the graph.
         colours (3 to 4): colours that may be used.
-        density (0.4 to 0.7; open from 0.2 to 1.0): edges as a share of those with which large random graphs stop being
-            colourable (smaller ones are hardest at about 0.7), but at least so many, where there is room, that a random
-            colouring fits in under 0.02 of cases.
+        density (0.4 to 0.7; open from 0.2 to 1.0): number of edges, as a share of the number at which large random
+            graphs stop being colourable (smaller ones are hardest at about 0.7). If possible, there are at least so
+            many that a random colouring is valid in under 0.02 of cases.
 
     Observation:
         The number of vertices and colours, and the edges as pairs of vertices.
 
     Actions:
         Text with the colour of each vertex in turn, as numbers from 1 separated by blanks or commas: ``1 2 1 3 2 2 3``,
-        or each behind its vertex: ``1: 1, 2: 2``; read in ``answer_format``.
+        or each after the number of its vertex: ``1: 1, 2: 2``; read in ``answer_format``.
 
     Reward:
         1 for a colouring without an edge between equal colours, 0 otherwise. A colouring that has each colour about
         equally often fits the graphs of 6 vertices in 0.12 (three colours) to 0.16 (four) of cases by chance. The
-        greedy player above wins every easy task, and none where the graphs that it colours are drawn again often
-        enough.
+        greedy player above wins every easy task, and none at densities at which the graphs that this player colours are
+        drawn again often enough.
 
     Termination:
         After the first answer.
@@ -100,12 +100,12 @@ class GraphColouring(Question):
         return CORRECT
 
     def heuristic_action(self, episode: Task) -> str:
-        """Colour greedily, with the first colour where none is free."""
+        """Return the greedy player's colouring, with colour 1 for vertices that have no free colour."""
         return " ".join(str(colour or 1) for colour in colour_greedily(*episode.data))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of nodes of a depth-first search over the vertices in order, up to the first colouring; at each
-        vertex only one new colour is tried."""
+        """Return the number of nodes of a depth-first search over the vertices in order, up to the first solution. At
+        each vertex only one colour that has not been used before is tried."""
         n, k, edges = episode.data
         before = _earlier_neighbours(n, edges)
         colours: list[int] = []
@@ -156,7 +156,7 @@ class GraphColouring(Question):
 
 
 def _draw_graph(n: int, k: int, density: float, rng: np.random.Generator) -> tuple[list[int], list[tuple[int, int]]]:
-    """Draw the colour of each vertex, and the edges, each between two colours."""
+    """Draw (colour of each vertex, edges between vertices of different colours)."""
     draws = rng.random(n + n * n).tolist()
     colouring = [1] * n
     for place, vertex in enumerate(sorted(range(n), key=draws.__getitem__)):
@@ -169,10 +169,10 @@ def _draw_graph(n: int, k: int, density: float, rng: np.random.Generator) -> tup
 
 
 def colour_greedily(n: int, k: int, edges: list[tuple[int, int]], last: bool = False) -> list[int | None]:
-    """Colour by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979).
+    """Return the colour of each vertex by DSATUR (Brelaz, "New methods to color the vertices of a graph", 1979).
 
-    The next vertex is the one with the most colours among its neighbours, of these the one with the most neighbours, of
-    these the first one (or the ``last`` one). It gets the first free colour, or None.
+    The next vertex is the one with the most colours among its neighbours; of these the one with the most neighbours; of
+    these the first one (the last one if ``last``). It gets the first free colour, or None if all ``k`` are taken.
     """
     neighbours: list[list[int]] = [[] for _ in range(n)]
     for a, b in edges:

@@ -1,4 +1,4 @@
-"""palaestra/KnightsKnaves-v0: find who tells the truth and who lies from statements about each other."""
+"""palaestra/KnightsKnaves-v0: find out who tells the truth and who lies, from people's statements about each other."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KnightsKnaves(Question):
         fits all statements, and it has at least one knight.
 
     Parameters:
-        people (2 to 8; open from 2 to 12): how many there are.
+        people (2 to 8; open from 2 to 12): number of people.
         statements ("simple", "conditional", "counting"): simple ones are about the kinds of one or two people;
             conditional adds "if ..., then ..." and "would say that"; counting adds how many knights there are (never
             none, which only a knave could say).
@@ -48,8 +48,8 @@ class KnightsKnaves(Question):
         Text with the names of the knights in any order, ``Ann, Cid``, read in ``answer_format``.
 
     Reward:
-        1 for exactly the knights, 0 otherwise. All choices of at least one knight are equally likely, so that any one
-        of the three answers for two people is right in 0.34 of such tasks by chance.
+        1 for exactly the knights, 0 otherwise. All choices of at least one knight are equally likely: for two people,
+        each of the three answers is right in 0.34 of the tasks by chance.
 
     Termination:
         After the first answer.
@@ -105,8 +105,8 @@ class KnightsKnaves(Question):
         return ", ".join(name for person, name in enumerate(names) if chosen >> person & 1)
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of nodes of a depth-first search over the people in order, which checks a statement as soon as the
-        kinds of all people in it are fixed."""
+        """Return the number of nodes of a depth-first search over the people in order, which checks a statement as soon
+        as the kinds of all people in it are fixed."""
         names, said = episode.data
         ready: list[list[int]] = [[] for _ in names]
         for allowed, scope in said:
@@ -137,13 +137,15 @@ class KnightsKnaves(Question):
 class Statement:
     """A statement by one person.
 
+    A choice of knights is a bit set of people. A set of choices is an integer whose bit c stands for the choice c.
+
     Args:
-        kind: the form of the statement, filled in by ``words``.
-        words: people as numbers, and their claimed kinds (True: knight).
-        table: the set of choices of knights under which the statement is true; a choice is a set of people, both as
-            bits.
-        allowed: the set of choices under which its speaker can make the statement.
-        scope: the people that the statement is about and the speaker, a bit each.
+        kind: the form of the statement, one of `KINDS`.
+        words: the words to fill in: people as numbers, and their claimed kinds (True: knight).
+        table: the set of choices under which the statement is true.
+        allowed: the set of choices under which the speaker can make the statement: a knight a true one, a knave a false
+            one.
+        scope: bit set of the speaker and the people that the statement is about.
     """
 
     kind: str
@@ -155,13 +157,13 @@ class Statement:
 
 @functools.cache
 def all_choices(people: int) -> int:
-    """Return the set of all choices of knights: bit c stands for the choice whose knights are the bits of c."""
+    """Return the set of all choices of knights; see `Statement`."""
     return (1 << (1 << people)) - 1
 
 
 @functools.cache
 def choices_with(people: int, person: int, is_knight: bool) -> int:
-    """Return the set of the choices in which this person is a knight, or is a knave."""
+    """Return the set of choices in which this person is a knight (``is_knight`` True) or a knave (False)."""
     return sum(1 << choice for choice in range(1 << people) if bool(choice >> person & 1) is is_knight)
 
 
@@ -171,7 +173,7 @@ def _choices_with_count(people: int, count: int) -> int:
 
 
 def _draw_statements(truth: int, people: int, kinds: list[str], rng: np.random.Generator) -> list[Statement]:
-    """Draw one statement by each person, true exactly where the speaker is a knight."""
+    """Draw one statement by each person, true exactly if the speaker is a knight in the choice ``truth``."""
     said: list[Statement] = []
     while True:
         for draws in rng.random((8 * people, 4)).tolist():
@@ -185,7 +187,7 @@ def _draw_statements(truth: int, people: int, kinds: list[str], rng: np.random.G
 def _make_statement(
     speaker: int, people: int, kinds: list[str], u: float, v: float, w: float, z: float
 ) -> Statement | None:
-    """Make a statement from four draws in [0, 1); return None where they make none that carries information."""
+    """Return the statement that four draws in [0, 1) determine; None if it would carry no information."""
     kind = kinds[int(u * len(kinds))]
     # The speaker comes last among the people of a statement, as in "Bob and I".
     first = (speaker + 1 + int(v * (people - 1))) % people
@@ -207,20 +209,20 @@ def _make_statement(
     elif kind == "some":
         table = choices_with(people, first, is_knight) | choices_with(people, second, is_knight)
     elif kind == "same":
-        # "same" means the same kind where is_knight, different kinds otherwise.
+        # "Of the same kind" if is_knight, else "of different kinds".
         table = choices_with(people, first, not is_knight) ^ choices_with(people, second, True)
     elif kind == "if":
         table = choices_with(people, first, not is_knight) | choices_with(people, second, also)
         words = (first, is_knight, second, also)
     else:
-        # "A would say S" is true where A is a knight and S is true, or A is a knave and S is false.
+        # "A would say S" is true if A is a knight and S is true, or A is a knave and S is false.
         table, words = choices_with(people, first, False) ^ choices_with(people, second, also), (first, second, also)
     allowed = choices_with(people, speaker, False) ^ table
     return Statement(kind, words, table, allowed, scope) if allowed != all_choices(people) else None
 
 
 def _write_speech(statement: Statement, speaker: int, names: list[str]) -> str:
-    """Write the statement in the speaker's words, without a full stop."""
+    """Return the statement in the speaker's words, without a full stop."""
     kind, words = statement.kind, statement.words
 
     def is_a(person: int, is_knight: bool) -> str:
@@ -251,8 +253,8 @@ def _kind_name(is_knight: bool) -> str:
 
 
 def _write_deduction(names: list[str], said: list[tuple[int, int]]) -> list[str]:
-    """Write the kinds of the people one by one, each following from one statement and the kinds known before where
-    possible."""
+    """Return a line for each person with the person's kind, in an order in which as many as possible follow from one
+    statement and the lines before."""
     people = len(names)
     known, unknown, steps = all_choices(people), set(range(people)), list[str]()
     answer = all_choices(people)

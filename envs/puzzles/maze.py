@@ -1,4 +1,4 @@
-"""palaestra/Maze-v0: a shortest way through a maze drawn in text."""
+"""palaestra/Maze-v0: find a shortest way through a maze drawn in text."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from ..registration import register
 from .directions import DIRECTIONS, direction_steps, flood_layers, read_directions, trace_way
 
 _WALL, _FLOOR, _START, _GOAL = b"#.SG"
-# Translates a drawing into a binary number with a 1 for each place that is no wall.
+# Translation table that turns a drawing into a binary number with a 1 for each place that is no wall.
 _PASSABLE = bytes(ord("1" if chr(code) in ".SG" else "0") for code in range(256))
 
 
 class Labyrinth(NamedTuple):
-    """A maze as text, rows of characters separated by spaces, with the places of start and goal in it.
-
-    ``stride`` is the distance of a place from the one below it; ``way`` is a shortest way, in letters.
-    """
+    """A maze: the drawing as ``text``, rows of characters separated by spaces; ``stride``, the number of characters
+    from a place to the place below it; ``start`` and ``goal``, indices into the text; ``way``, a shortest way in the
+    letters UDLR."""
 
     text: str
     stride: int
@@ -39,13 +38,14 @@ class Maze(Question):
     """Find a shortest way through a maze.
 
     Description:
-        The maze has size x size rooms with walls between them; some walls have a door. At first exactly one way leads
-        from each room to each other one; then more doors are opened, which makes loops. Start and goal lie at least
-        four moves apart. There is always a way, and any shortest one is right.
+        The maze has size x size cells with walls between them; some walls have a door. The doors are first drawn such
+        that exactly one way leads from each cell to each other cell; then more doors are opened, which makes loops.
+        Start and goal lie at least four moves apart. There is always a way, and any shortest way is right.
 
     Parameters:
-        size (3 to 14; open from 3 to 30): rooms along one side; the drawing has 2 * size + 1 rows and columns.
-        loops (0.0 to 0.2; open from 0.0 to 0.5): about the share of the closed inner walls that is opened.
+        size (3 to 14; open from 3 to 30): cells along one side; the drawing has 2 * size + 1 rows and columns.
+        loops (0.0 to 0.2; open from 0.0 to 0.5): further doors, as a share of all inner walls; some may be drawn where
+            there is a door already.
 
     Observation:
         Text: the maze in rows of characters separated by spaces, ``#`` for wall, ``S`` for the start, ``G`` for the
@@ -55,9 +55,9 @@ class Maze(Question):
         Text with the moves as letters, ``RRDDLL`` (or as words, ``right right down``), read in ``answer_format``.
 
     Reward:
-        1 for a way from start to goal that no other way undercuts in length, 0 otherwise. A way of four moves such as
-        LLDD is right in 0.02 (without loops) to 0.04 of the smallest mazes by chance; a random walk that turns back at
-        dead ends only, in 0.84 of them.
+        1 for a shortest way from start to goal, 0 otherwise. A constant way of four moves such as LLDD is right in 0.02
+        (without loops) to 0.04 of the smallest mazes by chance; a random walk that turns back only at dead ends is
+        right in 0.84 of them.
 
     Termination:
         After the first answer.
@@ -154,7 +154,7 @@ class Maze(Question):
         return [*lines, maze.way]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Walk at random up to the goal, turning back at dead ends only; give up at a maximal length."""
+        """Return a random walk to the goal that turns back only at dead ends, cut off after 2 * stride moves."""
         maze: Labyrinth = episode.data
         place, moves, step = maze.start, "", direction_steps(maze.stride)
         while place != maze.goal and len(moves) < 2 * maze.stride:
@@ -165,7 +165,7 @@ class Maze(Question):
         return moves
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of places that a breadth-first search visits."""
+        """Return the number of places that a breadth-first search visits."""
         text, stride, start, goal, _ = episode.data
         return sum(layer.bit_count() for layer in flood_layers(_passable_places(text.encode()), stride, start, goal))
 
@@ -177,10 +177,15 @@ class Maze(Question):
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The part that all mazes of one size share: rooms by number, places and doors by their index in the text.
+    """Tables shared by all mazes of one size. A room is a cell of the maze.
 
-    ``orders`` lists, for each room and each of the 24 orders of directions, the neighbours to visit: (neighbour, this
-    room, the door between them).
+    Attributes:
+        blank: the drawing without any door.
+        stride: see `Labyrinth`.
+        places: for each room, its index in the text.
+        doors: the indices of all possible doors in the text.
+        orders: for each room and each of the 24 orders of directions, the neighbours to visit, as (neighbour, this
+            room, the door between them).
     """
 
     blank: bytes
@@ -210,7 +215,7 @@ def _layout(size: int) -> _Layout:
 
 
 def _passable_places(grid: bytes | bytearray) -> int:
-    """Return the places that are no wall."""
+    """Return a bit set of the places that are no wall."""
     return int(grid[::-1].translate(_PASSABLE), 2)
 
 

@@ -21,8 +21,8 @@ class NQueens(Question):
     """Place the missing queens.
 
     Description:
-        A board of ``size`` rows and columns has a queen in ``given`` of its rows; in as many as leave two to eight
-        rows, where that is not so. There is exactly one way to place one in each of the other rows so that no two
+        A board of ``size`` rows and columns has a queen in ``given`` of its rows, or in the nearest number of rows that
+        leaves two to eight rows empty. There is exactly one way to place a queen in each empty row so that no two
         queens share a row, column or diagonal.
 
     Parameters:
@@ -33,14 +33,15 @@ class NQueens(Question):
         The rules and the rows of the board, with Q for queens and dots for empty squares.
 
     Actions:
-        Text with the column of the queen of each row, the given ones too, from the top row down, counted from 1 and
-        separated by blanks or commas: ``1 5 8 6 3 7 2 4``, or each behind its row: ``1: 1, 2: 5``; read in
+        Text with the column of the queen in each row, the given ones too, from the top row down, counted from 1 and
+        separated by blanks or commas: ``1 5 8 6 3 7 2 4``, or each after the number of its row: ``1: 1, 2: 5``; read in
         ``answer_format``.
 
     Reward:
-        1 for a full board without attacks that has the given queens, 0 otherwise. Each of the 10 boards of 5 rows is
-        right in up to 0.14 of such tasks by chance. A player who takes the row with the fewest free squares, puts a
-        queen on the first of them and never goes back, wins all tasks at first and few of the hardest.
+        1 for a full board without attacks that has the given queens, 0 otherwise. On boards of 5 rows, each of the 10
+        possible answers is right in up to 0.14 of the tasks by chance. A player who always takes the row with the
+        fewest free squares, puts a queen on the first of them and never goes back, wins all of the easiest tasks and
+        few of the hardest.
 
     Termination:
         After the first answer.
@@ -89,7 +90,8 @@ class NQueens(Question):
         return CORRECT
 
     def heuristic_action(self, episode: Task) -> str:
-        """Fill row after row, always the one with the fewest free squares, the first of these, without backtracking."""
+        """Return a board filled without backtracking: always the row with the fewest free squares, with a queen on the
+        first free one."""
         given: list[int] = episode.data
         size, placed = len(given), {row: column for row, column in enumerate(given) if column >= 0}
         while len(placed) < size:
@@ -99,7 +101,8 @@ class NQueens(Question):
         return " ".join(str(placed[row] + 1) for row in range(size))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of nodes of a depth-first search over the empty rows from the top down, up to the solution."""
+        """Return the number of nodes of a depth-first search over the empty rows from the top down, up to the
+        solution."""
         return count_completions(episode.data, 1)[1]
 
     def criteria(self, task: Task) -> list[str]:
@@ -128,8 +131,8 @@ class NQueens(Question):
 
 
 def _draw_unique_board(size: int, kept: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Draw some queens of a full board, -1 in the other rows, that can be completed in no other way; and the full
-    board."""
+    """Draw (queens in ``kept`` rows, full board) such that the full board is the only completion. Both are the columns
+    of the queens, row by row, -1 for none."""
     while True:
         queens = _random_board(size, rng)
         # Finding a board takes longer than trying some subsets of its queens.
@@ -141,8 +144,8 @@ def _draw_unique_board(size: int, kept: int, rng: np.random.Generator) -> tuple[
 
 
 def _random_board(size: int, rng: np.random.Generator) -> list[int]:
-    """Draw a full board by depth-first search with the columns of each row in random order, restarted when it is
-    slow."""
+    """Draw a full board by depth-first search with the columns of each row in random order. A slow search is
+    restarted with other orders."""
     while True:
         orders = [sorted(range(size), key=draws.__getitem__) for draws in rng.random((size, size)).tolist()]
         queens: list[int] = []
@@ -153,8 +156,9 @@ def _random_board(size: int, rng: np.random.Generator) -> list[int]:
 def _complete_board(
     orders: list[list[int]], queens: list[int], columns: int, falling: int, rising: int, budget: list[int]
 ) -> bool:
-    """Search within ``budget`` nodes for a completion of ``queens``; return whether one was found. The bit sets are the
-    columns and diagonals attacked so far."""
+    """Complete ``queens`` in place by a search of at most ``budget[0]`` nodes, which is reduced. Return True if a
+    completion was found. ``orders`` are the columns of each row in the order of trial; the bit sets are the columns and
+    diagonals attacked so far."""
     row, size = len(queens), len(orders)
     if row == size:
         return True
@@ -172,12 +176,11 @@ def _complete_board(
 
 
 def count_completions(given: list[int], limit: int) -> tuple[int, int]:
-    """Return the number of ways to fill the rows that have -1, counted up to ``limit``, and the number of nodes
-    visited.
+    """Return (number of ways to fill the empty rows, number of search nodes visited).
 
     Args:
-        given: the column of the queen of each row; these do not attack each other.
-        limit: the count at which the search stops.
+        given: the column of the queen in each row, -1 for an empty row. The queens must not attack each other.
+        limit: the number of ways at which the search stops.
     """
     size = len(given)
     columns = falling = rising = 0
@@ -208,7 +211,8 @@ def count_completions(given: list[int], limit: int) -> tuple[int, int]:
 
 
 def _first_image(given: list[int]) -> list[tuple[int, int]]:
-    """Return the alphabetically first of the eight symmetric images of a board, which count as one task."""
+    """Return the smallest of the eight symmetric images of a board, as sorted (row, column) pairs: a key that all
+    images share."""
     size, images, queens = len(given), [], [(row, column) for row, column in enumerate(given) if column >= 0]
     for _ in range(4):
         queens = [(column, size - 1 - row) for row, column in queens]
@@ -226,7 +230,7 @@ def _free_columns(row: int, size: int, placed: dict[int, int]) -> list[int]:
 
 
 def _write_deduction(given: list[int], queens: list[int]) -> list[str]:
-    """Write the missing queens, one after the other: always the row with the fewest free squares."""
+    """Return a line for each missing queen, always for the row with the fewest free squares."""
     size, placed, steps = len(given), {row: column for row, column in enumerate(given) if column >= 0}, []
     while len(placed) < size:
         free = {row: _free_columns(row, size, placed) for row in range(size) if row not in placed}

@@ -1,5 +1,5 @@
-"""Reader of numbers for the items 1 to n: in order, ``0 1 1``, or each with its item, ``1: 0, 2: 1, 3: 1``, ``x1 = 0,
-x2 = 1, x3 = 1`` or ``Vertex 2 -> 1; vertex 1 -> 3``."""
+"""Reader of answers with one number for each of the items 1 to n: in order, ``0 1 1``, or each after its item, ``1: 0,
+2: 1, 3: 1``, ``x1 = 0, x2 = 1, x3 = 1`` or ``Vertex 2 -> 1; vertex 1 -> 3``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NAMED = re.compile(
 
 
 def read_numbers_in_order(answer: str, count: int) -> list[int] | None:
-    """Return the numbers for the items 1 to ``count`` in their order; None where their number differs, or an item is
-    missing."""
+    """Return the numbers for the items 1 to ``count``, in the order of the items; None if the answer does not have
+    exactly one number for each item."""
     text = answer.strip().strip("[](){} ")
     if any(mark in text for mark in ":=>\u2192"):
         found: dict[str, int] = {}

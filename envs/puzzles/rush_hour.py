@@ -1,6 +1,6 @@
-"""palaestra/RushHour-v0: slide cars out of the way of car A, from an exact number of moves away.
+"""palaestra/RushHour-v0: slide cars out of the way of car A; the start is an exact number of moves from the end.
 
-The boards are those of rush_hour.txt, found by tools/make_rush_hour_boards.py, one a line, row by row.
+The boards are listed in rush_hour.txt, one per line, row by row; tools/make_rush_hour_boards.py found them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..registration import register
 
 SIDE = 6
 NAMES = "ABCDEFGHIJKLM"
-# The most positions that can be reached on a board of the table.
+# Boards from which more positions can be reached are not used.
 MOST_POSITIONS = 700
 _EMPTY = "\n".join([" ".join("-" * SIDE)] * SIDE)
 _TOWARDS = {"up": (False, -1), "down": (False, 1), "left": (True, -1), "right": (True, 1)}
@@ -29,8 +29,9 @@ _SQUARES = ("1", "2", "3", "4")
 
 
 class Car(NamedTuple):
-    """A car: whether it slides across, and for each place along its line the squares that it covers, as a bit set and
-    as indices into the text of the board."""
+    """A car: ``across`` is True if it slides left and right, False if up and down; ``masks`` has, for each place along
+    its line, a bit set of the squares that it covers; ``squares`` has the same squares as indices into the text of the
+    board."""
 
     across: bool
     masks: tuple[int, ...]
@@ -39,7 +40,8 @@ class Car(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RushHourState:
-    """The board of the table, the place of each car along its line, and the number of moves left."""
+    """State of a game: a board of the table, the place of each car along its line, the number of moves left, and
+    whether a move has been made."""
 
     board: str
     places: bytes
@@ -52,9 +54,9 @@ class RushHour(Game):
 
     Description:
         On 6 x 6 squares, each car slides along its own length. A move slides one car any number of free squares. The
-        start is one of the positions at the exact distance from the end that can be reached on one of 96 hard boards;
-        the distances of all positions of a board are found by a search back from its ends. Positions of one board are
-        never in both splits.
+        start is drawn from the positions of one of 96 hard boards that are exactly ``moves`` moves from the end;
+        distances are found by a search back from all end positions of the board. All positions of a board lie in the
+        same split.
 
     Parameters:
         moves (2 to 18; open from 1 to 18): the fewest moves that lead from the start to the end.
@@ -68,13 +70,13 @@ class RushHour(Game):
         is not possible does nothing.
 
     Reward:
-        1 when an action ends with car A at the right edge, 0 otherwise. Random moves lead there in 0.25 of the easiest
-        games; a player who always clears the way of car A at once wins all of these, and none of the hard ones.
+        1 when an action ends with car A at the right edge, 0 otherwise. Random moves win 0.25 of the easiest games; a
+        player whose every move leaves the fewest cars in the way of car A wins all of them, and none of the hard ones.
 
     Termination:
         When an action ends with car A at the right edge, or when no move is left. Truncated after as many turns as
-        there are moves. ``info["progress"]`` is 1 - d / D, with d the distance from the end and D that of the board's
-        farthest position.
+        there are moves. ``info["progress"]`` is 1 - d / D for the distances d of the current position and D of the
+        board's farthest position from the end.
 
     Source:
         Nob Yoshigahara's puzzle Rush Hour. The boards were found here.
@@ -101,8 +103,8 @@ class RushHour(Game):
         return episode.board
 
     def measure_states(self, states: Sequence[RushHourState], name: str) -> list[float]:
-        """Return the fewest moves to the end from each state ("goal_distance"), or minus that as a share of the
-        distance of the start ("potentials")."""
+        """Return for each state the fewest moves to the end ("goal_distance"), or minus this distance divided by that
+        of the start ("potentials")."""
         far = [float(_distances(state.board)[state.places]) for state in states]
         return far if name == "goal_distance" else [-distance / far[0] for distance in far]
 
@@ -160,7 +162,8 @@ class RushHour(Game):
         return _format_move(cars[car], NAMES[car], target - episode.places[car])
 
     def heuristic_action(self, episode: RushHourState) -> str:
-        """Return the move after which the fewest cars stand between car A and the edge, and car A is nearest to it."""
+        """Return the move after which the fewest cars stand between car A and the right edge; in a tie, the one after
+        which car A is nearest to the edge."""
         cars, places = _cars(episode.board), episode.places
 
         def ahead(way: tuple[int, int]) -> tuple[int, int]:
@@ -173,7 +176,7 @@ class RushHour(Game):
         return _format_move(cars[car], NAMES[car], target - places[car])
 
     def solver_cost(self, episode: RushHourState) -> float:
-        """The number of moves of the shortest plan."""
+        """Return the number of moves of the shortest plan."""
         return float(_distances(episode.board)[episode.places])
 
     def draw(self, episode: RushHourState) -> np.ndarray:
@@ -185,7 +188,7 @@ class RushHour(Game):
 
 
 def _format_move(car: Car, name: str, slid: int) -> str:
-    """Write a slide by this many squares; positive means down or to the right."""
+    """Return a move as text; ``slid`` is the number of squares, positive down or to the right."""
     towards = ("up", "down", "left", "right")[2 * car.across + (slid > 0)]
     return f"{name} {towards} {abs(slid)}"
 

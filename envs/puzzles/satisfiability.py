@@ -16,12 +16,12 @@ from ..question import Question, Task
 from ..registration import register
 from .numbers_in_order import read_numbers_in_order
 
-# Up to this many variables, sets of all assignments are used to make the solution unique.
+# Up to this many variables, the solution is made unique, by means of the set of all assignments.
 MOST_UNIQUE = 14
-# Beyond that: clauses per variable, near the threshold above which large random formulas are unsatisfiable; and the
-# weights of clauses by their number of true literals under the hidden assignment, from one on, such that a literal is
-# true as often as false ("Generating hard satisfiable formulas by hiding solutions deceptively", Jia, Moore and Strain,
-# Journal of Artificial Intelligence Research 28, 2007).
+# With more variables, by clause width: clauses per variable, near the threshold above which large random formulas are
+# unsatisfiable; and the weights of clauses with 1, 2, ... literals that are true under the hidden assignment, such that
+# a literal is true as often as false ("Generating hard satisfiable formulas by hiding solutions deceptively", Jia,
+# Moore and Strain, Journal of Artificial Intelligence Research 28, 2007).
 RATIO = {2: 1.0, 3: 4.2, 4: 9.8}
 _WEIGHTS = {2: (1.0, 0.0), 3: (3 * 0.618, 3 * 0.618**2, 0.618**3), 4: (4 * 0.839, 6 * 0.839**2, 4 * 0.839**3, 0.839**4)}
 
@@ -31,9 +31,10 @@ class Satisfiability(Question):
 
     Description:
         Clauses are drawn that a hidden assignment makes true, each of them false under some assignment that all clauses
-        before it leave possible, until the hidden one is the only one left. So there is always exactly one solution.
-        Beyond 14 variables there may be others, which are as good: clauses are drawn in which a literal is true as
-        often as false, about as many as a random formula can have and still be satisfiable.
+        before it leave possible, until only the hidden assignment is left. So there is always exactly one solution.
+        With more than 14 variables there may be further solutions, which are accepted, too: then clauses are drawn in
+        which a literal is true as often as false under the hidden assignment, about as many as a random formula can
+        have and still be satisfiable.
 
     Parameters:
         variables (6 to 12; open from 4 to 60): variables, each 0 or 1.
@@ -43,13 +44,13 @@ class Satisfiability(Question):
         The clauses as lists of numbered variables with signs, ``1 -3 4``, and what they mean.
 
     Actions:
-        Text with the values of all variables in turn, separated by blanks or commas, ``0 1 1 0 1 0``, or each behind
-        its variable: ``1: 0, 2: 1``; read in ``answer_format``.
+        Text with the values of all variables in turn, separated by blanks or commas, ``0 1 1 0 1 0``, or each after the
+        number of its variable: ``1: 0, 2: 1``; read in ``answer_format``.
 
     Reward:
-        1 for an assignment that makes every clause true, 0 otherwise. A player who sets one variable after the other,
-        where no clause forces one the most one-sided one, and never goes back, wins most of the easiest tasks and few
-        of the hardest.
+        1 for an assignment that makes every clause true, 0 otherwise. A player who sets one variable after the other
+        without going back (one that a clause forces, or else the one whose sign in the open clauses is the most
+        one-sided) wins most of the easiest tasks and few of the hardest.
 
     Termination:
         After the first answer.
@@ -87,8 +88,8 @@ class Satisfiability(Question):
         return CORRECT
 
     def heuristic_action(self, episode: Task) -> str:
-        """One variable after the other, never going back: one that a clause forces, else the one whose sign in the
-        clauses not yet true is the most one-sided."""
+        """Return an assignment made without backtracking: the next variable is one that a clause forces, else the one
+        whose sign in the clauses not yet true is the most one-sided."""
         n, clauses = episode.data
         values: dict[int, bool] = {}
         while len(values) < n:
@@ -106,8 +107,8 @@ class Satisfiability(Question):
         return " ".join(str(int(values[variable])) for variable in range(1, n + 1))
 
     def solver_cost(self, episode: Task) -> float | None:
-        """The number of nodes of a depth-first search over the variables in order that backtracks at false clauses, up
-        to the solution, times the number of clauses; None where there are too many variables."""
+        """Return the number of clauses times the number of nodes of a depth-first search for a solution, over the
+        variables in order, that backtracks at false clauses; None for more than `MOST_UNIQUE` variables."""
         n, clauses = episode.data
         if n > MOST_UNIQUE:
             return None
@@ -149,8 +150,8 @@ class Satisfiability(Question):
 
 @functools.cache
 def _assignments_with(n: int, literal: int) -> int:
-    """Return the set of assignments under which a literal is true; bit a stands for the assignment whose true variables
-    are the bits of a."""
+    """Return the set of assignments under which a literal is true, as an int: bit a stands for the assignment whose
+    true variables are the bits set in a."""
     half = 1 << abs(literal) - 1
     block = ((1 << half) - 1) << (half if literal > 0 else 0)
     while half < 1 << n - 1:
@@ -200,8 +201,8 @@ def _draw_many_clauses(n: int, width: int, hidden: int, rng: np.random.Generator
 
 
 def _write_deduction(n: int, clauses: list[tuple[int, ...]], values: list[int]) -> list[str]:
-    """Write the variables one by one, each following from a clause with one possibly true literal left where there is
-    one."""
+    """Return a line for each variable with its value, in an order in which as many as possible follow from a clause in
+    which only one literal can still be true."""
     known: set[int] = set()
     steps = []
     while len(known) < n:

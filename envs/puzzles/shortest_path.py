@@ -1,4 +1,4 @@
-"""palaestra/ShortestPath-v0: a shortest path in a weighted graph."""
+"""palaestra/ShortestPath-v0: find a shortest path in a weighted graph."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _TO = re.compile(r"\\(?:right|longright)arrow|\\to\b|\bto\b", re.IGNORECASE)
 NAMES = [letter + number for number in ("", "1", "2", "3") for letter in string.ascii_uppercase]
 
 
-# From this many places on, goals are chosen that a path over the fewest roads does not solve. `_ROAD` is a length
-# larger than that of any path, so that adding it to each road makes paths over fewer roads shorter.
+# From this many places on, goals are chosen to which no path over the fewest roads is a shortest one. `_ROAD` is longer
+# than any path: added to the length of each road, it makes paths over fewer roads shorter.
 MANY, _ROAD = 9, 10_000_000
 
 
 class Roads(NamedTuple):
-    """For each place by name the length of the road to each neighbour; the start, the goal, and the length of a
+    """A task: ``lengths[place][neighbour]``, the length of each road; start and goal; and ``least``, the length of a
     shortest path."""
 
     lengths: dict[str, dict[str, int]]
@@ -44,13 +44,13 @@ class ShortestPath(Question):
     """Find a shortest path between two places.
 
     Description:
-        Every place can be reached from every other. The road between start and goal, where there is one, is not the
-        shortest path; with nine places or more, goals are chosen to which no path over the fewest roads is a shortest
-        one, where there are such. Where several paths are shortest, any of them is right.
+        Every place can be reached from every other. A direct road between start and goal is never a shortest path; with
+        nine places or more, goals are chosen, if there are any, to which no path over the fewest roads is a shortest
+        one. Any of several shortest paths is right.
 
     Parameters:
-        places (5 to 26; open from 4 to 100): how many places there are.
-        degree (2 to 4; open from 2 to 6): roads that end at a place, on the average; no more than there can be.
+        places (5 to 26; open from 4 to 100): number of places.
+        degree (2 to 4; open from 2 to 6): average number of roads at a place, as far as there are enough neighbours.
         longest (9 to 99, log-spaced; open from 4 to 9999): the greatest length that a road may have; the least is 1.
 
     Observation:
@@ -60,8 +60,8 @@ class ShortestPath(Question):
         Text with the places on the path in order, ``A C F``, read in ``answer_format``.
 
     Reward:
-        1 for a path along the roads that is as short as any, 0 otherwise. A path over the fewest
-        roads is one in 0.9 of the easiest tasks, and in none of the hardest.
+        1 for a shortest path along the roads, 0 otherwise. A path over the fewest roads is a shortest one in 0.9 of the
+        easiest tasks, and in none of the hardest.
 
     Termination:
         After the first answer.
@@ -156,23 +156,24 @@ class ShortestPath(Question):
         return [*lines, self.oracle(task)]
 
     def heuristic_action(self, episode: Task) -> str:
-        """Return a shortest among the paths over the fewest roads."""
+        """Return the shortest of the paths over the fewest roads."""
         lengths, start, goal, _ = episode.data
         return " ".join(_trace_path(dijkstra(_roads_first(lengths), start, goal), goal))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of roads that Dijkstra's algorithm examines before it settles the goal."""
+        """Return the number of roads that Dijkstra's algorithm examines before it settles the goal."""
         lengths, start, goal, _ = episode.data
         return float(sum(len(lengths[name]) for name in dijkstra(lengths, start, goal)))
 
 
 def _roads_first(lengths: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    """Return lengths under which paths over fewer roads are always shorter."""
+    """Return ``lengths`` changed such that a path over fewer roads is always shorter than one over more roads."""
     return {name: {other: length + _ROAD for other, length in roads.items()} for name, roads in lengths.items()}
 
 
 def dijkstra(lengths: dict[str, dict[str, int]], start: str, goal: str = "") -> dict[str, tuple[int, str]]:
-    """Return, for each place from the nearest on (up to ``goal``), its distance and the place before it on the way."""
+    """Return place -> (distance from ``start``, place before it on a shortest path), from the nearest place on, up to
+    ``goal`` if given. The place before ``start`` is ""."""
     settled: dict[str, tuple[int, str]] = {}
     queue = [(0, start, "")]
     while queue:

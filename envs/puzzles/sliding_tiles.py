@@ -24,7 +24,8 @@ _FIFTEEN = "\n".join(["{:2} {:2} {:2} {:2}"] * 4)
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The tiles row by row with 0 for the gap, now and in the goal; a plan from here; and the number of moves left."""
+    """State of a game: the tiles now and in the goal, row by row with 0 for the gap; a plan, as tiles to slide from
+    here to the goal; the number of moves left; and whether a move has been made."""
 
     tiles: tuple[int, ...]
     goal: tuple[int, ...]
@@ -37,7 +38,7 @@ class SlidingTiles(Game):
     """Slide tiles into the gap until they lie as in the goal.
 
     Description:
-        The goal is a random arrangement, and so is the start, at an exact distance from it.
+        The goal is a random arrangement. The start is a random arrangement exactly ``distance`` moves from the goal.
 
     Parameters:
         distance (4 to 22; open from 1 to 26): the fewest moves that lead from the start to the goal.
@@ -52,9 +53,9 @@ class SlidingTiles(Game):
         cannot be slid does nothing.
 
     Reward:
-        1 when the tiles lie as in the goal, 0 otherwise. Random legal moves that never turn back get there in 0.08 of
-        the easiest games by chance. A player who always slides the tile after which the tiles are nearest to their
-        places wins all of these, and next to none of the hardest.
+        1 when the tiles lie as in the goal, 0 otherwise. Random legal moves win 0.08 of the easiest games by chance. A
+        player who always makes the move after which the tiles are nearest to their places in the goal wins all of the
+        easiest games, and next to none of the hardest.
 
     Termination:
         When an action ends at the goal, or when no move is left. Truncated after as many turns as there are moves.
@@ -92,7 +93,7 @@ class SlidingTiles(Game):
                 last, gap = gap, ways[int(u * len(ways))]
                 slid.append(homes[gap])
                 homes[last], homes[gap] = homes[gap], -1
-            # All ways to the goal have the same parity, so that a shorter one is shorter by at least 2.
+            # All ways to the goal have the same parity, so that a shorter way is shorter by at least 2.
             if not _is_solvable_within(homes, gap, distance - 2, neighbours, apart):
                 break
         order = np.argsort(rng.random(count - 1)).tolist()
@@ -107,13 +108,13 @@ class SlidingTiles(Game):
         return f"{episode.tiles} {episode.goal}"
 
     def split_key(self, episode: Tiles) -> str:
-        """Return the permutation of places, independent of the numbers on the tiles."""
+        """Return the place in the goal of the tile at each place, which does not depend on the numbers on the tiles."""
         return str([episode.goal.index(tile) for tile in episode.tiles])
 
     def measure_states(self, states: Sequence[Tiles], name: str) -> Any:
-        """Return for each turn the tiles that it brought to their places, such as "tile 5" ("achieved"); or for each
-        state minus the rows and columns between all tiles and their places, as a share of the start's ("potentials").
-        """
+        """Return for each turn the tiles that reached their places in the goal, such as "tile 5" ("achieved"); or for
+        each state minus the sum of the Manhattan distances of all tiles from their places in the goal, divided by the
+        sum at the start ("potentials")."""
         if name == "achieved":
             home = [{f"tile {a}" for a, b in zip(state.tiles, state.goal) if a == b and a} for state in states]
             return [sorted(after - before) for before, after in itertools.pairwise(home)]
@@ -166,7 +167,8 @@ class SlidingTiles(Game):
         return str(episode.tiles[around[int(rng.integers(len(around)))]])
 
     def heuristic_action(self, episode: Tiles) -> str:
-        """Return the tile whose slide reduces the distance to its place most, or increases it least."""
+        """Return the tile whose slide reduces its Manhattan distance to its place in the goal most, or increases it
+        least."""
         tiles, goal = episode.tiles, episode.goal
         neighbours, apart = _geometry(3 if len(tiles) == 9 else 4)
         gap = tiles.index(0)
@@ -178,7 +180,7 @@ class SlidingTiles(Game):
         return str(tiles[max(neighbours[gap], key=distance_reduction)])
 
     def solver_cost(self, episode: Tiles) -> float:
-        """The number of moves of the shortest plan."""
+        """Return the number of moves of the plan, the shortest one at the start."""
         return float(len(episode.plan))
 
     def draw(self, episode: Tiles) -> np.ndarray:
@@ -206,7 +208,7 @@ def _format_board(tiles: tuple[int, ...]) -> str:
 
 @functools.cache
 def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the neighbours of each place, and the distance in rows and columns between any two places."""
+    """Return (neighbours of each place, Manhattan distance between any two places)."""
     places = [divmod(place, size) for place in range(size * size)]
     apart = [[abs(y - v) + abs(x - u) for v, u in places] for y, x in places]
     return [[other for other, far in enumerate(row) if far == 1] for row in apart], apart
@@ -215,10 +217,10 @@ def _geometry(size: int) -> tuple[list[list[int]], list[list[int]]]:
 def _is_solvable_within(
     homes: list[int], gap: int, moves: int, neighbours: list[list[int]], apart: list[list[int]]
 ) -> bool:
-    """Return whether at most ``moves`` moves bring every tile to its home.
+    """Return True if at most ``moves`` moves bring every tile to its home, its place in the goal.
 
-    Each tile is given by its home; the gap is -1. A branch ends where the sum of the tiles' distances exceeds the moves
-    left.
+    ``homes`` has the home of the tile at each place, -1 for the gap. The search cuts a branch when the sum of the
+    Manhattan distances exceeds the moves left.
     """
 
     def search(gap: int, last: int, far: int, left: int) -> bool:

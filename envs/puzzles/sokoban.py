@@ -26,8 +26,9 @@ OFF_PLAN = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The constant part of a game: the room without boxes and player (see `directions` for places and strides), the
-    initial boxes and player, and a plan of pushes (box, direction)."""
+    """Constant part of a game: ``room``, the drawing without boxes and player (see `directions` for places and
+    ``stride``); the places of ``boxes`` and ``player`` at the start; ``plan``, pushes that solve the level, as (place
+    of the box before the push, direction)."""
 
     room: str
     stride: int
@@ -38,8 +39,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class SokobanState:
-    """A level, the places of boxes and player, and the number of pushes of its plan done so far; `OFF_PLAN` after any
-    other push."""
+    """State of a game: the level; the places of boxes and player; ``done``, the number of pushes of the level's plan
+    made so far, or `OFF_PLAN` after any other push; and whether an action has been made."""
 
     level: Level
     boxes: frozenset[int]
@@ -52,14 +53,14 @@ class Sokoban(Game):
     """Push all boxes onto goals, in a room with inner walls.
 
     Description:
-        The start is found by playing backwards from the end, pulling boxes off the goals, so it can always be solved,
-        in at most 40 pushes (15 more than ``boxes * pushes`` beyond the shipped ranges). How many pushes each box would
-        need if it were alone, summed for the best choice of a goal for each, is exactly ``boxes * pushes``; no solution
-        has fewer. A position may become unsolvable; "restart" leads back to the first one.
+        The start is found by playing backwards from the end, pulling boxes off the goals, so that it can always be
+        solved, in at most the larger of 40 and ``boxes * pushes + 15`` pushes. The lower bound on pushes is exactly
+        ``boxes * pushes``: each box goes to its own goal as if alone in the room, and the goals are assigned so that
+        the total is least. A position may become unsolvable; "restart" leads back to the start.
 
     Parameters:
         boxes (1 to 4; open from 1 to 5): boxes, and as many goals.
-        pushes (2 to 5; open from 1 to 6): the pushes that a box needs at least, on the average.
+        pushes (2 to 5; open from 1 to 6): lower bound on the pushes per box, see above.
         size (7 to 9; open from 7 to 12): rows and columns inside the outer walls.
 
     Observation:
@@ -71,9 +72,9 @@ class Sokoban(Game):
         action with a move that is not possible does nothing.
 
     Reward:
-        1 when all boxes stand on goals, 0 otherwise. Random moves, begun again now and then, get a single box there in
-        0.34 of the easiest games by chance. A player who always makes the push that brings the boxes nearest to goals
-        wins most of these, and few of the hardest.
+        1 when all boxes stand on goals, 0 otherwise. Random moves, with a restart now and then, win 0.34 of the easiest
+        games, which have a single box, by chance. A player who always makes the push that brings a box nearest to a
+        goal wins most of the easiest games, and few of the hardest.
 
     Termination:
         When all boxes stand on goals. Truncated after 50 turns. ``info["progress"]`` is the share of boxes on goals.
@@ -107,10 +108,12 @@ class Sokoban(Game):
         return _format_room(episode)
 
     def measure_states(self, states: Sequence[SokobanState], name: str) -> Any:
-        """Return the player's column and row in each state ("positions"); for each turn the goals onto which it pushed
-        a box, such as "goal (3, 1)" by column and row ("achieved"); or for each state minus the pushes that the boxes
-        need at least, each if it were alone, as a share of the start's ("potentials"). A box that can no longer reach a
-        goal counts as many pushes as the whole start.
+        """Return the extra ``name``.
+
+        "positions": [column, row] of the player in each state. "achieved": for each turn, the goals onto which a box
+        was pushed, such as "goal (3, 1)" by column and row. "potentials": for each state, minus the lower bound on
+        pushes (see `Sokoban`), divided by the bound at the start; a box that cannot reach a goal counts as many pushes
+        as the whole start.
         """
         level = states[0].level
 
@@ -168,13 +171,13 @@ class Sokoban(Game):
         return _make_transition(SokobanState(level, boxes, player, done, True))
 
     def oracle(self, state: SokobanState) -> str:
-        """Return the walk to the next push of the plan, and that push; off the plan, "restart"."""
+        """Return the moves up to and including the next push of the plan; "restart" after a push off the plan."""
         if state.done == OFF_PLAN:
             return "restart"
         return " ".join([DIRECTIONS[move] for move in _moves_to_next_push(state)])
 
     def random_action(self, episode: SokobanState, rng: np.random.Generator) -> str:
-        """Return a random possible move; one time in twelve, "restart"."""
+        """Return a random possible move, or "restart" with probability 1/12 or if no move is possible."""
         room, player, boxes = episode.level.room, episode.player, episode.boxes
         moves = [
             DIRECTIONS[move]
@@ -186,8 +189,8 @@ class Sokoban(Game):
         return "restart" if u < 1 or not moves else moves[int((u - 1) / 11 * len(moves))]
 
     def heuristic_action(self, episode: SokobanState) -> str:
-        """Return the walk to the push after which the boxes are nearest to goals, and that push; "restart" where every
-        push takes them farther away."""
+        """Return the moves up to and including the push that brings a box nearer to its nearest goal (by Manhattan
+        distance); "restart" if no possible push does."""
         level, step = episode.level, direction_steps(episode.level.stride)
         goals = [divmod(place, level.stride) for place, character in enumerate(level.room) if character == "."]
 
@@ -213,7 +216,7 @@ class Sokoban(Game):
         return " ".join([DIRECTIONS[letter] for letter in walk + move])
 
     def solver_cost(self, episode: SokobanState) -> float:
-        """The number of moves of the plan."""
+        """Return the number of moves, walking included, of the rest of the plan."""
         moves = 0
         while episode.done < len(episode.level.plan):
             moves += len(_moves_to_next_push(episode))
@@ -272,15 +275,15 @@ def _free_places(room: str) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _empty_room(size: int) -> tuple[bytes, list[int]]:
-    """Return a room without inner walls, and the places in it."""
+    """Return (drawing of a room without inner walls, places in the room)."""
     wall, row = " ".join("#" * (size + 2)), " ".join("#" + "-" * size + "#")
     room = "\n".join([wall, *[row] * size, wall]).encode()
     return room, [place for place, character in enumerate(room) if character == _FLOOR]
 
 
 def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level | None:
-    """Make a level in which the distances of the boxes sum to ``pushes``; return None where these draws lead to
-    none."""
+    """Return the level with the lower bound ``pushes`` (see `Sokoban`) that the draws in [0, 1) determine; None if they
+    determine none."""
     empty, places = _empty_room(size)
     stride = 2 * (size + 2)
     directions = tuple(direction_steps(stride).items())
@@ -344,7 +347,7 @@ def _draw_level(draws: list[float], size: int, count: int, pushes: int) -> Level
 
 
 def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: int) -> dict[int, int]:
-    """Return the number of pushes that a single box in the empty room needs to reach ``goal``, by its place."""
+    """Return place of a box -> number of pushes to ``goal`` if this is the only box in the room."""
     far, queue = {goal: 0}, [goal]
     for box in queue:
         for _, step in directions:
@@ -357,7 +360,7 @@ def _push_distances(free: int, directions: tuple[tuple[str, int], ...], goal: in
 
 @functools.lru_cache(maxsize=64)
 def _goal_distances(room: str, stride: int) -> list[dict[int, int]]:
-    """Return for each goal the pushes that a single box needs to reach it, by its place."""
+    """Return the `_push_distances` of each goal in the room."""
     directions = tuple(direction_steps(stride).items())
     goals = [place for place, character in enumerate(room) if character == "."]
     return [_push_distances(_free_places(room), directions, goal) for goal in goals]

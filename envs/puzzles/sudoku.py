@@ -1,9 +1,9 @@
 """palaestra/Sudoku-v0: fill a grid so that no row, column or box contains a digit twice.
 
-The puzzles are minimal ones from a table (sudoku.txt, made by scripts/make_sudoku_table.py), transformed by the
-symmetries of Sudoku. All of these preserve the unique solution, so that no solver runs when a task is made. The table
-also marks the cells that `fill_singles` leaves open (the knots). As long as only other cells are shown in addition, the
-same cells stay open.
+The puzzles are minimal ones from a table (sudoku.txt, made by tools/make_sudoku_table.py), transformed by the
+symmetries of Sudoku. All symmetries preserve the unique solution, so that no solver runs when a task is made. The table
+also marks the cells that `fill_singles` leaves open (the knots); showing any other cells in addition to the clues does
+not change which cells stay open.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..registration import register
 
 # Rows and columns of a box.
 BOXES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
-# With less than this shown, puzzles of size 9 are chosen from those that need more than singles.
+# If ``shown`` is below this value, puzzles of size 9 are drawn from those that singles do not solve.
 KNOTTED_BELOW = 0.25
 _SHADE = "#e9e2d0"
 
@@ -38,13 +38,13 @@ class Sudoku(Question):
     Description:
         Each task is a minimal puzzle from a table (every clue is needed), with digits renamed, rows and columns
         permuted within and as bands, perhaps transposed, and then with some further cells of the solution shown. There
-        is always exactly one solution. Of size 9, images of one puzzle of the table are never in both splits; and
-        where less than 0.25 is shown, naked and hidden singles (a cell with one digit left, a digit with one cell left)
-        do not solve it: cells that they would fill are shown first.
+        is always exactly one solution. For size 9, all images of one puzzle of the table lie in the same split; and if
+        ``shown`` is below 0.25, naked and hidden singles (a cell with one digit left, a digit with one cell left) do
+        not solve the puzzle: the further cells shown are first those that singles would fill.
 
     Parameters:
         size (4, 6, 9): rows, columns and digits; boxes are 2 x 2, 2 x 3 and 3 x 3.
-        shown (0.0 to 0.75; open from 0.0 to 0.95): the share of the cells beyond the minimal clues that is shown too;
+        shown (0.0 to 0.75; open from 0.0 to 0.95): share of the cells that are not minimal clues which is shown too;
             fewer are harder.
 
     Observation:
@@ -55,8 +55,8 @@ class Sudoku(Question):
         between all digits do no harm.
 
     Reward:
-        1 for the solution, 0 otherwise; a grid that is only partly right earns nothing. A player who
-        fills in only singles wins all tasks of the small sizes, and none of size 9 with few cells shown.
+        1 for the solution, 0 otherwise; a grid that is only partly right earns nothing. A player who fills in only
+        singles wins all tasks of the small sizes, and none of size 9 with few cells shown.
 
     Termination:
         After the first answer.
@@ -76,7 +76,7 @@ class Sudoku(Question):
         knotted = size == 9 and params["shown"] < KNOTTED_BELOW
         number = int(draws[0] * len(table))
         if knotted:
-            # A puzzle of which singles fill at least the share shown of the open cells, but not all.
+            # A puzzle that singles do not solve, but in which they fill at least the share ``shown`` of the open cells.
             shares, numbers = _list_knotted_puzzles()
             number = numbers[int(draws[0] * bisect_right(shares, -params["shown"]))]
         solution, kinds = table[number]
@@ -125,12 +125,12 @@ class Sudoku(Question):
         return Verdict(0.0, False, feedback=f"{len(wrong)} of {given.count(0)} empty cells are filled in wrongly.")
 
     def heuristic_action(self, episode: Task) -> str:
-        """Fill in singles, then 1 in all remaining cells."""
+        """Return the grid with singles filled in, and 1 in all remaining cells."""
         given = episode.data[0]
         return _format_rows([digit or 1 for digit in fill_singles(given)], _side_length(given), " ")
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of nodes of a depth-first search that always fills the cell with the fewest candidates."""
+        """Return the number of nodes of a depth-first search that always fills the cell with the fewest candidates."""
         return count_solutions(episode.data[0], limit=2)[1]
 
     def criteria(self, task: Task) -> list[str]:
@@ -158,8 +158,12 @@ class Sudoku(Question):
 
 
 def count_solutions(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
-    """Return the number of solutions of a grid (rows in one sequence, 0 for empty), counted up to ``limit``, and the
-    number of nodes visited."""
+    """Return (number of solutions of a grid, number of search nodes visited).
+
+    Args:
+        cells: the rows of the grid in one sequence, 0 for empty.
+        limit: the count of solutions at which the search stops.
+    """
     size = _side_length(cells)
     places = _places(size)
     used = [0] * (3 * size)
@@ -209,8 +213,8 @@ def count_solutions(cells: Sequence[int], limit: int = 1) -> tuple[int, int]:
 
 
 def fill_singles(cells: Sequence[int]) -> list[int]:
-    """Fill every cell that follows by naked and hidden singles: a cell with one candidate, and the only cell of a row,
-    column or box for a digit. The result does not depend on the order."""
+    """Return the grid with every cell filled that follows by naked and hidden singles: a cell with one candidate, and
+    the only cell of a row, column or box for a digit. The result does not depend on the order of filling."""
     size = _side_length(cells)
     places, units = _places(size), _units(size)
     filled, used, every = list(cells), [0] * (3 * size), (1 << size) - 1
@@ -243,7 +247,7 @@ def _side_length(cells: Sequence[int]) -> int:
 
 @functools.cache
 def _places(size: int) -> list[tuple[int, int, int]]:
-    """Return row, column and box of each cell, numbered together from 0 to 3 size - 1."""
+    """Return (row, column, box) of each cell; rows, columns and boxes are numbered together, from 0 to 3 size - 1."""
     high, wide = BOXES[size]
     boxes_across = size // wide
     return [
@@ -269,8 +273,8 @@ CLUE, SINGLE, KNOT = 0, 1, 2
 
 @functools.cache
 def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
-    """Return, by size, the solutions of minimal puzzles and the kinds of their cells. The file has one solution a line:
-    clues as digits, cells that singles fill as small letters (a for 1), all others as capital letters."""
+    """Return, by size, (solution, kinds of its cells) of each minimal puzzle. The file has one solution per line: clues
+    as digits, cells that singles fill as small letters (a for 1), all others as capital letters."""
     table: dict[int, list[tuple[list[int], list[int]]]] = {size: [] for size in BOXES}
     for line in (files(str(__package__)) / "sudoku.txt").read_text("ascii").split():
         solution = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in line]
@@ -281,17 +285,17 @@ def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
 
 @functools.cache
 def _list_knotted_puzzles() -> tuple[list[float], list[int]]:
-    """Return the puzzles of size 9 that singles do not solve: the shares of cells that singles fill, times -1, in
-    rising order; and the indices of the puzzles in the table."""
+    """Return (shares, indices) of the puzzles of size 9 that singles do not solve: minus the share of open cells that
+    singles fill, in rising order, and the index of the puzzle in the table."""
     kinds = [(kinds.count(SINGLE), kinds.count(KNOT), number) for number, (_, kinds) in enumerate(_table()[9])]
     found = sorted((-single / (single + knot), number) for single, knot, number in kinds if knot)
     return [share for share, _ in found], [number for _, number in found]
 
 
 def _draw_symmetry(size: int, flip: float, row_draws: list[float], column_draws: list[float]) -> list[int]:
-    """Return, for each cell of the new grid, the cell of the old grid that it comes from, under a random symmetry."""
+    """Return a random symmetry: for each cell of the new grid, the cell of the old grid that it comes from."""
     high, wide = BOXES[size]
-    # Order the bands by their draws, and the rows of each band by theirs.
+    # Order the bands by one set of draws, and the rows within each band by another.
     rows = sorted(range(size), key=lambda row: (row_draws[size + row // high], row_draws[row]))
     columns = sorted(range(size), key=lambda column: (column_draws[size + column // wide], column_draws[column]))
     if high == wide and flip < 0.5:
@@ -305,7 +309,7 @@ def _format_rows(cells: Sequence[int], size: int, separator: str) -> str:
 
 
 def _write_deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
-    """Write one line for each empty cell, in an order in which as many as possible follow from the digits before."""
+    """Return one line for each empty cell, in an order in which as many as possible follow from the digits before."""
     size = _side_length(given)
     places, units, cells = _places(size), _units(size), list(given)
     steps = []
@@ -323,7 +327,8 @@ def _write_deduction(given: Sequence[int], full: Sequence[int]) -> list[str]:
 
 
 def _find_forced_cell(options: dict[int, set[int]], units: list[list[int]]) -> tuple[int, str] | None:
-    """Return a cell with one candidate, or the only cell of a unit for a digit, and the reason."""
+    """Return (cell, reason) for a cell with one candidate, or else for the only cell of a row, column or box in which a
+    digit fits; None if there is no such cell."""
     for cell, digits in options.items():
         if len(digits) == 1:
             return cell, "no other digit is left for this cell"

@@ -20,8 +20,8 @@ _SEPARATORS = str.maketrans("", "", " \t\n,;->\u2192[]")
 
 
 class Disks(NamedTuple):
-    """The pegs (0, 1, 2) of the disks from the smallest to the largest, at the start and in the goal, and the number of
-    moves allowed."""
+    """A task: the peg (0, 1 or 2) of each disk, from the smallest disk to the largest, at the start and in the goal;
+    and ``most``, the number of moves allowed."""
 
     start: tuple[int, ...]
     goal: tuple[int, ...]
@@ -36,8 +36,8 @@ class TowerOfHanoi(Question):
         allowed is right.
 
     Parameters:
-        disks (3 to 8; open from 3 to 11): how many disks there are.
-        slack (8 to 0, harder downwards; open from 0 to 20): moves allowed beyond the fewest that do.
+        disks (3 to 8; open from 3 to 11): number of disks.
+        slack (8 to 0, harder downwards; open from 0 to 20): moves allowed beyond those of a shortest plan.
 
     Observation:
         Text: both arrangements, the rules, and how many moves are allowed.
@@ -46,8 +46,8 @@ class TowerOfHanoi(Question):
         Text with the moves, ``AC BA`` (from A to C, then from B to A), read in ``answer_format``.
 
     Reward:
-        1 for a legal plan to the goal within the moves allowed, 0 otherwise. As many random moves as are needed, each
-        with another disk, lead there in 0.15 of the easiest tasks.
+        1 for a legal plan to the goal within the moves allowed, 0 otherwise. Random legal moves, as many as a shortest
+        plan has and never the same disk twice in a row, solve 0.15 of the easiest tasks.
 
     Termination:
         After the first answer.
@@ -121,7 +121,8 @@ class TowerOfHanoi(Question):
         return [f"Disk {disk} from {_PEGS[a]} to {_PEGS[b]}." for disk, a, b in moves] + [self.oracle(task)]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Return as many legal moves as the shortest plan has, none with the disk just moved where that is possible."""
+        """Return as many random legal moves as the shortest plan has, without moving the same disk twice in a row if
+        possible."""
         start, goal, _ = episode.data
         pegs, last, moves = _list_stacks(start), 0, []
         while len(moves) < _count_moves(start, goal)[0]:
@@ -136,7 +137,7 @@ class TowerOfHanoi(Question):
         return " ".join(moves)
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of moves of the shortest plan."""
+        """Return the number of moves of the shortest plan."""
         return float(_count_moves(episode.data.start, episode.data.goal)[0])
 
     def draw(self, episode: Task) -> np.ndarray:
@@ -155,8 +156,8 @@ def _format_pegs(pegs: tuple[int, ...]) -> str:
 
 
 def _rename_pegs(pegs: tuple[int, ...]) -> list[int]:
-    """Rename the pegs in the order in which they first occur, so that arrangements that differ only in names become
-    equal."""
+    """Rename the pegs in the order in which they first occur, so that arrangements that differ only in the names of
+    pegs become equal."""
     order = list(dict.fromkeys(pegs))
     return [order.index(peg) for peg in pegs]
 
@@ -170,11 +171,8 @@ def _list_stacks(pegs: tuple[int, ...]) -> list[list[int]]:
 
 
 def _count_moves(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, int, bool]:
-    """Return the fewest moves, the number of the smallest disks that take part, and whether the largest of these moves
-    twice.
-
-    All larger disks are already in place.
-    """
+    """Return (fewest moves from ``start`` to ``goal``, number of the largest disk that must move, True if this disk
+    moves twice)."""
     disks = len(start)
     while disks and start[disks - 1] == goal[disks - 1]:
         disks -= 1
@@ -189,7 +187,7 @@ def _count_moves(start: tuple[int, ...], goal: tuple[int, ...]) -> tuple[int, in
 
 
 def _count_gathering_moves(pegs: tuple[int, ...], disks: int, target: int) -> int:
-    """Return the fewest moves that bring the smallest ``disks`` onto one peg."""
+    """Return the fewest moves that bring the smallest ``disks`` disks onto the peg ``target``."""
     moves = 0
     for disk in reversed(range(disks)):
         if pegs[disk] != target:
@@ -199,7 +197,7 @@ def _count_gathering_moves(pegs: tuple[int, ...], disks: int, target: int) -> in
 
 
 def _find_plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """Return a shortest plan, as moves (disk from 1, peg it leaves, peg it goes to)."""
+    """Return a shortest plan, as moves (disk counted from 1, source peg, target peg)."""
     _, disks, twice = _count_moves(start, goal)
     if not disks:
         return []
@@ -217,7 +215,7 @@ def _find_plan(start: tuple[int, ...], goal: tuple[int, ...]) -> list[tuple[int,
 
 
 def _gather_disks(pegs: list[int], disks: int, target: int, moves: list[tuple[int, int, int]]) -> None:
-    """Bring the smallest ``disks`` onto one peg: update ``pegs`` and append to ``moves``."""
+    """Bring the smallest ``disks`` disks onto the peg ``target``: update ``pegs`` and append to ``moves``."""
     for disk in reversed(range(disks)):
         if pegs[disk] != target:
             _gather_disks(pegs, disk, 3 - pegs[disk] - target, moves)

@@ -20,10 +20,10 @@ from .arithmetic_notation import normalise_expression
 
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]
-# The last step of a computation: left value, operator, right value, and the cards on the left and on the right.
+# The last step of a computation: (left value, operator, right value, cards of the left value, cards of the right).
 Join = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "": 3}
-# After this many hands, any hand that can make the target is accepted.
+# After this many hands without the wanted number of ways, any hand that can make the target is accepted.
 MOST_HANDS = 600
 # Values are looked up as residues modulo this prime. Numerators and denominators stay below 2**30 here, so that p/q and
 # r/s have the same residue only where ps - qr is 0: this is exact, and much faster than reducing fractions.
@@ -34,15 +34,15 @@ class TwentyFour(Question):
     """Combine four cards into a target.
 
     Description:
-        Only hands that can make the target are used. A way is a computation with all four cards, such as
-        (8 - 2) * (3 + 1); equal cards count as different ones, but neither the order of a sum or product does nor that
-        of its steps.
+        Only hands that can make the target are used. A way is a computation of the target with all four cards, such as
+        (8 - 2) * (3 + 1). Ways that differ only in the order of a sum or product, or in the order of steps, are the
+        same; equal cards count as different cards.
 
     Parameters:
         ways (1 to 12; open from 1 to 24): a hand has at least this many ways, and at most twice as many; fewer are
-            harder. Where hands of the kind are too rare, they have any number of ways.
-        largest (10 to 16; open from 8 to 50): the largest card.
-        target (24 to 60; open from 20 to 80): what is to be made; 24 is the classic game.
+            harder. If no such hand is found among 600, a hand with any number of ways is used.
+        largest (10 to 16; open from 8 to 50): the largest number that a card may have.
+        target (24 to 60; open from 20 to 80): the number to make; 24 is the classic game.
 
     Observation:
         Text such as ``Make 24 from the numbers 3, 3, 8, 8.`` and the rules.
@@ -52,8 +52,8 @@ class TwentyFour(Question):
 
     Reward:
         1 for an expression that uses each card exactly once and equals the target exactly, 0 otherwise. The sum of the
-        cards is the target in 0.15 of the easiest hands by chance, and in no hard one, as sums can be joined in too
-        many ways.
+        cards is the target in 0.15 of the easiest hands by chance, and in no hard hand, as a sum of four cards counts
+        as many ways.
 
     Termination:
         After the first answer.
@@ -98,7 +98,7 @@ class TwentyFour(Question):
             value = evaluate_expression(answer, numbers)
         except ExpressionError as error:
             return rejected(str(error))
-        # `evaluate` rejects numbers used more often than given, so that four numbers are all of them.
+        # `evaluate_expression` rejects numbers used more often than given, so that four numbers are all four cards.
         if len(re.findall("[0-9]+", answer)) < len(numbers):
             return Verdict(0.0, False, feedback="The expression does not use every number.")
         return CORRECT if value == target else Verdict(0.0, False, feedback=f"The expression does not equal {target}.")
@@ -108,8 +108,8 @@ class TwentyFour(Question):
         return " + ".join(map(str, episode.reference["numbers"]))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of joins of a depth-first search, which replaces two numbers by one at each step, divided by the
-        number of solutions."""
+        """Return the number of steps of a full depth-first search, which replaces two numbers by one at each step,
+        divided by the number of solutions that it finds."""
         joins, wins = _count_joins([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
         return joins / wins
 
@@ -126,7 +126,8 @@ class TwentyFour(Question):
 
 
 def count_ways(cards: tuple[int, ...], target: int) -> int:
-    """Count the ways in which four cards make the target, not counting the order of sums, products and steps."""
+    """Count the ways in which four cards make the target, as in `TwentyFour`: the order of sums, products and steps
+    does not matter."""
     total, inverse = 0, pow(target, -1, _PRIME)
     for left, right in _split_cards(cards):
         count = _ways_by_residue(right).get
@@ -142,7 +143,8 @@ def count_ways(cards: tuple[int, ...], target: int) -> int:
 
 
 def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
-    """Return all different last steps by which two to four cards make the goal, each with one pair of values."""
+    """Return all last steps (left value, operator, right value) by which two to four cards make the goal, each with one
+    split of the cards."""
     wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
     joins: dict[tuple[Ratio, str, Ratio], Join] = {}
     for left, right in _split_cards(cards):
@@ -185,26 +187,26 @@ def _reciprocal(value: Ratio) -> Ratio:
 
 @functools.cache
 def _small_values(cards: tuple[int, ...]) -> list[tuple[Ratio, int, int]]:
-    """Return all values that one or two cards can make, with the residues of the value and of its reciprocal (0 for
-    none)."""
+    """Return (value, residue of the value, residue of its reciprocal) for all values that one or two cards can make.
+    The reciprocal of 0 has the residue 0."""
     return [(value, _residue(value), _residue(_reciprocal(value))) for value in sorted(_ways_by_value(cards))]
 
 
 @functools.cache
 def _ways_by_residue(cards: tuple[int, ...]) -> dict[int, int]:
-    """Return the number of ways in which one to three cards make each value, by its residue."""
+    """Return residue of a value -> number of ways in which one to three cards make the value."""
     return {_residue(value): times for value, times in _ways_by_value(cards).items()}
 
 
 @functools.cache
 def _residues_with_counts(cards: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """Return, for each value that one or two cards can make, the residues of it and of its reciprocal, and the number
-    of ways."""
+    """Return (residue of the value, residue of its reciprocal, number of ways) for all values that one or two cards can
+    make."""
     return [(_residue(value), _residue(_reciprocal(value)), times) for value, times in _ways_by_value(cards).items()]
 
 
 def _ways_by_value(cards: tuple[int, ...]) -> dict[Ratio, int]:
-    """Return the number of ways in which one to three cards make each value."""
+    """Return value -> number of ways in which one to three cards make the value."""
     if len(cards) == 1:
         return {(cards[0], 1): 1}
     ways: dict[Ratio, int] = {}
@@ -222,7 +224,8 @@ def _ratio(numerator: int, denominator: int) -> Ratio:
 
 
 def _possible_results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bool]]:
-    """Yield the results of two numbers, the operator, and whether the second number comes first."""
+    """Yield (result, operator, swapped) for all operations on two numbers; ``swapped`` is True if ``other`` is the left
+    operand."""
     (a, b), (c, d) = one, other
     yield _ratio(a * d + c * b, b * d), "+", False
     yield _ratio(a * c, b * d), "*", False
@@ -235,8 +238,8 @@ def _possible_results(one: Ratio, other: Ratio) -> Iterator[tuple[Ratio, str, bo
 
 
 def _find_partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool]:
-    """Return the number that makes the goal together with ``one``, the operator, and whether it comes first; ``place``
-    is the position in the order of `find_last_steps`."""
+    """Return (number, operator, swapped) such that ``one`` and the number make the goal; ``swapped`` is True if the
+    number is the left operand. ``place`` is the index of the operation among the partners of `find_last_steps`."""
     (a, b), (c, d) = one, goal
     match place:
         case 0:
@@ -254,12 +257,12 @@ def _find_partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool
 
 
 def _find_join(value: Ratio, cards: tuple[int, ...]) -> Join | None:
-    """Return one way to make a value from several cards; None where it is the only card itself."""
+    """Return one last step that makes a value from several cards; None if there is only one card."""
     return find_last_steps(cards, value)[0] if len(cards) > 1 else None
 
 
 def _format_join(join: Join) -> tuple[str, int]:
-    """Write a join; return the text and the precedence of its operator."""
+    """Return (the whole expression that ends with a join, precedence of the join's operator)."""
     one, operator, other, left, right = join
     rank = _RANK[operator]
     parts = []
@@ -271,7 +274,7 @@ def _format_join(join: Join) -> tuple[str, int]:
 
 
 def _join_steps(join: Join) -> list[str]:
-    """Write the steps of a join, innermost first: ``8 / 3 = 8/3``."""
+    """Return all steps of the expression that ends with a join, one line per step, innermost first: ``8 / 3 = 8/3``."""
     one, operator, other, left, right = join
     lines = []
     for value, cards in ((one, left), (other, right)):
@@ -287,7 +290,7 @@ def _format_ratio(value: Ratio, bare: bool = False) -> str:
 
 
 def _count_joins(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
-    """Return the number of joins of a full depth-first search, and the number of them that leave only the goal."""
+    """Return (number of joins of a full depth-first search, number of joins that leave the goal alone)."""
     joins = wins = 0
     for i in range(len(numbers)):
         for j in range(i):

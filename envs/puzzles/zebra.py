@@ -1,4 +1,4 @@
-"""palaestra/Zebra-v0: find who lives where with what, from clues about houses in a row."""
+"""palaestra/Zebra-v0: find out from clues who lives in which house with which pet, drink and so on."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ class Zebra(Question):
 
     Description:
         People live in a row of houses; each attribute has as many values as there are people, one for each. The clues
-        have exactly one solution. All but ``spare`` of them also have, and of those none can be left out.
+        have exactly one solution. All but ``spare`` of the clues are needed: leaving out the ``spare`` redundant ones
+        changes nothing, leaving out any other one as well allows another solution.
 
     Parameters:
         houses (3 to 5; open from 3 to 7): houses in the row.
         attributes (2 to 5; open from 2 to 8): attributes of each house.
-        clues ("direct", "varied"): direct ones give a place, two values of one house, or neighbours with their order;
-            varied ones also neighbours without, order alone, two houses away, and what is not so.
-        spare (0 to 3; open from 0 to 6): clues beyond those that are needed; fewer are harder.
+        clues ("direct", "varied"): direct ones give a house, two values of one house, or neighbours with their order;
+            varied ones also neighbours without their order, order alone, two houses away, and negations.
+        spare (0 to 3; open from 0 to 6): redundant clues beyond those that are needed; fewer are harder.
 
     Observation:
         The values of each attribute, numbered clues, and the form of the answer.
@@ -52,8 +53,8 @@ class Zebra(Question):
         the order of the words for a house does not matter.
 
     Reward:
-        1 for the solution, 0 otherwise. The values of two attributes in any order are right for three houses in one of
-        36 cases by chance.
+        1 for the solution, 0 otherwise. For three houses and two attributes, the words of each attribute in random
+        order are right in one of 36 cases by chance.
 
     Termination:
         After the first answer.
@@ -131,8 +132,8 @@ class Zebra(Question):
         return ", ".join(map(" ".join, zip(*shuffled)))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of clues applied by a solver that keeps, for each attribute, the set of permutations still
-        possible."""
+        """Return the number of clues that a solver applies that keeps, for each attribute, the set of permutations
+        still possible."""
         values, _, clues = episode.data
         houses = len(values[0])
         return apply_clues(
@@ -156,7 +157,7 @@ def _describe_person(attribute: int, value: int, values: list[list[str]], phrase
 
 
 def _write_deduction(values: list[list[str]], phrases: list[str], clues: list[Clue]) -> list[str]:
-    """Write the house of each value, one after the other, with the clue from which it follows."""
+    """Return a line for each value with its house and the clue from which this follows."""
     houses = len(values[0])
     table, domains = permutation_sets(houses), [sum(permutation_sets(houses)[0])] * len(values)
     unknown = [(a, v) for a in range(len(values)) for v in range(houses)]

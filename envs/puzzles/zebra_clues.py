@@ -1,7 +1,8 @@
-"""The clues of zebra puzzles: their effect on possible solutions, and the choice of clues with exactly one solution.
+"""Clues of zebra puzzles: the effect of a clue on the possible solutions, and sets of clues with exactly one solution.
 
-The possible values of an attribute are a set of permutations (an int with a bit for each), so that a clue is applied to
-two attributes by a few operations on whole sets, and "all different" is built in.
+The domain of an attribute is the set of permutations (house of each value) that are still possible, an int with a bit
+for each permutation. A clue is applied to two attributes by a few operations on whole sets, and "all different" is
+built in.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-# Clue kinds: the phrase between two people, and the distances from the first's house to the second's that it allows.
+# Clue kinds: the phrase between two people, and the allowed values of (second person's house - first person's house).
 RELATIONS = {
     "same": ("is", (0,)),
     "left": ("lives directly left of", (1,)),
@@ -30,8 +31,8 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """A relation between value ``v`` of attribute ``a`` and value ``w`` of attribute ``b``. Where ``b`` is -1, the
-    house of the first value is ("at"), or is not ("not at"), number ``w``, counted from 0."""
+    """A relation between value ``v`` of attribute ``a`` and value ``w`` of attribute ``b``. If ``b`` is -1, the clue
+    says that the house of value ``v`` is (kind "at") or is not (kind "not at") house ``w``, counted from 0."""
 
     kind: str
     a: int
@@ -42,8 +43,8 @@ class Clue:
 
 @functools.cache
 def permutation_sets(houses: int) -> list[list[int]]:
-    """Return the sets of permutations with value v in house i, as [v][i]; a permutation gives the house of each value.
-    The identity is bit 0."""
+    """Return at [v][i] the set of permutations with value v in house i. A permutation gives the house of each value;
+    the identity is bit 0."""
     permutations = list(itertools.permutations(range(houses)))
     return [
         [sum(1 << p for p, permutation in enumerate(permutations) if permutation[v] == i) for i in range(houses)]
@@ -53,14 +54,14 @@ def permutation_sets(houses: int) -> list[list[int]]:
 
 @functools.cache
 def _sets_within(houses: int, v: int) -> list[int]:
-    """Return the sets of permutations with value v in one of some houses, indexed by the bit set of houses."""
+    """Return a list that has, at the index of a bit set of houses, the permutations with value v in one of them."""
     return [sum(permutation_sets(houses)[v][i] for i in range(houses) if some >> i & 1) for some in range(1 << houses)]
 
 
 @functools.cache
 def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
-    """Return, indexed by the set of possible houses of the second person, the possible houses of the first; and vice
-    versa."""
+    """Return two lists: possible houses of the first person, indexed by the bit set of possible houses of the second
+    person; and the reverse."""
     pairs = [(i, j) for i in range(houses) for j in range(houses) if j - i in RELATIONS[kind][1]]
     sets = range(1 << houses)
     return (
@@ -69,15 +70,15 @@ def _compatible_houses(houses: int, kind: str) -> tuple[list[int], list[int]]:
     )
 
 
-# A clue made ready: the attributes it is about as bits; then, for one attribute, it and the set of permutations that
-# stay; for two, each attribute with its rows of `permutation_sets` and `_sets_within`, and the two lists of
-# `_compatible_houses`.
+# A clue prepared for `apply_clue`. First the attributes that it is about, as bits. Then, if it is about one attribute:
+# the attribute and the set of permutations that stay possible. If it is about two: for each one the attribute and its
+# rows of `permutation_sets` and `_sets_within`, and at last the two lists of `_compatible_houses`.
 CompiledClue = tuple[Any, ...]
 
 
 @functools.lru_cache(maxsize=20_000)
 def compile_clue(houses: int, clue: Clue) -> CompiledClue:
-    """Prepare a clue for `apply_clue`."""
+    """Return a clue in the form that `apply_clue` needs."""
     a, v, b, w = clue.a, clue.v, clue.b, clue.w
     table = permutation_sets(houses)
     if b < 0:
@@ -91,8 +92,8 @@ def compile_clue(houses: int, clue: Clue) -> CompiledClue:
 
 
 def apply_clue(rule: CompiledClue, domains: list[int]) -> int:
-    """Remove from the domains the permutations that one clue excludes; return the attributes that changed, as bits. A
-    domain becomes empty where clue and domains contradict each other."""
+    """Remove from ``domains``, in place, the permutations that one clue excludes. Return the attributes whose domain
+    changed, as bits. A domain becomes empty if clue and domains contradict each other."""
     if len(rule) == 3:
         attributes, a, stay = rule
         old = domains[a]
@@ -114,8 +115,10 @@ def apply_clue(rule: CompiledClue, domains: list[int]) -> int:
 
 
 def apply_clues(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> int:
-    """Apply clues until none excludes anything more, at first those about the attributes ``changed``. Return the number
-    of applications."""
+    """Apply clues to ``domains``, in place, until none excludes anything more. Return the number of applications.
+
+    ``changed`` are the attributes, as bits, whose clues are applied first; -1 for all.
+    """
     applied = 0
     # Bit 0 is the solution, which satisfies all clues: once nothing else is left, nothing more can be excluded.
     while changed and max(domains) > 1:
@@ -128,8 +131,7 @@ def apply_clues(rules: list[CompiledClue], domains: list[int], changed: int = -1
 
 
 def _has_other_solution(rules: list[CompiledClue], domains: list[int], changed: int = -1) -> bool:
-    """Return whether the clues allow, within the domains, any solution other than the one that puts value v into house
-    v."""
+    """Return True if the clues allow, within the domains, a solution other than the one with value v in house v."""
     apply_clues(rules, domains, changed)
     if not all(domains):
         return False
@@ -150,7 +152,10 @@ def _has_other_solution(rules: list[CompiledClue], domains: list[int], changed: 
 def draw_clues(
     houses: int, attributes: int, kinds: tuple[str, ...], spare: int, rng: np.random.Generator
 ) -> list[Clue]:
-    """Draw clues, in random order, whose only solution puts value v of each attribute into house v."""
+    """Draw clues, in random order, whose only solution puts value v of each attribute into house v.
+
+    All but ``spare`` of the clues are needed: leaving out one of them would allow another solution.
+    """
     full = [sum(permutation_sets(houses)[0])] * attributes
     clues: dict[Clue, CompiledClue] = {}
     unused: dict[Clue, CompiledClue] = {}
@@ -185,7 +190,7 @@ def draw_clues(
 def _draw_clue(
     houses: int, attributes: int, kinds: tuple[str, ...], t: float, u: float, v: float, w: float
 ) -> Clue | None:
-    """Make a true clue from four draws in [0, 1), or None where they make none."""
+    """Return the true clue that four draws in [0, 1) determine; None if they determine none."""
     kind = kinds[int(t * len(kinds))]
     a, i = divmod(int(u * attributes * houses), houses)
     if kind == "at":

@@ -1,14 +1,14 @@
-"""The contract of every environment as tests, for pytest: what the ids of this package pass, and those of others can.
+"""Pytest suite of the contract that every environment must keep, for the package's own environments and for yours.
 
-A test file of one's own has two lines beside the import of its environments:
+Import your environments in a test file and add two lines:
 
     from palaestra.envs.testing import *
 
     IDS = ["mine/Doubling-v0"]
 
-and above them ``pytest.register_assert_rewrite("palaestra.envs.testing")``, for the values in failed comparisons.
-`interface` is about what Gymnasium and learners see, `parameters` about axes, `tasks` about what is asked, `prompts`
-about how it is put. Importing it needs pytest.
+Call ``pytest.register_assert_rewrite("palaestra.envs.testing")`` above the import to see the values in failed
+comparisons. `interface` tests the interface to Gymnasium and learners, `parameters` the axes, `tasks` the tasks and
+`prompts` their wording. Importing this package needs pytest.
 """
 
 from . import interface, parameters, prompts, tasks

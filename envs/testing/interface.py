@@ -1,4 +1,4 @@
-"""Checks of what Gymnasium and learners see: seeds, snapshots, pickles, vectors, wrappers, `info`, unreadable
+"""Checks of the interface to Gymnasium and learners: seeds, snapshots, pickles, vectors, wrappers, `info`, unreadable
 actions."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def test_same_seed_gives_same_episode(env_id: str):
 def test_same_seed_gives_same_episode_in_another_process_under_another_hash_seed(request: pytest.FixtureRequest):
     ids = [env_id for env_id in request.module.IDS if not lacks_sandbox(env_id)]
     places = [str(gym.spec(env_id).entry_point) for env_id in ids]
-    modules = sorted({place.partition(":")[0] for place in places})  # those of other packages have to be imported first
+    modules = sorted({place.partition(":")[0] for place in places})  # other packages register ids on import
     program = f"import json, {', '.join(modules)}; from {hash_episodes.__module__} import hash_episodes; "
     program += f"print(json.dumps(hash_episodes({ids!r})))"
     done = subprocess.run(
@@ -146,7 +146,7 @@ def test_synchronous_and_asynchronous_vectors_agree(env_id: str):
             run += [plain(observations), rewards.tolist(), terminated.tolist(), infos["task_id"].tolist()]
         envs.close()
         runs.append(run)
-    # A vector may hold a batch of texts in a tuple or a list; json makes no difference between them.
+    # A vector environment may return a batch of texts as a tuple or a list; both are the same in JSON.
     assert json.dumps(runs[0]) == json.dumps(runs[1])
     # The two environments draw different tasks, except where the content alone identifies a task: both may draw the
     # same row of a small data set.

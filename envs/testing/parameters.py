@@ -1,4 +1,4 @@
-"""Checks of an environment's axes: documented, monotone, open to their limits, and followed."""
+"""Checks of an environment's axes: documented, monotone in difficulty, usable up to their limits, set as requested."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_parameters_follow_the_request(env_id: str):
     env = make(env_id)
     space = env.unwrapped.param_space  # type: ignore[attr-defined]
     hardest = space.complete({}, np.random.default_rng(0), 1.0)
-    # A difficulty leaves an axis open on which nothing is harder.
+    # A difficulty does not set an axis on which no value is harder.
     choice = {axis.name: hardest[axis.name] for axis in space.axes if axis.harder is None}
     assert env.reset(seed=0, options={"difficulty": 1.0, "params": choice})[1]["params"] == hardest
     assert env.reset(seed=0, options={"params": hardest})[1]["params"] == hardest

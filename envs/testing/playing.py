@@ -1,4 +1,4 @@
-"""Episodes as data, for the tests of every environment, and which tests suit which environment."""
+"""Helpers of the test suite: episodes as plain data, and decorators that select the environments of a test."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """Run every test for each of the ``IDS`` of the file that imports it."""
+    """Run every test for each of the ``IDS`` of the importing test file to which it applies."""
     if "env_id" in metafunc.fixturenames:
         suits = getattr(metafunc.function, "suits", lambda env_id: True)
         metafunc.parametrize("env_id", [env_id for env_id in metafunc.module.IDS if suits(env_id)])
 
 
 def every_question(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test for environments that one answer ends."""
+    """Restrict a test to environments that are a `Question`."""
     test.suits = lambda env_id: isinstance(make(env_id).unwrapped, Question)  # type: ignore[attr-defined]
     return test
 
 
 def every_text(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test for environments whose observations are text."""
+    """Restrict a test to environments whose observations are text."""
     test.suits = lambda env_id: isinstance(make(env_id).observation_space, Unicode)  # type: ignore[attr-defined]
     return test
 
 
 def lacks_sandbox(env_id: str) -> bool:
-    """True if the family runs programs, and this machine has no place where these are contained."""
+    """Return True if the family runs programs, and this machine has no bubblewrap (``bwrap``) to contain them."""
     return shutil.which("bwrap") is None and getattr(gym.make(env_id).unwrapped, "needs_sandbox", False)
 
 
 def plays_slowly(env_id: str) -> bool:
-    """True if the family runs programs, queries, pages or a simulation, so that its episodes take milliseconds or more:
-    fewer are played."""
+    """Return True if an episode takes milliseconds or more (programs, SQL, web pages, a simulation). Tests play fewer
+    episodes of such families."""
     inner: Any = make(env_id).unwrapped
     slow = {"sql", "web"} & set(type(inner).__module__.split("."))
     return getattr(inner, "needs_sandbox", False) or bool(slow) or simulates(env_id)
 
 
 def simulates(env_id: str) -> bool:
-    """True if an episode is a simulation of a thousand steps and more, which takes a quarter of a second."""
+    """Return True if an episode is a simulation of a thousand steps or more, about a quarter of a second."""
     return "walkers" in type(make(env_id).unwrapped).__module__.split(".")
 
 
 def solves_all(env_id: str) -> bool:
-    """True if the family's solver is said to solve every task."""
+    """Return True if the solver solves every task, according to the facts of the environment."""
     return min(facts(env_id).solver_rates) == 1.0
 
 
 def facts(env_id: str) -> Measured:
-    """Return what was measured of an environment, or is stated by its family."""
+    """Return the facts of an environment from measured.json; values that its family states override them."""
     return find_measured(env_id, type(make(env_id).unwrapped))
 
 
@@ -70,7 +70,7 @@ def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Observations and infos as data that compares and prints alike everywhere."""
+    """Convert arrays in observations and infos to lists, which compare and print alike everywhere."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
@@ -79,7 +79,8 @@ def plain(value: Any) -> Any:
 
 
 def play(env: gym.Env[Any, Any], policy: Any = None, limit: int = 5000) -> list[Any]:
-    """Go on with the episode by ``policy`` (the oracle where None); every step as (action, obs, reward, ends, info)."""
+    """Continue the episode with ``policy`` (None: the oracle) to its end, or for at most ``limit`` steps. Return
+    (action, observation, reward, terminated, truncated, info) of each step."""
     record = []
     for _ in range(limit):
         action = env.unwrapped.oracle() if policy is None else policy()  # type: ignore[attr-defined]
@@ -96,7 +97,7 @@ def episode(env: gym.Env[Any, Any], seed: int | None, **options: Any) -> list[An
 
 
 def hash_episodes(ids: Sequence[str]) -> dict[str, str]:
-    """Return one hash for each id over several whole episodes."""
+    """Return id -> SHA-256 hash over four whole episodes: two seeds in each split."""
     hashes = {}
     for env_id in ids:
         episodes = [episode(make(env_id, split=split), seed) for seed in (0, 7) for split in ("train", "test")]

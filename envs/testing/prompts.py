@@ -1,4 +1,4 @@
-"""Wording of tasks: a first observation that asks in sentences, and a terse form of the same tasks."""
+"""Checks of the wording of tasks: a first observation that asks in sentences, and a terse form of the same tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORM = re.compile(
     r"\b(answer|reply|write|put|list each|go on|actions?|commands?|complete|respond|output|within|in order)\b",
     re.IGNORECASE,
 )
-"""Words in which the form of an answer or of an action is told."""
+"""Words that state the form of an answer or of an action."""
 FEWEST_WORDS = 4
 
 

@@ -1,4 +1,5 @@
-"""Checks of an environment's tasks: solvable, not by chance, harder as they say, in one split, told in full."""
+"""Checks of an environment's tasks: the oracle solves them, players without skill succeed as rarely as stated, higher
+difficulty takes more work, each task is in one split, and the extras are complete."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
         played = set()
         for seed in range(4 if split == "test" or simulates(env_id) else 15 if slow else 50):
             _, info = env.reset(seed=seed, options={"difficulty": difficulty})
-            # Data sets have few tasks; one of them takes as long as fifty of those that run no program.
+            # Data sets have few tasks, and one that runs programs takes as long as fifty others: play each once.
             if slow and info["task_id"] in played:
                 continue
             played.add(info["task_id"])
@@ -127,7 +128,7 @@ def test_harder_tasks_take_a_solver_more_work(env_id: str):
             inner: Any = env.unwrapped
             cost = inner.solver_cost(inner.here())
             if cost is None:
-                # Reading and writing: what is to be understood, and what the answer takes.
+                # Characters to read and to write.
                 cost = len(observation) if isinstance(observation, str) else 0
                 cost += sum(len(str(step[0])) for step in play(env))
             total += cost
@@ -196,7 +197,7 @@ def test_no_content_is_in_both_splits(env_id: str):
     assert train
     assert test
     assert not train & test
-    # Where a split needs no second draw, its task is that of "all" under the same seed.
+    # If the first task drawn belongs to the split, it is the same task as under split "all" with the same seed.
     assert any(content("all", seed) & (train | content("train", seed)) for seed in range(150))
     assert any(content("all", seed) & (test | content("test", seed)) for seed in range(150))
 

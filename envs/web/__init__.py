@@ -1,7 +1,8 @@
-"""Tasks on web sites of our own, in an instant browser or a real one, and search in a made-up encyclopaedia.
+"""Tasks on web sites of our own, in an in-process browser or a real one, and search in a made-up encyclopaedia.
 
-Each file here is one family; `wiki` holds the families of the encyclopaedia. `sites` are the applications, `browsers`
-the browsers that agents act with, `tasks` the task templates. Their files are imported when an environment is made.
+The files of this folder register the families on sites; `wiki` has the families of the encyclopaedia. `sites` are the
+web applications, `browsers` the browsers that agents act with, `tasks` the task templates; these folders are imported
+only when an environment is made.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""palaestra/BrowserGym-v0: tasks of BrowserGym, played by its own packages, with the contract of our environments.
+"""palaestra/BrowserGym-v0: tasks of BrowserGym, run by BrowserGym's packages, with the interface of our environments.
 
-BrowserGym runs in a worker process under a separate interpreter, because its version of Playwright differs from ours.
-Its results differ from BrowserGym's: success means full reward (BrowserGym's MiniWoB counts any raw reward above 0); an
-action's error is ``action_error``; a failed browser, task or process gives an invalid reward, not 0. The id is not one
-of our families (it has no solver and no snapshot) and is therefore not among `palaestra.envs.ids`.
+BrowserGym runs in a worker process under a separate interpreter, because it needs another version of Playwright.
+Differences from BrowserGym itself: success means full reward (BrowserGym's MiniWoB counts any raw reward above 0); an
+action's error is ``action_error``; a failed browser, task or process gives an invalid reward (``info["reward_valid"]``
+False), not 0. The environment has no solver and no snapshots; its id is therefore not among `palaestra.envs.ids`.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ _WORKER = Path(__file__).with_name("browsergym_worker.py")
 
 
 class BrowserGym(TaskEnv):
-    """Do what a task of BrowserGym asks for, in its own browser and with its own actions.
+    """Do what a task of BrowserGym asks for, in BrowserGym's browser and with BrowserGym's actions.
 
     Description:
-        A task of the benchmark, made by BrowserGym from a seed drawn at random.
+        A task of the benchmark, made by BrowserGym from a random seed.
 
     Parameters:
-        task: the name of a task of the benchmark, such as "click-test"; ``axes={"task": [...]}`` takes some of them.
+        task: the name of a task of the benchmark, such as "click-test"; ``axes={"task": [...]}`` restricts the draw to
+            a list of tasks.
 
     Observation:
-        The goal, the address, BrowserGym's accessibility tree and the last message of the chat; at first also its
-        description of the actions.
+        The goal, the address, BrowserGym's accessibility tree and the last message of the chat; at first also
+        BrowserGym's description of the actions.
 
     Actions:
-        BrowserGym's own, such as ``click('12')`` and ``fill('7', 'text')``.
+        BrowserGym's actions, such as ``click('12')`` and ``fill('7', 'text')``.
 
     Reward:
-        1 for success, a full reward of the task; a part of it is the ``progress``.
+        1 for success, which is a task reward of at least ``success_at``; 0 otherwise. ``info["raw_reward"]`` is the
+        task's reward, and ``info["progress"]`` is this reward, in [0, 1], at the end.
 
     Termination:
         When the task ends; truncated after ``turns`` turns.
@@ -55,11 +57,11 @@ class BrowserGym(TaskEnv):
 
     Args:
         benchmark: the part of a package's name after "browsergym-": "miniwob", "webarena" and so on.
-        python: the interpreter that has the packages; None takes this one.
+        python: path of the interpreter that has the packages; None: the running one.
         options: further arguments of BrowserGym's environment, such as ``{"pre_observation_delay": 0.1}``.
-        success_at: least reward of a success.
+        success_at: least task reward of a success, above 0 and at most 1.
         turns: most actions of an episode.
-        **kwargs: as for every environment.
+        **kwargs: arguments of `TaskEnv`.
 
     Raises:
         InputError: the interpreter lacks the benchmark's package, or an argument is out of range.

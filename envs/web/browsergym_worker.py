@@ -1,6 +1,6 @@
-"""The worker process of palaestra/BrowserGym-v0: BrowserGym under its own interpreter, for requests as lines of JSON.
+"""Worker process of palaestra/BrowserGym-v0: runs BrowserGym and answers requests as lines of JSON (`peer_worker`).
 
-It imports nothing from this package, because BrowserGym's interpreter may lack it.
+This file imports nothing of palaestra, because the interpreter that runs it may lack palaestra.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
-    # What libraries print must not come between the answers.
+    """Answer requests from standard input, one JSON line each, until it ends."""
+    # Send text printed by libraries to standard error, so that it does not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     env: Any = None
@@ -33,7 +33,8 @@ def main() -> None:
 
 
 def respond(env: Any, request: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Do what a request asks: "tasks" of a benchmark, "reset" a task to a seed, or "step" with an action."""
+    """Answer a request by its field "do": "tasks" returns the tasks of a benchmark, "reset" starts a task from a seed,
+    "step" plays an action. Return (environment to use from now on, answer)."""
     import gymnasium as gym
 
     if request["do"] == "tasks":
@@ -60,8 +61,8 @@ def respond(env: Any, request: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def use_chromium(program: str) -> None:
-    """Start every browser from this executable. BrowserGym starts a second browser, for its chat, and passes it no
-    path."""
+    """Let Playwright start every browser from the executable ``program``: BrowserGym cannot be told the path of the
+    second browser that it starts, for its chat."""
     from playwright.sync_api import BrowserType
 
     launch = getattr(BrowserType.launch, "of_playwright", BrowserType.launch)
@@ -74,7 +75,7 @@ def use_chromium(program: str) -> None:
 
 
 def read(observation: dict[str, Any]) -> dict[str, Any]:
-    """Return the parts of an observation that the agent reads, and the error of its last action."""
+    """Return the parts of an observation that the agent reads, and the error of the last action."""
     tree = importlib.import_module("browsergym.utils.obs").flatten_axtree_to_str(
         observation["axtree_object"],
         extra_properties=observation["extra_element_properties"],

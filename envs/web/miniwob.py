@@ -1,10 +1,10 @@
-"""palaestra/MiniWoB-v0: the tasks of the package miniwob (MiniWoB++) in our Chromium, with the contract of our own.
+"""palaestra/MiniWoB-v0: tasks of the package miniwob (MiniWoB++) in Chromium, with the interface of our environments.
 
 The pages come from the package. Differences from the package, and from BrowserGym's use of it: success requires the
-full raw reward of the page, not any above 0, and a failure is not a success that came late; a simulated clock stands
-still between actions, so that neither delays nor today's date change an episode; each episode reloads its page; an
-agent's mistake is an ``action_error``, and a failure of browser or page an invalid reward. The id is not one of our
-families (it has no solver and no snapshot) and is therefore not among `palaestra.envs.ids`.
+full raw reward of the page, not any reward above 0; time does not reduce the reward; a simulated clock stands still
+between actions, so that neither delays nor today's date change an episode; each episode reloads the page; an agent's
+mistake is an ``action_error``, and a failure of browser or page an invalid reward (``info["reward_valid"]`` False). The
+environment has no solver and no snapshots; its id is therefore not among `palaestra.envs.ids`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..unicode import Unicode
 
 _WIDTH, _HEIGHT = 160, 210
 _SEEDS = 1 << 20
-# The date of every page before and after its clock is stopped; then the milliseconds of page time before the first
-# observation, per action, and at most until the page is ready.
+# The time of every page when it is loaded, and the later time at which its clock is stopped; then milliseconds of page
+# time: before the first observation, per action, and at most until the page is ready.
 _DATE, _LATER = "2024-03-01T09:00:00Z", "2024-03-01T10:00:00Z"
 _START, _STEP, _PATIENCE = 100, 400, 5_000
 _LONGEST_EPISODE = 10**9
@@ -61,7 +61,7 @@ _FORMS = {
 _BEGIN = """([seed, time]) => {
     Math.seedrandom(seed); core.EPISODE_MAX_TIME = time; core.startEpisodeReal();
 }"""
-# Random numbers for pages that draw before they are seeded.
+# Seeded random numbers for pages that draw random numbers before the task seeds them.
 _RANDOM = "{ let n = 1; Math.random = () => (n = n * 16807 % 2147483647) / 2147483647; }"
 # List elements with text or a value and elements without children, in order, with their centres.
 _READ = """() => {
@@ -107,35 +107,37 @@ class MiniWoB(TaskEnv):
     """Do what a small web page asks for: the tasks of MiniWoB++.
 
     Description:
-        A task of the package miniwob, its page made from a seed drawn at random.
+        A task of the package miniwob, whose page is generated from a random seed.
 
     Parameters:
-        task: the name of a page, such as "click-test"; all of the package's by default. ``axes={"task": [...]}`` takes
-            some of them.
+        task: the name of a page, such as "click-test"; by default any page of the package. ``axes={"task": [...]}``
+            restricts the draw to a list of pages.
 
     Observation:
-        What the page asks for, and its elements in order, each with an id, its text, value and place.
+        The task, and the elements of the page in order, each with id, text, value and place.
 
     Actions:
         ``click [3]``, ``fill [3] "text"``, ``select [3] "option"``, ``press Enter``, ``hover [3]``, ``drag [3] [5]``,
         ``scroll [3] down``, ``wait``; in place of an id, click, hover and drag take a place ``X,Y``.
 
     Reward:
-        1 for success: the page's own reward, without its penalty for time, reaches ``success_at``. A page's partial
-        reward is the ``progress``.
+        1 for success: the page's raw reward, without a penalty for time, is at least ``success_at``; 0 otherwise.
+        ``info["raw_reward"]`` is the raw reward, and ``info["progress"]`` is this reward, in [0, 1], at the end.
 
     Termination:
-        When the page ends the task; truncated after ``turns`` turns. Time does not end it. Episodes repeat exactly but
-        for pages that draw by the browser's own clock (click-pie, moving-items, order-food).
+        When the page ends the task, which is never for lack of time; truncated after ``turns`` turns. Episodes repeat
+        exactly under the same seed, except on pages animated by the browser's real clock (click-pie, moving-items,
+        order-food).
 
     Source:
-        MiniWoB++ (arXiv 1802.08802), package miniwob; needs the extras [web] and [miniwob], and Chromium.
+        MiniWoB++ (arXiv 1802.08802), package miniwob; needs the optional dependencies [web] and [miniwob], and
+        Chromium.
 
     Args:
-        success_at: least raw reward of a success; below 1 for pages whose reward tells how close a point or an angle
-            is, such as bisect-angle.
+        success_at: least raw reward of a success, above 0 and at most 1; below 1 for pages whose reward measures how
+            close a point or an angle is, such as bisect-angle.
         turns: most actions of an episode.
-        **kwargs: as for every environment.
+        **kwargs: arguments of `TaskEnv`.
 
     Raises:
         MissingExtra: miniwob or playwright is not installed.
@@ -208,7 +210,7 @@ class MiniWoB(TaskEnv):
         return f"{error}\n{shown}" if error else shown, float(success), done, truncated, info
 
     def _act(self, action: Any) -> tuple[str | None, bool]:
-        """Carry an action out. Return an error and whether the machinery worked."""
+        """Carry out an action. Return (error or None, False if the browser or the page failed)."""
         found, error = self.read_action(action)
         if error:
             return error, True
@@ -261,7 +263,7 @@ class MiniWoB(TaskEnv):
             from werkzeug.wrappers import Response
 
             secret = secrets.token_hex(16)
-            # Serves the package's folder; files outside it are not found.
+            # Serve the folder of the package; files outside it are not found.
             running.sites[secret] = SharedDataMiddleware(Response("", 404), {"/": str(self._pages)}, cache=True)
             context = running.chromium.new_context(
                 viewport={"width": _WIDTH, "height": _HEIGHT},
@@ -288,7 +290,7 @@ class MiniWoB(TaskEnv):
             raise RuntimeError(f"the page {name!r} was not ready after {_PATIENCE} ms.")
 
     def _look(self, passed: int) -> None:
-        """Advance the page's clock by ``passed`` milliseconds, and read the page."""
+        """Advance the page's clock by ``passed`` milliseconds, again until the page is ready, and read the page."""
         for _ in range(0, _PATIENCE, _STEP):
             self._tab.context.clock.run_for(passed)
             self._seen = self._tab.evaluate(_READ)
@@ -380,7 +382,7 @@ def _describe(element: Mapping[str, Any]) -> str:
 
 
 def read_page_command(action: str) -> tuple[str, list[Any], str] | str:
-    """Parse an action: its verb, ids and coordinates, and its text. Return an error message if it is malformed."""
+    """Parse an action. Return (verb, ids and (x, y) places, text), or an error message if it is malformed."""
     verb, _, rest = action.strip().partition(" ")
     verb, rest = verb.lower(), rest.strip()
     if verb not in _FORMS:

@@ -1,5 +1,5 @@
-"""Families of tasks on web sites of our own, one class a site: a shop, a booking site, a forum, a project tracker, an
-admin panel, an encyclopaedia, and all of them in one browser.
+"""Families of tasks on web sites of our own, one class per site: a shop, a booking site, a forum, a project tracker, an
+admin panel, an encyclopaedia, and several of these sites in one browser.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHARED = """    Observation:
         ``action_error`` and uses one up.
 
 """
-"""Sections of the documentation that all sites share."""
+"""Sections of the docstring that all families share."""
 _SLACK = """\
         slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
             turns; two more are given.
@@ -49,7 +49,8 @@ _ARGS = """
 
 
 class SiteTasks(WebTaskEnv):
-    """Base of the families: adds the sections and the parameter shared by all sites to a family's documentation."""
+    """Base of the families. It completes the docstring of a subclass with the sections and the parameter ``slack`` that
+    all families share."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -71,16 +72,16 @@ class ShopTasks(SiteTasks):
     """Do what a customer of a shop asks for, in a browser.
 
     Description:
-        A shop on the web with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish
-        list and an account, made anew from a seed. A task is one of 17 templates, filled in from the contents of the
-        shop. Some names of products differ in one word only, and lists go on over several pages. Held-out tasks are in
-        other shops than training tasks.
+        A web shop with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish list and
+        an account, generated from a seed. A task is one of 17 templates, filled in from the contents of the shop. Some
+        names of products differ in one word only, and lists go on over several pages. Held-out tasks are in other shops
+        than training tasks.
 
     Parameters:
-        products (24 to 96, on request 12 to 180): how many products the shop has.
-        items (1 to 3, on request up to 5): how many products or details a task is about, where it is about several.
-        constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, orders are not named by
-            their number.
+        products (24 to 96, on request 12 to 180): number of products in the shop.
+        items (1 to 3, on request up to 5): number of products or details, in tasks about several.
+        constraints (1 to 3, on request up to 4): conditions that a product meets; above 1, the task does not name
+            orders by number.
         intent (report, compare, cart, order, after-sales, account): the kind of task; none is harder than another.
 
     Source:
@@ -99,14 +100,13 @@ class BookingTasks(SiteTasks):
     Description:
         A booking site with guest houses, rooms with a calendar and prices by night, search by dates, guests and
         features, booking in three steps, and own bookings that can be changed and cancelled, free of charge up to a
-        day that depends on the house. It is made anew from a seed. A task is one of 24 templates, filled in from the
-        contents of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only.
-        Held-out tasks are on other sites than training tasks.
+        day that depends on the house, generated from a seed. A task is one of 24 templates, filled in from the contents
+        of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only. Held-out
+        tasks are on other sites than training tasks.
 
     Parameters:
-        rooms (24 to 96, on request 12 to 180): how many rooms there are, five to a house.
-        items (1 to 3, on request up to 5): how many rooms, houses or bookings a task is about, where it is about
-            several.
+        rooms (24 to 96, on request 12 to 180): number of rooms, five per house.
+        items (1 to 3, on request up to 5): number of rooms, houses or bookings, in tasks about several.
         constraints (1 to 3, on request up to 4): conditions on the room, the house, the stay or the booking.
         intent (report, compare, book, change, cancel, write): the kind of task; none is harder than another.
 
@@ -130,8 +130,8 @@ class ForumTasks(SiteTasks):
         forums than training tasks.
 
     Parameters:
-        threads (24 to 96, on request 12 to 180): how many threads the forum has.
-        items (1 to 3, on request up to 5): how many threads, users or posts a task is about, where it is about several.
+        threads (24 to 96, on request 12 to 180): number of threads in the forum.
+        items (1 to 3, on request up to 5): number of threads, users or posts, in tasks about several.
         constraints (1 to 3, on request up to 4): conditions on the board, the author and the dates of the threads or
             posts sought.
         intent (report, compare, write, vote, bookmark, moderate): the kind of task; none is harder than another.
@@ -150,20 +150,20 @@ class TrackerTasks(SiteTasks):
     """Do what a member of a team asks for in a project tracker, in a browser.
 
     Description:
-        A project tracker on the web with tickets that block each other, boards, lists with filters over several pages,
-        bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), made anew from a seed. A
+        A web-based project tracker with tickets that block each other, boards, lists with filters over several pages,
+        bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), generated from a seed. A
         task is one of 24 templates, filled in from the contents of the tracker. Many titles, and some people, labels
         and milestones, differ in one word or letter only. Held-out tasks are in other trackers than training tasks.
 
     Parameters:
-        tickets (24 to 96, on request 12 to 180): how many tickets the tracker has.
-        items (1 to 3, on request up to 5): how many tickets, people or milestones a task is about, if it is about
-            several; in chains of blockers, how many lie before a ticket.
+        tickets (24 to 96, on request 12 to 180): number of tickets in the tracker.
+        items (1 to 3, on request up to 5): number of tickets, people or milestones, in tasks about several; in chains
+            of blockers, the number of blockers before a ticket.
         constraints (1 to 3, on request up to 4): conditions on the tickets sought, or fields that are set.
         intent (report, compare, file, edit, close, plan): the kind of task; none is harder than another.
 
     Source:
-        Tasks on tickets are asked for in WorkArena (arXiv 2403.07718); site and tasks are our own.
+        WorkArena (arXiv 2403.07718) has tasks on tickets; site and tasks are our own.
     """
 
     site, size_axis = "tracker", "tickets"
@@ -176,18 +176,17 @@ class AdminTasks(SiteTasks):
     """Do what an organisation asks of the administrator of its users, in a browser.
 
     Description:
-        An admin panel on the web with users, teams, roles and their permissions, invitations, an audit log, settings,
-        bulk edits and exports, made anew from a seed. A task is one of 23 templates, filled in from the contents of
+        A web-based admin panel with users, teams, roles and their permissions, invitations, an audit log, settings,
+        bulk edits and exports, generated from a seed. A task is one of 23 templates, filled in from the contents of
         the panel. Names and mail addresses of users come in groups that differ in a few letters. A change that breaks a
         rule, such as demoting the last owner, is refused with an error message. Held-out tasks are in other
         organisations than training tasks.
 
     Parameters:
-        users (24 to 96, on request 12 to 180): how many users the organisation has.
-        items (1 to 3, on request up to 5): how many users, roles, settings or columns a task is about, where it is
-            about several.
+        users (24 to 96, on request 12 to 180): number of users in the organisation.
+        items (1 to 3, on request up to 5): number of users, roles, settings or columns, in tasks about several.
         constraints (1 to 3, on request up to 4): conditions on the team, the role, the state, the licence and the last
-            login of users; above 1, users are named by their mail address.
+            login of users; above 1, the task names users by mail address.
         intent (report, compare, invite, edit, permit, export): the kind of task; none is harder than another.
 
     Source:
@@ -204,16 +203,15 @@ class WikiTasks(SiteTasks):
     """Do what a reader of an encyclopaedia asks for, in a browser.
 
     Description:
-        An encyclopaedia of a made-up world: articles with links and a box of values, search by words, categories that
-        are sorted and filtered by a value, what links to an article, a watch list, and values that can be edited. It is
-        made anew from a seed; its articles are of the kind that WikiSearch and WikiRace have. A task is one of 13
-        templates, filled in from the contents of the site. Many articles have names that differ in one word only.
-        Held-out tasks are on other sites than training tasks.
+        An encyclopaedia of a made-up world, generated from a seed: articles with links and an infobox of values, search
+        by words, categories that can be sorted and filtered by a value, lists of the articles that link to an article,
+        a watch list, and values that can be edited. The articles are of the same kind as those of WikiSearch and
+        WikiRace. A task is one of 13 templates, filled in from the contents of the site. Many articles have names that
+        differ in one word only. Held-out tasks are on other sites than training tasks.
 
     Parameters:
-        articles (40 to 100, on request 24 to 640): how many articles there are, besides those
-            that tell namesakes apart.
-        items (1 to 3, on request up to 5): how many articles or links a task is about, where it is about several.
+        articles (40 to 100, on request 24 to 640): number of articles, without the disambiguation pages.
+        items (1 to 3, on request up to 5): number of articles or links, in tasks about several.
         constraints (1 to 3): conditions on the articles or on the edit.
         intent (report, follow, count, compare, watch, edit): the kind of task; none is harder than another.
 
@@ -230,7 +228,7 @@ class WikiTasks(SiteTasks):
 
 
 class AcrossTasks(SiteTasks):
-    """Do on one site what others name, in a browser that has several.
+    """Follow clues across several sites in one browser, and do on the last site what is asked.
 
     Description:
         Two or three of the other families' sites (project tracker, forum, encyclopaedia, shop, booking site, admin
@@ -238,13 +236,13 @@ class AcrossTasks(SiteTasks):
         comment on a ticket, a reply in a thread or the text of an article is a clue: it names a product, a room, a user
         or an article, or the place of the next clue. Comments and replies by other authors name decoys. A task is one
         of 12 templates: report a price or a value, compare prices, fill the cart, book, move or suspend a user, watch.
-        A change on any of the sites that nobody asked for is a failure. The sites are made anew from a seed; held-out
+        A change on any of the sites that nobody asked for is a failure. The sites are generated from a seed; held-out
         tasks are on other sites than training tasks.
 
     Parameters:
         records (24 to 72, on request up to 160): number of products, threads, tickets, rooms, users or articles on each
             site.
-        sites (2 to 3): how many sites a task needs.
+        sites (2 to 3): number of sites that a task needs.
         constraints (1 to 3): conditions on the requested action, if the site has some.
         intent (report, act): the kind of task; none is harder than the other.
 

@@ -1,7 +1,7 @@
-"""`WebTask`s as an environment: an agent acts on a site through a browser, and the database's end state is judged.
+"""Environment of `WebTask`s: an agent acts on a site through a browser, and the final state of the database is judged.
 
-A family is a subclass with the site's name, its axes and its documentation; see `site_tasks`. The state of an episode
-is a snapshot of site and browser. If the open site and browser are already in that state, the environment reuses them;
+A family is a subclass with the name of a site, axes and a docstring; see `site_tasks`. The state of an episode is a
+snapshot of site and browser. If the open site and browser are already in that state, the environment reuses them;
 otherwise it restores the snapshot.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .sites.site import Content, WebSite
     from .tasks.template import WebTask, WebTemplate
 
-# Number of different contents of a site per size, and maximum number of draws of a task.
+# Number of seeds for the contents of a site, and maximum number of draws of a task.
 SEEDS, MOST_DRAWS = 4_096, 400
 MOST_CHARACTERS = 12_000
 _HELP = (
@@ -37,22 +37,22 @@ _HELP = (
     'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
     "Change nothing else."
 )
-# Actions without text, in the spelling of `browsers.commands`.
+# Actions without text, as `browsers.commands` writes them.
 _PLAIN = re.compile(r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back")
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
 
 @dataclass(frozen=True, slots=True)
 class WebState:
-    """The immutable state of an episode, shared by copies of the environment.
+    """State of an episode. It is immutable, and copies of an environment share it.
 
     Args:
         task: the task.
-        database: the state of the site.
-        tab: the state of the browser.
+        database: snapshot of the site's database.
+        tab: snapshot of the browser.
         actions: the actions so far.
-        reached: the milestones reached so far, in the order of `tasks.template.milestones`.
-        answer: the last action's text, once the episode is over.
+        reached: the milestones reached so far, among those of `tasks.template.milestones`.
+        answer: the agent's answer, once the episode is over.
     """
 
     task: WebTask
@@ -68,7 +68,7 @@ class WebState:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Input of the extras in `info`: the task and the number of milestones reached."""
+    """Part of a `WebState` from which extras are computed: the task and the number of milestones reached."""
 
     task: WebTask
     reached: int
@@ -76,7 +76,7 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class OpenSite:
-    """An open site with its browser, and their common state; None if it is not known."""
+    """An open site with its browser, and the state that both are in (None: unknown)."""
 
     state: WebState | None
     site: WebSite
@@ -85,7 +85,7 @@ class OpenSite:
 
 @dataclass(frozen=True, slots=True)
 class Detour:
-    """A plan of the solver for a task, and the actions of the agent before it."""
+    """A plan of the solver for a task, made after the actions ``before`` of the agent."""
 
     task: WebTask
     before: tuple[str, ...]
@@ -100,20 +100,21 @@ class WebTaskEnv(Game):
         observation: "tree" (the accessibility tree), "html" (simplified HTML), or "controls" (the tree's controls and
             messages only: a third of the text, but not enough for tasks that need the text of pages).
         lines: lines of a page shown at once, at least 6; ``scroll down`` shows more.
-        prompt: as for every environment, or "compact": without the instructions on actions, for models that learn them
-            from solutions.
-        templates: names of the templates to draw tasks from, a list or a comma-separated text; None for all. The axis
-            "intent" is reduced to their intents, and "sites" of `WebAcross-v0` to their numbers of sites.
-        **kwargs: as for every environment.
+        prompt: as in `TaskEnv`, or "compact": without the instructions on actions, for models that learn actions from
+            solutions.
+        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all. Unless given,
+            the axis "intent" is restricted to the intents of these templates, and the axis "sites" of `WebAcross-v0` to
+            their numbers of sites.
+        **kwargs: arguments of `TaskEnv`.
 
     Raises:
-        MissingExtra: the extra [web] is not installed.
-        InputError: an unknown backend, observation, prompt or template; too few lines; pictures without Chromium, or no
-            Chromium.
+        MissingExtra: the optional dependencies [web] are not installed.
+        InputError: an unknown backend, observation, prompt or template; too few lines; pictures with a backend that
+            makes none; or Chromium is missing.
     """
 
     site: ClassVar[str]
-    # The axis with the size of the site.
+    # Name of the axis that is the size of the site.
     size_axis: ClassVar[str]
     supplies = frozenset({"milestones", "solution_steps"})
     prompts = (*TaskEnv.prompts, "compact")
@@ -148,7 +149,7 @@ class WebTaskEnv(Game):
             kwargs["axes"] = {k: v for k, v in self.narrow(self._templates).items() if k not in kwargs} | dict(given)
         super().__init__(**kwargs)
         self._open: OpenSite | None = None
-        # The solver's last plan.
+        # The last plan of the solver.
         self._detour: Detour | None = None
 
     # Drawing a task.
@@ -189,14 +190,15 @@ class WebTaskEnv(Game):
         return state
 
     def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
-        """Return the templates to draw from."""
+        """Return the templates to draw from: those of the intent in ``params``, restricted to the argument
+        ``templates`` of the environment."""
         from .tasks.template import templates_of
 
         chosen, kept = templates_of(self.site, params["intent"]), self._templates
         return chosen if kept is None else [template for template in chosen if template in kept]
 
     def narrow(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
-        """Return the axes, each with the values that some of these templates fit."""
+        """Return axis -> range of the axis for which there are tasks from these templates."""
         return {"intent": sorted({template.intent for template in templates})}
 
     def _find_templates(self, names: Sequence[str] | str) -> list[WebTemplate]:
@@ -211,7 +213,7 @@ class WebTaskEnv(Game):
         return [known[name] for name in wanted]
 
     def _make(self, content: Content) -> tuple[WebSite, Browser]:
-        """Return a site in this state with a browser, reusing the open pair if possible."""
+        """Return (site with this content, browser without cookies), reusing the open pair if there is one."""
         from .sites.site import SITES
 
         if self._open is None:
@@ -228,7 +230,7 @@ class WebTaskEnv(Game):
         return site, browser
 
     def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
-        """The site and the browser in this state."""
+        """Return (site, browser), both in this state."""
         if self._open is not None and self._open.state is state:
             return self._open.site, self._open.browser
         site, browser = self._make(state.database)
@@ -241,15 +243,15 @@ class WebTaskEnv(Game):
         return f"{task.origin} {task.template} {task.slots}"
 
     def split_key(self, episode: WebState) -> str:
-        """Return the key of the site's contents, so that held-out tasks are on sites never seen in training."""
+        """Return a key of the site's contents, so that held-out tasks are on sites never seen in training."""
         return episode.task.origin
 
     def turn_limit(self, state: WebState) -> int:
         return 2 + math.ceil(len(self.plan(state)) * (1 + self._slack))
 
     def least_turn_limit(self, state: WebState) -> int:
-        """Return a lower bound without running the solver: one action for each page to visit, and one for the
-        answer."""
+        """Return a lower bound of the turn limit without running the solver, which needs at least one action for each
+        page to visit and one for the answer."""
         from .tasks.template import start_of
 
         goal = start_of(state.task).goal
@@ -275,19 +277,20 @@ class WebTaskEnv(Game):
         return f"{head}\n{lines}"[:MOST_CHARACTERS]
 
     def tool_functions(self) -> tuple[ToolFunction, ...]:
-        """The actions as functions; see `palaestra.envs.tools.tool_function.OffersFunctions`."""
+        """Return the actions as functions; see `palaestra.envs.tools.tool_function.OffersFunctions`."""
         from .browsers.commands import FUNCTIONS
 
         return FUNCTIONS
 
     def write_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Write the action for a call of one of `tool_functions`. Raise InputError if the call does not fit."""
+        """Return the action for a call of one of `tool_functions`. Raise InputError if the name or the arguments are
+        invalid."""
         from .browsers.commands import write_command
 
         return write_command(name, arguments)
 
     def read_action(self, action: Any, form: Any = None) -> tuple[list[str], str | None]:
-        """Read an action as for every environment, with a fast path for actions that have only one reading."""
+        """Return the readings as `TaskEnv.read_action` does, with a fast path for actions that have only one."""
         if type(action) is str and self.answer_format in ("any", "last_line") and _PLAIN.fullmatch(action):
             return [action], None
         return super().read_action(action, form)
@@ -344,8 +347,8 @@ class WebTaskEnv(Game):
     # Solving.
 
     def plan(self, state: WebState) -> tuple[str, ...]:
-        """Return the scripted solver's actions from this state to the end of the episode: the rest of its plan if the
-        agent has followed it, else a new plan, which does not undo wrong changes."""
+        """Return the scripted solver's actions from this state to the end of the episode: the rest of the last plan if
+        the agent has followed it, else a new plan. A new plan does not undo wrong changes of the agent."""
         from .tasks.plan import plan_from, plan_from_start
 
         from_start = Detour(state.task, (), plan_from_start(state.task, self.lines))
@@ -405,7 +408,7 @@ class WebTaskEnv(Game):
         super().close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the open site and browser, so that a copy opens new ones."""
+        """Return the attributes without the open site and browser: a copy opens new ones."""
         return {name: value for name, value in self.__dict__.items() if name != "_letting_go"} | {"_open": None}
 
 

@@ -1,1 +1,1 @@
-"""Browsers for agents: one within this process, or Chromium; registered in `browser.BROWSERS`."""
+"""Browsers for agents, one in-process and one that is Chromium; registered in `browser.BROWSERS`."""

@@ -1,9 +1,9 @@
-"""`Page`: the accessible contents of a page: controls with roles, names and values, and the text between them.
+"""`Page`: accessible contents of a page, which are controls with roles, names and values, and the text between them.
 
-A page is made from HTML alone and never changes. Text typed and boxes ticked since then are in `Edits`, so that one
-parsed page serves many episodes and the same code describes pages of the in-process browser and of Chromium. Controls
-are numbered in document order, from 1. Text from the page is quoted and kept on one line, so that no page can pass text
-off as a control.
+A page is made from HTML alone and never changes. Text that is typed and boxes that are ticked later are in `Edits`, so
+that one parsed page serves many episodes and the same code describes pages of the in-process browser and of Chromium.
+Controls are numbered in document order, from 1. Text from the page is quoted and kept on one line, so that no page can
+pass text off as a control.
 
 Roles and names follow the HTML Accessibility API Mappings and the computation of accessible names (WAI-ARIA), for
 elements that work without script and style: an element counts as hidden by ``hidden`` and ``aria-hidden``, not by a
@@ -26,7 +26,7 @@ Value = str | bool | tuple[int, ...]
 Edits = Mapping[int, Value]
 """Number of a control -> the value that replaces the one in the HTML."""
 
-# Elements that may be controls; `Control.place` counts them in the order of the document.
+# Tags of elements that may be controls; `Control.place` is the index among all of these elements.
 CONTROLS = ("a", "button", "input", "select", "textarea")
 # Most characters of one name or piece of text, and options shown of a list.
 LONGEST, MOST_OPTIONS = 300, 40
@@ -54,7 +54,7 @@ _ROLES = {
     **{"search": "searchbox", "number": "spinbutton", "a": "link", "checkbox": "checkbox", "radio": "radio"},
     **dict.fromkeys(_BUTTONS, "button"),
 }
-# Names of buttons without one.
+# Names of buttons that have no name in the document.
 _UNNAMED = {"submit": "Submit", "reset": "Reset"}
 # For comments and processing instructions, lxml gives a constructor as the tag.
 _NO_ELEMENTS = (etree.Comment, etree.ProcessingInstruction, etree.Entity)
@@ -72,17 +72,17 @@ _KINDS: Mapping[Any, str] = {
 
 @dataclass(slots=True, eq=False)
 class Control:
-    """Something to click, fill or choose from.
+    """Element of a page that can be clicked, filled in or chosen from.
 
     Args:
-        number: its id, from 1.
-        place: its index among all elements of `CONTROLS` in the document.
-        element: of the parsed page.
+        number: the id in observations and actions, from 1.
+        place: the index among all elements of the document with a tag of `CONTROLS`.
+        element: the element of the parsed document.
         role: "link", "button", "textbox", "searchbox", "spinbutton", "checkbox", "radio", "combobox", "listbox" or
             "unsupported".
         name: the accessible name.
-        kind: the type of an input, else the tag.
-        disabled: True if it cannot be used.
+        kind: the type of an input or button, else the tag.
+        disabled: True if the control cannot be used.
         options: the texts of the options of a list.
         chosen: the indices of the options of a list that the HTML selects.
     """
@@ -98,7 +98,7 @@ class Control:
     chosen: tuple[int, ...] = ()
 
     def default(self) -> Value:
-        """The value that the HTML gives it."""
+        """Return the value that the HTML gives the control."""
         if self.role in ("checkbox", "radio"):
             return self.element.get("checked") is not None
         if self.role in ("combobox", "listbox"):
@@ -125,7 +125,7 @@ class Page:
 
     Args:
         html: the document.
-        descriptions: cache of the observation lines without edits, by the function that writes them; see
+        descriptions: cache of the observation lines without edits: function that writes a line -> lines; see
             `observations`.
     """
 
@@ -194,7 +194,7 @@ class Page:
                 if element.get("for") is None and next(element.iter(*CONTROLS[1:]), None) is None:
                     self._inline(element, depth)
                 elif len(element):
-                    # Its text is the name of the control.
+                    # The text of the label is the name of the control.
                     for inner in element.iter(*CONTROLS):
                         self._add_control(inner, inner.tag, depth)
             elif alt := element.get("alt"):  # a picture
@@ -253,7 +253,7 @@ class Page:
         self.lines.append(PageLine(depth, role, name, control))
 
     def _read_options(self, element: Any, several: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Return the texts of a list's options, and the indices of the chosen ones."""
+        """Return (texts of the options of a list, indices of the chosen options)."""
         texts: list[str] = []
         chosen: list[int] = []
         usable = -1
@@ -287,7 +287,7 @@ class Page:
 
     @cached_property
     def _ids(self) -> dict[str, Any]:
-        """The elements with an id, the first of each."""
+        """Id -> first element with this id."""
         return {found.get("id"): found for found in reversed([*self.root.iter("*")]) if found.get("id")}
 
     def _text_by_id(self, identifier: str) -> str:
@@ -338,7 +338,7 @@ def is_hidden(element: Any) -> bool:
 
 
 def _in_disabled_group(element: Any) -> bool:
-    """True if a fieldset around a control is disabled, other than by its first legend."""
+    """Return True if a control is in a disabled fieldset, but not in the legend of this fieldset."""
     for group in element.iterancestors("fieldset"):
         if group.get("disabled") is not None:
             legend = group.find("legend")

@@ -1,9 +1,9 @@
-"""`Browser`: one tab on one site, with the meaning of each action for every backend; and the registry `BROWSERS`.
+"""`Browser`: base of browsers with one tab on one site, and the registry `BROWSERS`.
 
-`Browser.perform` reads the page, refuses what cannot be done (an unknown id, a disabled control, an address elsewhere)
-and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers accept the same actions
-and differ only in how they carry them out. `Browser.tab` and `Browser.restore` are snapshots; the state of the site is
-not part of them.
+`Browser.perform` checks an action against the page, refuses impossible ones (an unknown id, a disabled control, an
+address on another site) and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers
+accept the same actions and differ only in how they carry them out. `Browser.tab` takes a snapshot and `Browser.restore`
+restores it; the state of the site is not part of a snapshot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .commands import Command
 from .forms import Sending, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
 from .observations import WINDOW, value_of
 
-# Pages that `back` can return to.
+# Maximum number of pages that `back` can return to.
 MOST_HISTORY = 50
 # A valid floating-point number in HTML; browsers reject all other spellings.
 _FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -30,15 +30,15 @@ _FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """State of a browser: picklable, and equal for equal pages.
+    """Snapshot of a browser: picklable, and comparable by value.
 
     Args:
-        path: the address shown, without the host.
+        path: path and query of the page's address.
         html: the document.
-        edits: pairs (number of a control, value) that differ from the document.
-        scrolled: the first line of the page that is shown.
+        edits: pairs (number of a control, value) of the controls whose value differs from the document's.
+        scrolled: index of the first line of the page that is shown.
         sent: True if the page is the response to a form sent by POST.
-        history: the pages before, the newest last: pairs (path, sent).
+        history: the pages visited before, the newest last: pairs (path, sent).
         cookies: pairs (name, value).
     """
 
@@ -52,7 +52,7 @@ class Tab:
 
 
 class BrowserFailure(RuntimeError):
-    """The browser or the site failed, by no fault of the agent."""
+    """Failure of the browser or the site that the agent did not cause."""
 
 
 @dataclass(eq=False, repr=False)
@@ -72,26 +72,27 @@ class Browser:
     scrolled: int = field(init=False, default=0)
     sent: bool = field(init=False, default=False)
     history: list[tuple[str, bool]] = field(init=False, default_factory=list)
-    # The address that paths are relative to, and whether `picture` is available.
+    # The address of the site without a path, and whether `picture` is implemented.
     origin = "http://site.invalid"
     has_pictures: ClassVar[bool] = False
 
     @classmethod
     def check(cls) -> None:
-        """Raise InputError or MissingExtra where the browser cannot be started."""
+        """Raise InputError or MissingExtra if the browser cannot be started."""
 
-    # Implemented by subclasses. Each method updates `page`, `path`, `edits` and `sent`.
+    # Implemented by subclasses. Methods that change the page must update `page`, `path`, `edits` and `sent`.
 
     def load(self, path: str) -> None:
-        """Get a page."""
+        """Load the page at a path."""
         raise NotImplementedError
 
     def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
-        """Send a form, by a click on ``button``, or by pressing Enter in the control ``key``."""
+        """Send a form by a click on ``button``, or by pressing Enter in the control ``key`` if that is given.
+        ``sending`` is the request that results."""
         raise NotImplementedError
 
     def follow(self, control: Control, path: str) -> None:
-        """Follow a link, which leads to ``path``."""
+        """Follow the link ``control``, which leads to ``path``."""
         self.load(path)
 
     def change(self, control: Control, value: Value) -> None:
@@ -99,11 +100,11 @@ class Browser:
         raise NotImplementedError
 
     def reset(self, button: Control, controls: list[Control]) -> None:
-        """Give all controls of a form the values of the document."""
+        """Set all ``controls`` of a form back to their values in the document, by a click on its reset ``button``."""
         raise NotImplementedError
 
     def cookies(self) -> tuple[tuple[str, str], ...]:
-        """The cookies of the site."""
+        """Return the cookies of the site, as (name, value)."""
         raise NotImplementedError
 
     def restore(self, tab: Tab) -> None:
@@ -111,7 +112,7 @@ class Browser:
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Forget all cookies, for another visitor."""
+        """Delete all cookies."""
         raise NotImplementedError
 
     def picture(self) -> Any:
@@ -122,9 +123,9 @@ class Browser:
         """Release the browser's resources."""
 
     def let_go(self) -> Any:
-        """Start `close` without waiting for it; called when the environment is garbage-collected."""
+        """Start `close` without waiting for its end; called when the environment is garbage-collected."""
 
-    # The same for all browsers.
+    # Common to all browsers.
 
     def open(self, path: str = "/") -> None:
         """Open a page in a new tab."""
@@ -132,15 +133,15 @@ class Browser:
         self._leave(lambda: self.load(path), keep=False)
 
     def tab(self) -> Tab:
-        """A snapshot."""
+        """Return a snapshot."""
         edits = tuple(sorted(self.edits.items()))
         return Tab(self.path, self.page.html, edits, self.scrolled, self.sent, tuple(self.history), self.cookies())
 
     def perform(self, command: Command) -> str | None:
-        """Carry an action out. Return None, or one sentence if the action is impossible; then nothing has changed.
+        """Carry out an action. Return None, or one sentence that says why the action is impossible and so was not done.
 
         Raises:
-            BrowserFailure: the machinery failed.
+            BrowserFailure: the browser or the site failed.
         """
         match command.verb:
             case "scroll":
@@ -183,7 +184,8 @@ class Browser:
         return None
 
     def _visit(self, control: Control | None, address: str) -> str | None:
-        """Load the page at an address of the site, by following the link ``control`` unless it is None."""
+        """Load the page at an address of the site, by following the link ``control`` if given. Return an error or
+        None."""
         path = self.path_of(address)
         if path is None:
             return f"{shorten(address, 80)!r} is no page of this site."
@@ -191,7 +193,8 @@ class Browser:
         return None
 
     def path_of(self, address: str) -> str | None:
-        """Return the path and query of an address, relative to the present page; None if it leads off the site."""
+        """Return path and query of an address, which may be relative to the present page; None if the address is no
+        page of this site."""
         try:
             url = resolve(self.origin + self.path, address)
         except ValueError:
@@ -202,14 +205,14 @@ class Browser:
         return None if unquote(path).startswith(ASSETS) else path
 
     def _leave(self, go: Callable[[], None], keep: bool = True) -> None:
-        """Go to another page. Add the present page to the history if the address changes."""
+        """Leave the page by calling ``go``. With ``keep``, add the page to the history if the address changes."""
         before = (self.path, self.sent)
         go()
         self.scrolled = 0
         if keep and self.path != before[0]:
             self.history = [*self.history[1 - MOST_HISTORY :], before]
 
-    # Effects of actions on controls.
+    # Actions on controls. Each method returns an error or None, as `perform` does.
 
     def _click(self, control: Control, _: str) -> str | None:
         element = control.element
@@ -250,7 +253,7 @@ class Browser:
         return None
 
     def _is_valid(self, control: Control) -> bool:
-        """True if the value of a control meets ``required``, ``min`` and ``max``."""
+        """Return True if the value of a control satisfies the attributes ``required``, ``min`` and ``max``."""
         value, element = value_of(control, self.edits), control.element
         if element.get("required") is not None and not control.disabled and control.role not in ("radio", "button"):
             chosen = value if not isinstance(value, tuple) else any(find_value(control, place) for place in value)
@@ -314,7 +317,7 @@ _DEEDS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
     "select": Browser._select,
     "press": Browser._press,
 }
-# Addresses below this one hold no pages: style sheets and the like.
+# Paths that begin with this one are no pages, but style sheets and the like.
 ASSETS = "/static/"
 
 BROWSERS: Registry[type[Browser]] = Registry("backend", group="palaestra.browsers")

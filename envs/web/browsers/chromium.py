@@ -1,8 +1,8 @@
-"""A real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a separate browser context of one Chromium.
+"""Real browser: Chromium, driven by Playwright. Each `ChromiumBrowser` is a separate browser context of one Chromium.
 
 Observations are written by the same code as for the in-process browser, from the live document and the live values of
-its controls. Each action waits for its own effects only. As each round trip to Chromium costs milliseconds, there is
-one for an action and one for the page that it leads to.
+its controls. An action waits only for its own effects. As each round trip to Chromium costs milliseconds, an action
+takes one, and one more if it leads to another page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CLICK = f"""place => {{
     e.click();
     return {_READ};
 }}"""
-# A click that leads to another page; this page shows nothing of it.
+# Click on a control that leads to another page; the present page is not read again.
 _FOLLOW = f"place => document.querySelectorAll('{_ALL}')[place].click()"
 _FOCUS = f"place => document.querySelectorAll('{_ALL}')[place].focus()"
 # Set values as a user would: each control fires its input and change events.
@@ -55,7 +55,7 @@ _WRITE = f"""values => {{
 
 
 class ChromiumBrowser(Browser):
-    """See the module."""
+    """Browser context of Chromium; see the module."""
 
     has_pictures = True
 
@@ -76,7 +76,7 @@ class ChromiumBrowser(Browser):
 
     @staticmethod
     def _call(deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Call Chromium, and turn its errors into `BrowserFailure`."""
+        """Return ``deed(*arguments)``, with any error turned into a `BrowserFailure`."""
         try:
             return deed(*arguments)
         except Exception as error:
@@ -84,8 +84,11 @@ class ChromiumBrowser(Browser):
             raise BrowserFailure(f"Chromium fails: {type(error).__name__}: {message[:200]}") from error
 
     def _do(self, deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Run ``deed`` in Chromium's thread. It returns the contents of the page, or, after a navigation, whether the
-        new page is the response to a POST."""
+        """Run ``deed`` in Chromium's thread, and update page, path, edits and cookies.
+
+        ``deed`` must return the result of `_READ`, or, after a navigation, True if the new page is the response to a
+        POST and False otherwise.
+        """
 
         def do() -> Any:
             found = deed(*arguments)
@@ -115,8 +118,8 @@ class ChromiumBrowser(Browser):
         return False
 
     def _navigate(self, control: Control, key: str = "") -> bool:
-        """Click on a control, or press a key in it, and wait for the page that this leads to. Return True if that page
-        is the response to a POST."""
+        """Click on a control, or press ``key`` in the control if given, and wait for the page that this leads to.
+        Return True if that page is the response to a POST."""
         with self._tab.expect_navigation(wait_until="domcontentloaded") as navigation:
             if key:
                 self._tab.evaluate(_FOCUS, control.place)

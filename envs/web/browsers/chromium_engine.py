@@ -1,8 +1,8 @@
-"""One Chromium and one server on a loopback port for all environments of a process.
+"""One Chromium and one web server on a loopback port for all environments of a process.
 
-Playwright belongs to the thread that started it, so one thread makes all calls to Chromium for all other threads. The
-server listens on 127.0.0.1 only. It finds the site of a request by a secret in a header that each browser context
-sends; names of other hosts are not resolved. Both end with the process.
+Playwright can be used only in the thread that started it, so one thread makes all calls to Chromium for all other
+threads. The server listens on 127.0.0.1 only, and finds the site of a request by a secret in a header that each browser
+context sends. Chromium resolves no other host names. Both end with the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ....errors import InputError
 
 VARIABLE, HEADER = "PALAESTRA_CHROMIUM", "X-Palaestra-Site"
 START_SECONDS, SECONDS = 60.0, 15.0
-# The headless shell is the same browser without windows, and takes half the processor time for a page.
+# The headless shell is the same browser without windows, and takes half the CPU time for a page.
 _PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -51,22 +51,26 @@ def find_chromium() -> str:
 
 class _Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Headers and content are sent apart; with Nagle's algorithm the content would wait until the headers are
+    # Headers and content are sent separately; with Nagle's algorithm the content would wait until the headers are
     # acknowledged.
     disable_nagle_algorithm = True
 
     def log_request(self, *args: Any, **kwargs: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class ChromiumEngine:
-    """A running Chromium with a server. `engine` returns the instance of this process."""
+    """A running Chromium and its web server. `engine` returns the instance of this process.
+
+    Attributes:
+        sites: secret of a browser context -> WSGI application that answers its requests.
+        replays: secret -> HTML that answers the next request for a page, instead of the site.
+        cookies_set: secrets of browser contexts whose site has set or deleted cookies.
+    """
 
     def __init__(self) -> None:
         self.sites: dict[str, Any] = {}
-        # Secret -> the page that answers the next request instead of the site.
         self.replays: dict[str, str] = {}
-        # Secrets of browsers whose sites have set or deleted cookies.
         self.cookies_set: set[str] = set()
         self.process = os.getpid()
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
@@ -81,7 +85,7 @@ class ChromiumEngine:
 
     @property
     def is_lost(self) -> bool:
-        """True if Chromium has ended, or did not start."""
+        """True if Chromium has ended, or has failed to start."""
         return self._started.is_set() and not (hasattr(self, "chromium") and self.chromium.is_connected())
 
     def _serve(self, environ: Any, start_response: Any) -> Any:
@@ -121,8 +125,11 @@ class ChromiumEngine:
             playwright.stop()
 
     def _work_once(self, failure: Exception | None) -> bool:
-        """Run the next task. Return False when no task will follow. It is a separate function because Playwright
-        inspects its callers' frames: the frame of a running loop would keep finished tasks alive."""
+        """Run the next task of the queue. Return False if it is the end mark.
+
+        This is a function of its own because Playwright inspects its callers' frames: the frame of a running loop would
+        keep finished tasks alive.
+        """
         task = self._tasks.get()
         if task is None:
             return False
@@ -136,11 +143,11 @@ class ChromiumEngine:
         return True
 
     def call(self, deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Do something in the thread of Chromium, and wait for its result."""
+        """Call ``deed(*arguments)`` in the thread of Chromium, wait for the call, and return its result."""
         return self.post(deed, *arguments).result()
 
     def post(self, deed: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Have something done in the thread of Chromium."""
+        """Queue the call ``deed(*arguments)`` for the thread of Chromium, and return its future."""
         future: Future[Any] = Future()
         self._tasks.put((deed, arguments, future))
         return future

@@ -1,6 +1,6 @@
-"""Reading of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll
-down``, ``back``, ``goto /path``, ``answer "text"``; also in other cases, without brackets or quotation marks, or as
-calls such as ``click(12)``. `FUNCTIONS` are the same actions as tool calls.
+"""Parser of actions: ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
+``back``, ``goto /path``, ``answer "text"``; also in upper case, without brackets or quotation marks, or as calls such
+as ``click(12)``. `FUNCTIONS` are the same actions as tool calls.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One action: its verb, the number of a control (0 without one) and a text."""
+    """One action: verb, number of a control (0: none) and text."""
 
     verb: str
     number: int = 0
     text: str = ""
 
     def __str__(self) -> str:
-        """Write the action as an agent would."""
+        """Return the action in its standard spelling."""
         place = f" [{self.number}]" if self.number else ""
         if self.verb in ("fill", "select", "answer"):
             return f"{self.verb}{place} {write_text(self.text)}"
@@ -79,15 +79,15 @@ class Command:
 
 
 def write_text(text: str) -> str:
-    """A text in quotation marks."""
+    """Return the text in quotation marks, with backslash escapes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def write_command(name: str, arguments: Mapping[str, Any]) -> str:
-    """Write the action that calls one of `FUNCTIONS`.
+    """Return the action for a call of one of `FUNCTIONS`.
 
     Raises:
-        InputError: there is no such function, or the arguments do not fit.
+        InputError: there is no such function, or the arguments are invalid.
     """
     checked = find_function(FUNCTIONS, name).check(arguments)
     if name == "goto":
@@ -96,7 +96,7 @@ def write_command(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def read_command(action: str) -> Command | str:
-    """Parse an action. Return an error message of one sentence if it is malformed."""
+    """Return the command in an action, or an error message of one sentence if the action is malformed."""
     action = action.strip()
     found = _WORD.fullmatch(action)
     if found is None and len(action) > 2 and _QUOTES.get(action[0]) == action[-1]:
@@ -136,11 +136,11 @@ def read_command(action: str) -> Command | str:
 
 
 class _Fault(str):
-    """A sentence in place of a text."""
+    """Error message that `_read_text` returns in place of a text."""
 
 
 def _read_text(text: str) -> str | _Fault:
-    """The content of quotation marks, or a text without any."""
+    """Return the text inside quotation marks, or the whole text if there are none; a `_Fault` if a mark is missing."""
     if text[:1] in _QUOTES:
         if len(text) < 2 or text[-1] != _QUOTES[text[0]] or (text[-2] == "\\" and text[-3:-2] != "\\"):
             return _Fault("The text has no closing quotation mark.")

@@ -1,7 +1,6 @@
-"""Forms as HTML defines them: their controls, the entries they send, and the encoding of these.
+"""HTML forms: the controls of a form, the entries that it sends, and their encoding.
 
-The steps are those of "constructing the entry list" and "form submission" in the HTML standard, for forms without
-files.
+The code follows "constructing the entry list" and "form submission" in the HTML standard, for forms without files.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from .accessibility import Control, Edits, Page
 from .observations import value_of
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# Characters of an address that need no encoding; "%" begins characters that are encoded already.
+# Characters of an address that are not encoded; "%" because it begins characters that are encoded already.
 _PLAIN = "/%:@!$&()*+,;=-._~[]"
-# Space and control characters around an address are ignored.
+# Space and control characters, which are ignored around an address.
 _STRIPPED = "".join(map(chr, range(33)))
 _PATH = re.compile(r"[^?#]*")
 # A dot, plain or encoded, in a path segment "." or "..".
@@ -43,17 +42,18 @@ def form_of(page: Page, element: Any) -> Any:
 
 
 def controls_of(page: Page, form: Any) -> list[Control]:
-    """The visible controls of a form."""
+    """Return the visible controls of a form."""
     return [control for control in page.controls if control.role != "link" and form_of(page, control.element) is form]
 
 
 def default_button(page: Page, form: Any) -> Control | None:
-    """Return the first submit button of the form."""
+    """Return the first submit button of the form, or None."""
     return next((one for one in controls_of(page, form) if one.kind in ("submit", "image")), None)
 
 
 def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> Sending:
-    """Build the request of a form on the page ``base``, submitted by ``button`` (None: by no button)."""
+    """Return the request of a form on the page at address ``base``, submitted by ``button`` (None: by no button). Raise
+    ValueError if the address of the form is invalid."""
     source = {} if button is None else button.element.attrib
     method = (source.get("formmethod") or form.get("method") or "get").strip().lower()
     target = source.get("formaction") or form.get("action") or base
@@ -74,7 +74,7 @@ def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> I
             continue
         control = visible.get(element)
         if control is None:
-            # Hidden fields, and fields in hidden parts, are sent unchanged.
+            # Hidden fields, and fields in hidden parts, are sent with the value in the document.
             kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
             roles = {"checkbox": "checkbox", "radio": "radio", "select": "combobox", "button": "button"}
             disabled = element.get("disabled") is not None
@@ -102,7 +102,7 @@ def _encode(text: str) -> str:
 
 @functools.lru_cache(maxsize=2_048)
 def resolve(base: str, address: str) -> str:
-    """Return an address on the page ``base`` as an absolute one, encoded, without fragment.
+    """Return the absolute form, encoded and without fragment, of an ``address`` on the page at address ``base``.
 
     Raises:
         ValueError: the address is invalid.
@@ -116,7 +116,8 @@ def resolve(base: str, address: str) -> str:
 
 
 def find_option(control: Control, text: str) -> int | None:
-    """Return the index of the option with this text or, failing that, this value; case is ignored."""
+    """Return the index of the option with this text or, failing that, this value, ignoring case; None if there is
+    none."""
     wanted = " ".join(text.split()).casefold()
     for place, shown in enumerate(control.options):
         if shown.casefold() == wanted:
@@ -126,6 +127,6 @@ def find_option(control: Control, text: str) -> int | None:
 
 
 def find_value(control: Control, place: int) -> str:
-    """The value of an option of a list."""
+    """Return the value that the option with index ``place`` of a list sends."""
     option = list(control.element.iter("option"))[place]
     return option.get("value", " ".join((option.text or "").split()))

@@ -1,6 +1,7 @@
-"""A browser within this process: the site is called directly as WSGI, and its pages are parsed by lxml.
+"""In-process browser: it calls the site directly as a WSGI application, and parses the pages with lxml.
 
-Nothing is sent over a network, no script runs and no style applies. A page is parsed once for all browsers that see it.
+Nothing is sent over a network, no script runs and no style applies. A page is parsed once for all browsers that show
+it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from .page_cache import parse_page
 
 MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
 Answer = tuple[int, list[tuple[str, str]], bytes]
-"""Status, headers and content."""
-# Cache of responses to GET by kind and state of the site, address and cookies, the oldest first.
+"""(status, headers, content) of a response."""
+# Cache of responses to GET, oldest first: (class and state of the site, address, cookies) -> response.
 _ANSWERS: dict[tuple[Any, ...], Answer] = {}
 _ENVIRON: dict[str, Any] = {
     **{"SERVER_NAME": "site.invalid", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1", "SCRIPT_NAME": ""},
@@ -29,7 +30,7 @@ _ENVIRON: dict[str, Any] = {
 
 
 class InProcessBrowser(Browser):
-    """See the module."""
+    """Browser within this process; see the module."""
 
     def __init__(self, site: Any, lines: int = WINDOW):
         super().__init__(site, lines)
@@ -71,7 +72,7 @@ class InProcessBrowser(Browser):
         self._jar = dict(tab.cookies)
 
     def _fetch(self, sending: Sending) -> None:
-        """Get or send, and follow redirects as browsers do: by GET, but for 307 and 308."""
+        """Send a request, and follow redirects as browsers do: with GET, except for 307 and 308."""
         for _ in range(MOST_REDIRECTS):
             status, headers, content = self._get(sending) if sending.method == "GET" else self._call(sending)
             for name, value in headers:
@@ -95,8 +96,9 @@ class InProcessBrowser(Browser):
         self.page = parse_page(content.decode("utf-8", "replace"))
 
     def _get(self, sending: Sending) -> Answer:
-        """Call the site, or return the cached response to the same request in the same state, shared by all browsers.
-        Only responses that leave the site unchanged are cached."""
+        """Return the response to a GET request: the cached one for the same request in the same state of the site, or
+        else the site's. The cache is shared by all browsers; responses to requests that change the site are not
+        cached."""
         state = self.site.state()
         key = type(self.site), state, sending.url, self.cookies()
         answer = _ANSWERS.get(key)

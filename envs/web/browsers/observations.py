@@ -1,6 +1,6 @@
 """Observations of a page, as a window of lines: accessibility tree, controls only, or simplified HTML.
 
-``OBSERVATIONS["tree"](page, edits)`` returns the lines. Controls have the same ids in all of them.
+``OBSERVATIONS["tree"](page, edits)`` returns the lines. Controls have the same ids in all kinds of observation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WINDOW = 60
 
 
 def quote(text: str) -> str:
-    """Quote text of a page on one line, shortened to `LONGEST` characters."""
+    """Return text of a page in quotation marks on one line, shortened to `LONGEST` characters."""
     return _quote(shorten(text, LONGEST))
 
 
@@ -36,7 +36,7 @@ def describe_tree(page: Page, edits: Edits) -> list[str]:
 
 
 def _describe(page: Page, edits: Edits, write: Callable[[Page, PageLine, Edits], str]) -> list[str]:
-    """Return the lines of a page. They are written once; the lines of edited controls are written anew."""
+    """Return the lines of a page: cached ones without edits, and newly written ones for edited controls."""
     plain = page.descriptions.get(write)
     if plain is None:
         plain = page.descriptions[write] = [write(page, line, {}) for line in page.lines]
@@ -49,7 +49,7 @@ def _describe(page: Page, edits: Edits, write: Callable[[Page, PageLine, Edits],
 
 
 def describe_controls(page: Page, edits: Edits) -> list[str]:
-    """Return the tree's lines of controls and messages without indentation, and "" for every other line."""
+    """Return the lines of `describe_tree`, without indentation, for controls and messages; "" for every other line."""
     lines = zip(page.lines, describe_tree(page, edits), strict=True)
     return [
         text.lstrip() if line.control is not None or line.role in ("alert", "status") else "" for line, text in lines
@@ -64,7 +64,7 @@ def _line_of_tree(page: Page, line: PageLine, edits: Edits) -> str:
 
 
 def value_of(control: Control, edits: Edits) -> Value:
-    """The present value of a control."""
+    """Return the present value of a control: the one in ``edits``, or else the default of the HTML."""
     return edits[control.number] if control.number in edits else control.default()
 
 
@@ -89,7 +89,7 @@ def _states(page: Page, control: Control, edits: Edits) -> str:
 
 
 def describe_html(page: Page, edits: Edits) -> list[str]:
-    """The same lines as elements: landmarks open without an end, everything else is complete."""
+    """Return the lines of `describe_tree` as HTML elements; landmarks have no closing tag."""
     return _describe(page, edits, _line_of_html)
 
 
@@ -136,8 +136,8 @@ OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {
 
 
 def show_window(lines: list[str], first: int, number: int) -> str:
-    """Return the non-empty lines among ``number`` lines from ``first`` on, and their range if the page has more
-    lines."""
+    """Return ``number`` lines from index ``first`` on, without empty ones, and a note on their range if the page has
+    more lines."""
     shown = "\n".join(filter(None, lines[first : first + number]))
     if len(lines) <= number:
         return shown

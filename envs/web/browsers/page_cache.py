@@ -1,4 +1,4 @@
-"""Parsed pages, kept for all browsers and observations of this process: pages never change."""
+"""Cache of parsed pages, shared by all browsers and observations of this process: parsed pages are immutable."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Web sites: WSGI applications over SQLite databases made from a seed; one file each, registered in `site.SITES`."""
+"""Web sites: WSGI applications over SQLite databases generated from a seed; registered in `site.SITES`."""

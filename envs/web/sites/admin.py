@@ -1,6 +1,6 @@
-"""An admin panel: users, teams, roles with permissions, invitations, an audit log, settings, bulk edits, exports.
+"""Site "admin", an admin panel: users, teams, roles with permissions, invitations, audit log, settings, exports.
 
-One administrator is signed in. What is entered is checked by `admin_rules`, and every change is noted in the log.
+One administrator is signed in. `admin_rules` checks all input, and every change is noted in the log.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _COLUMNS_OF_USERS = ("name", "mail", "team", "role", "state", "licence")
 
 
 class Admin(WebSite):
-    """See the module."""
+    """Web application of the admin panel; see the module."""
 
     name = "admin"
     schema = """
@@ -97,11 +97,11 @@ class Admin(WebSite):
         fill_admin(database, size, rng)
 
     def _names(self, table: str) -> tuple[tuple[int, str], ...]:
-        """Ids and names of the teams or roles, to choose from."""
+        """Return (id, name) of all rows of the table of teams or roles, as options of a list."""
         return tuple((row["id"], row["name"]) for row in self.query(f"SELECT id, name FROM {table} ORDER BY id"))
 
     def _lists(self) -> dict[str, Any]:
-        """Return the choices of the lists in forms about users."""
+        """Return the options of all lists in forms about users."""
         return {
             "teams": self._names("teams"),
             "roles": self._names("roles"),
@@ -111,7 +111,7 @@ class Admin(WebSite):
         }
 
     def _note(self, action: str, target: str, detail: str = "") -> None:
-        """Note a change of the administrator's in the log."""
+        """Note a change by the administrator in the log."""
         sql = "INSERT INTO log (day, actor, action, target, detail) VALUES (?, ?, ?, ?, ?)"
         self.query(sql, TODAY.isoformat(), ADMINISTRATOR, action, target, detail)
 
@@ -134,7 +134,7 @@ class Admin(WebSite):
         return self._show_users(request, request.args)
 
     def _show_users(self, request: WebRequest, args: Mapping[str, str], **context: Any) -> Response:
-        """The users under a filter, to choose from for a bulk edit."""
+        """Render the list of users that a filter finds, with the form of a bulk edit."""
         wanted = {name: args.get(name, "").strip()[:200] for name in USERS.fields}
         shown, lists = USERS.show(self, wanted, args), self._lists()
         actions = (
@@ -148,7 +148,7 @@ class Admin(WebSite):
 
     @route("/users/bulk", "POST")
     def bulk(self, request: WebRequest) -> Response:
-        """Apply one action to all chosen users, or to none if a rule forbids it for one of them."""
+        """Apply an action to all chosen users, or to none if a rule forbids the action for one of them."""
         kind, _, value = request.form.get("action", "").partition(":")
         chosen = [need_number(text) for text in request.form.getlist("user")[: USERS.per_page]]
         back = dict(parse_qsl(request.form.get("back", "")[:1000]))
@@ -178,7 +178,7 @@ class Admin(WebSite):
         return self.redirect(f"/users?{urlencode(back)}", f"{number} changed.")
 
     def _change_user(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Update a user, and log the changed fields."""
+        """Update a user, and note the changed fields in the log."""
         values = [after[name] for name in _COLUMNS_OF_USERS]
         sql = f"UPDATE users SET {', '.join(f'{name} = ?' for name in _COLUMNS_OF_USERS)} WHERE id = ?"
         self.query(sql, *values, before["id"])
@@ -230,7 +230,7 @@ class Admin(WebSite):
         return self._edit_team(request, dict(self.one(f"{_TEAMS} WHERE t.id = ?", team)))
 
     def _edit_team(self, request: WebRequest, team: dict[str, Any]) -> Response:
-        """Show and save a team (id 0 for a new one). Its lead is one of its active users."""
+        """Show or save a team (id 0: a new one). The lead of a team must be an active user of the team."""
         sql = "SELECT id, name FROM users WHERE team = ? AND state = 'Active' ORDER BY name"
         leads = ((0, "Nobody"), *((row["id"], row["name"]) for row in self.query(sql, team["id"])))
         form, errors = team, {}
@@ -266,7 +266,7 @@ class Admin(WebSite):
         return self._edit_role(request, dict(self.one(f"{_ROLES} WHERE r.id = ?", role)))
 
     def _edit_role(self, request: WebRequest, role: dict[str, Any]) -> Response:
-        """Show and save a role (id 0 for a new one) with the matrix of its permissions."""
+        """Show or save a role (id 0: a new one) with the matrix of its permissions."""
         granted = {row["permission"] for row in self.query("SELECT permission FROM grants WHERE role = ?", role["id"])}
         form, errors = role, {}
         if request.method == "POST":
@@ -378,7 +378,7 @@ class Admin(WebSite):
         return self.page(request, "new_export.html", **context)
 
     def _write_export(self, form: Mapping[str, str], columns: list[str]) -> int:
-        """Export the users that a form selects to a file. Return the id of the export job."""
+        """Export the users that a form selects. Return the id of the row in the table of exports."""
         where, values, _ = USERS.read(form)
         users = self.query(f"{USERS.sql} WHERE {where} ORDER BY {USERS.order_of(form['sort'])}", *values)
         row = {**form, "columns": ", ".join(columns), "content": write_file(users, columns, form["format"])}

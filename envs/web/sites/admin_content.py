@@ -1,4 +1,4 @@
-"""The contents of `admin`: users in teams with roles, invitations, settings and the log of who changed what.
+"""Contents of `admin`, drawn from a seed: users in teams with roles, invitations, settings and the log of all changes.
 
 Users come in groups whose names, and so mail addresses, differ in one or two letters; names of teams and roles differ
 in one word. The log agrees with the present state: the last logged change of a setting gives its value, and every
@@ -37,7 +37,7 @@ ROLES = (
 )
 STATES = ("Active", "Suspended")
 LICENCES = ("None", "Basic", "Basic Plus", "Full")
-# Settings by name: section; then the minimum and maximum, the choices, or None for a mail address.
+# Setting -> (section, allowed values); these are (minimum, maximum), the choices, or None for a mail address.
 SETTINGS: dict[str, tuple[str, tuple[Any, ...] | None]] = {
     "Session length in minutes": ("Security", (5, 720)),
     "Idle time in minutes": ("Security", (1, 120)),
@@ -55,7 +55,7 @@ MESSAGES = ("", "Welcome on board!", "Please sign in by Friday.", "", "See you o
 ACTIONS = ("Setting changed", "Role given", "Team changed", "Licence given", "User suspended", "Invitation sent")
 FORMATS = {"comma": ("Commas", ","), "semicolon": ("Semicolons", ";"), "tab": ("Tabs", "\t")}
 COLUMNS = ("Name", "Mail", "Team", "Role", "State", "Licence", "Last login")
-# Dates by age in days.
+# Dates, indexed by age in days.
 _DAYS = tuple((TODAY - timedelta(days=ago)).isoformat() for ago in range(700))
 # Users who appear in the log as authors of changes.
 _ACTORS = 7
@@ -76,7 +76,7 @@ def make_names(rng: np.random.Generator, number: int) -> list[str]:
 
 
 def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Fill the tables: ``size`` users, of whom the first is signed in, and about twice as many entries of the log."""
+    """Fill the tables: ``size`` users, of whom the first is signed in, and about twice as many entries in the log."""
     teams = TEAMS[: 4 + min(4, size // 24)]
     names = [ADMINISTRATOR_NAME, *make_names(rng, size + 11)]
     draws = rng.integers(0, 1 << 30, (size + 12, 8)).tolist()
@@ -112,7 +112,7 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
     grants = [(OWNER, permission) for permission in PERMISSIONS]
     for role in range(2, len(ROLES) + 1):
         for area, bits in enumerate(rng.integers(0, 8, len(AREAS)).tolist()):
-            # Value 2 grants edit, 4 export, and any value above 0 view; half of the roles with neither may view.
+            # The bit of value 2 grants edit, the bit of value 4 export, and any value above 0 view.
             granted = (bits > 0, bits & 2, bits & 4) if role > 2 else (1, 1, bits & 4)
             grants += [(role, PERMISSIONS[3 * area + place]) for place in range(3) if granted[place]]
     database.executemany("INSERT INTO grants VALUES (?, ?)", grants)
@@ -166,7 +166,8 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
 
 
 def draw_setting(name: str, number: int) -> str:
-    """A value of a setting, by any number; numbers among values are near the lower end."""
+    """Return a value of a setting, chosen by ``number``, which may be any number; numeric settings get a value in the
+    lower half of their range."""
     allowed = SETTINGS[name][1]
     if allowed is None:
         return SUPPORT_MAILS[number % len(SUPPORT_MAILS)]

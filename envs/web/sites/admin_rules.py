@@ -1,6 +1,6 @@
-"""Rules of `admin`: the lists of users and log entries, checks of forms and changes, and the text of an exported file.
+"""Rules of `admin`: the lists of users and of log entries, checks of forms, and the text of an exported file.
 
-A violated rule gives an error message for its field, and nothing is changed.
+If a rule is violated, the check returns an error message for the field, and the site changes nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ USERS = ListPage(
         "role": Filter("u.role = ?", "Role", "the role {}".format, named="r.name = ?", read=read_id),
         "state": Filter("u.state = ?", "State", "the state {}".format),
         "licence": Filter("u.licence = ?", "Licence", "the licence {}".format),
-        # A user who never logged in has not logged in since any date.
+        # Users who have never logged in have "" as the date, so that they count as idle since any date.
         "since": date_filter("u.login >= ?", "Last login on or after", "who last logged in on or after {}"),
         "idle": date_filter(
             "u.login < ?",
@@ -78,8 +78,8 @@ _FILE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
 
 def check_name(site: WebSite, table: str, name: str, number: int = 0) -> str | None:
-    """Validate the name of a row of a table. ``number`` is the row's id, 0 for a new row. Return the error message, or
-    None."""
+    """Check the name of a row of a table. ``number`` is the id of the row, 0 for a new row. Return the error message,
+    or None."""
     if not name:
         return "Enter a name."
     if len(name) > MOST_NAME or not name.isprintable():
@@ -90,12 +90,13 @@ def check_name(site: WebSite, table: str, name: str, number: int = 0) -> str | N
 
 
 def is_mail(text: str) -> bool:
-    """True if a text has the form of a mail address, on one line and in ASCII."""
+    """Return True if a text has the form of a mail address, on one line and in ASCII."""
     return len(text) <= 100 and text.isascii() and _MAIL.fullmatch(text.lower()) is not None
 
 
 def check_mail(site: WebSite, mail: str, user: int = 0) -> str | None:
-    """Validate the mail address of a user or an invitation. Return the error message, or None."""
+    """Check the mail address of a user or an invitation. ``user`` is the id of the user, 0 for a new one. Return the
+    error message, or None."""
     if not is_mail(mail):
         return "Enter a mail address such as ada.moreau@harbour.example."
     if site.query("SELECT 1 FROM users WHERE lower(mail) = lower(?) AND id <> ?", mail, user):
@@ -106,7 +107,7 @@ def check_mail(site: WebSite, mail: str, user: int = 0) -> str | None:
 
 
 def check_choices(form: Mapping[str, str], choices: Mapping[str, Iterable[Any]]) -> dict[str, str]:
-    """Return error messages, by field, for values that are not among a field's choices."""
+    """Return field -> error message for all fields whose value is not among the field's ``choices``."""
     return {
         name: f"Choose a {name}."
         for name, values in choices.items()
@@ -115,7 +116,8 @@ def check_choices(form: Mapping[str, str], choices: Mapping[str, Iterable[Any]])
 
 
 def check_users(site: WebSite, changed: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """Check users as they would be after a change. Return field and message of the first violated rule, or None."""
+    """Check users as they would be after a change. Return (field, error message) of the first violated rule, or
+    None."""
     leads = {row["lead"]: row for row in site.query("SELECT id, lead, name FROM teams")}
     for user in changed:
         active, name = user["state"] == STATES[0], user["name"]
@@ -135,8 +137,8 @@ def check_users(site: WebSite, changed: Sequence[Mapping[str, Any]]) -> tuple[st
 
 
 def check_permissions(granted: Iterable[str]) -> str | None:
-    """Check that a set of permissions has "View" for every area with edit or export. Return the error message, or
-    None."""
+    """Check that a set of permissions has "View" for every area for which it has "Edit" or "Export". Return the error
+    message, or None."""
     granted = set(granted)
     for permission in sorted(granted):
         area = permission.partition(" ")[2]
@@ -146,7 +148,7 @@ def check_permissions(granted: Iterable[str]) -> str | None:
 
 
 def check_setting(name: str, value: str) -> str | None:
-    """Validate the value of a setting. Return the error message, or None."""
+    """Check the value of a setting. Return the error message, or None."""
     _, allowed = SETTINGS[name]
     if allowed is None:
         return None if is_mail(value) else "Enter a mail address."
@@ -157,13 +159,13 @@ def check_setting(name: str, value: str) -> str | None:
 
 
 def check_file_name(name: str) -> str | None:
-    """Validate the name of an exported file. Return the error message, or None."""
+    """Check the name of an exported file. Return the error message, or None."""
     return None if _FILE.fullmatch(name) else "Enter a name of at most 40 small letters, digits and hyphens."
 
 
 def write_file(users: Iterable[sqlite3.Row], columns: Sequence[str], separator: str) -> str:
-    """Return the exported text: a header line, and a line for each user. A cell that a spreadsheet would read as a
-    formula is prefixed with an apostrophe."""
+    """Return the text of an exported file: a header line, and a line for each user. ``separator`` is a key of
+    `FORMATS`. A cell that a spreadsheet would read as a formula gets an apostrophe in front."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=FORMATS[separator][1], lineterminator="\n")
     writer.writerow(columns)

@@ -1,8 +1,8 @@
-"""A booking site: guest houses and their rooms, a calendar of free nights, search, booking in steps, own bookings.
+"""Site "booking": guest houses and rooms, a calendar of free nights, search, booking in steps, the visitor's bookings.
 
-One guest is signed in. A room is booked in three steps: the stay, the guests, the conditions. Each step checks all
-earlier entries again. A booking can be moved while cancelling it is free; until the day before arrival it can be
-cancelled for the price of its first night. Hidden fields carry the data of earlier steps.
+One guest is signed in. A room is booked in three steps: the stay, the guests, the conditions. Hidden fields carry the
+data of earlier steps, and each step checks all earlier entries again. A booking can be moved as long as cancelling it
+is free of charge; after that, until the day before arrival, cancelling costs the price of the first night.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ BOOKINGS = """
     SELECT b.*, r.house, r.name AS room_name, r.sleeps, r.price, r.weekend, h.name AS house_name, h.town, h.notice,
     h.breakfast, h.parking FROM bookings b JOIN rooms r ON r.id = b.room JOIN houses h ON h.id = r.house
 """
-# Condition that a room is free. Values: index of the first night, number of nights, that many `FREE` marks, id of a
-# booking to ignore, departure and arrival.
+# SQL condition that a room is free. Values: place of the first night from 1, number of nights, that many `FREE` marks,
+# id of a booking to ignore, departure and arrival.
 _IS_FREE = """
     substr(r.nights, ?, ?) = ? AND NOT EXISTS (SELECT 1 FROM bookings o WHERE o.room = r.id AND o.id <> ?
     AND o.status = 'Confirmed' AND o.arrival < ? AND o.departure > ?)
@@ -113,7 +113,7 @@ _IS_FREE = """
 
 
 class Booking(WebSite):
-    """See the module."""
+    """Web application of the booking site; see the module."""
 
     name = "booking"
     schema = """
@@ -221,7 +221,7 @@ class Booking(WebSite):
         return self.page(request, "room.html", room=room, price=price, nights=nights, **context, **shown)
 
     def _check_stay(self, room: sqlite3.Row, form: Mapping[str, str], booking: int = 0) -> dict[str, str]:
-        """Validate a stay in a room; the nights of ``booking`` count as free. Return error messages by field."""
+        """Check a stay in a room; nights of the booking with id ``booking`` count as free. Return field -> error."""
         stay, errors = read_stay(form["arrival"], form["departure"])
         guests = read_number(form["guests"], 1, 99, 0)
         if not guests:
@@ -234,7 +234,7 @@ class Booking(WebSite):
                 errors["arrival"] = "The room is taken on some of these nights."
         return errors
 
-    # Booking: the page of the room asks for the stay; here follow the guests and the conditions.
+    # Booking: the page of the room asks for the stay; the next steps are the guests and the conditions.
 
     @route("/room/<int:room>/book", "GET", "POST")
     def book(self, request: WebRequest, room: int) -> Response:
@@ -290,11 +290,11 @@ class Booking(WebSite):
         )
 
     def _need_booking(self, booking: int) -> sqlite3.Row:
-        """Return a booking that is neither cancelled nor begun.
+        """Return a booking that must be confirmed and in the future.
 
         Raises:
             NotFound: there is no such booking.
-            Forbidden: it is cancelled or over.
+            Forbidden: the booking is cancelled, or has begun.
         """
         found = self.one(f"{BOOKINGS} WHERE b.id = ?", booking)
         if not _is_ahead(found):
@@ -394,7 +394,7 @@ class Booking(WebSite):
 
 
 def _describe(booking: sqlite3.Row) -> str:
-    """The text of a booking in the list."""
+    """Return the text of a booking in the list of bookings."""
     guests, price = count_noun(count_guests(booking), "guest"), price_of_booking(booking)
     state = booking["status"] + (", over" if booking["arrival"] <= TODAY.isoformat() else "")
     about = f"until {booking['departure']}, {booking['town']}, {guests}"
@@ -402,7 +402,7 @@ def _describe(booking: sqlite3.Row) -> str:
 
 
 def _is_ahead(booking: sqlite3.Row) -> bool:
-    """True if a booking holds and has not begun."""
+    """Return True if a booking is confirmed and has not begun."""
     return booking["status"] == "Confirmed" and booking["arrival"] > TODAY.isoformat()
 
 

@@ -1,8 +1,7 @@
-"""The contents of `booking`: guest houses with rooms, their taken nights, and the visitor's bookings, drawn from a
-seed.
+"""Contents of `booking`, drawn from a seed: guest houses with rooms, taken nights, and the visitor's bookings.
 
-A room has a price for nights from Sunday to Thursday and one for Friday and Saturday. Many names of houses, and of
-rooms, differ in one word only. The date is always `TODAY`; rooms can be booked `NIGHTS` nights ahead.
+A room has a price for nights from Sunday to Thursday and a price for Friday and Saturday, in cents. Many names of
+houses, and of rooms, differ in one word only. The date is always `TODAY`; rooms can be booked `NIGHTS` nights ahead.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ TODAY = date(2026, 5, 4)
 NIGHTS = 89
 LAST_DAY = TODAY + timedelta(days=NIGHTS)
 MONTHS = {"2026-05": "May 2026", "2026-06": "June 2026", "2026-07": "July 2026"}
-# The characters of the text `rooms.nights`, one for each night: free, or taken by other guests.
+# Characters in the column `rooms.nights`, one for each night from `TODAY` on: free, or taken by other guests.
 FREE, TAKEN = ".", "x"
 ROOMS_OF_HOUSE = 5
 TOWNS = ("Aldmouth", "Brinsea", "Carrow", "Dunwick", "Elmhaven")
@@ -38,19 +37,20 @@ PEOPLE = (
 TOPICS = ("Arrival time", "Question", "Special request")
 # Free nights followed by taken ones.
 _RUNS = tuple(FREE * free + TAKEN * taken for free in range(2, 11) for taken in range(1, 7))
-# Time slots of the visitor's stays: first the future stays, then the past ones.
+# Days of arrival of the visitor's stays, relative to `TODAY`: first the future stays, then the past ones.
 _SLOTS = (*range(2, 82, 8), -30, -62)
 
 
 def count_nights(arrival: date, departure: date) -> tuple[int, int]:
-    """Count the nights of a stay: Sunday to Thursday, and Friday and Saturday."""
+    """Return (number of nights from Sunday to Thursday, number of nights of Friday and Saturday) of a stay."""
     first, number = arrival.weekday(), (departure - arrival).days
     weekend = sum((first + night) % 7 in (4, 5) for night in range(number))
     return number - weekend, weekend
 
 
 def price_of_stay(room: Any, arrival: date, departure: date, guests: int = 1, extras: Iterable[str] = ()) -> int:
-    """Price of a stay in cents; ``room`` has the prices of the room and of the house's extras."""
+    """Return the price of a stay in cents. ``room`` must have the columns "price", "weekend", "breakfast" and
+    "parking"."""
     week, weekend = count_nights(arrival, departure)
     nightly = {"Breakfast": room["breakfast"] * guests, "Parking": room["parking"]}
     return week * room["price"] + weekend * room["weekend"] + (week + weekend) * sum(nightly[one] for one in extras)
@@ -61,19 +61,20 @@ def count_guests(booking: Any) -> int:
 
 
 def price_of_booking(booking: Any) -> int:
-    """Return the price of a booking in cents, without fees; ``booking`` includes the prices of its room and house."""
+    """Return the price of a booking in cents, without fees. ``booking`` must have the columns of `price_of_stay`."""
     arrival, departure = (date.fromisoformat(booking[name]) for name in ("arrival", "departure"))
     extras = filter(None, booking["extras"].split(", "))
     return price_of_stay(booking, arrival, departure, count_guests(booking), extras)
 
 
 def last_free_day(booking: Any) -> date:
-    """Return the last day of free cancellation; ``booking`` includes the notice period of the house."""
+    """Return the last day of free cancellation. ``booking`` must have the column "notice", the notice period of the
+    house in days."""
     return date.fromisoformat(booking["arrival"]) - timedelta(days=booking["notice"])
 
 
 def fill_booking(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Fill the tables of the site: ``size`` rooms, five to a house, and twelve bookings of the visitor's."""
+    """Fill the tables of the site: ``size`` rooms, five per house, and twelve bookings of the visitor."""
     number = -(-size // ROOMS_OF_HOUSE)
     first, turn = rng.integers(0, 1 << 20, 2).tolist()
     houses: list[tuple[Any, ...]] = []
@@ -103,7 +104,8 @@ def fill_booking(database: sqlite3.Connection, size: int, rng: np.random.Generat
 
 
 def _draw_bookings(rooms: list[list[Any]], houses: int, rng: np.random.Generator) -> list[tuple[Any, ...]]:
-    """Draw the visitor's bookings; no two overlap. The nights of active bookings are cleared of other guests."""
+    """Draw the visitor's bookings, of which no two overlap. The nights of confirmed future bookings are marked as free
+    of other guests in ``rooms``, in place."""
     order = rng.permutation(houses).tolist()[:6]
     slots, number = rng.permutation(len(_SLOTS)).tolist(), 4000 + int(rng.integers(1, 900))
     cancelled = {slots.index(place) for place in rng.permutation(10).tolist()[:2]}
@@ -128,7 +130,7 @@ def _draw_bookings(rooms: list[list[Any]], houses: int, rng: np.random.Generator
 
 
 def mark_nights(nights: str, stays: Iterable[Mapping[str, Any] | sqlite3.Row], mark: str) -> str:
-    """Replace the nights of stays (with "arrival" and "departure") by a mark."""
+    """Return ``nights`` with a mark at the nights of the stays, which must have "arrival" and "departure"."""
     for stay in stays:
         first, end = ((date.fromisoformat(stay[name]) - TODAY).days for name in ("arrival", "departure"))
         nights = nights[: max(first, 0)] + mark * (end - max(first, 0)) + nights[max(end, 0) :]
@@ -136,5 +138,5 @@ def mark_nights(nights: str, stays: Iterable[Mapping[str, Any] | sqlite3.Row], m
 
 
 def label_of(booking: Mapping[str, Any] | sqlite3.Row) -> str:
-    """The label of a booking: the room, the house and the day of arrival."""
+    """Return the label of a booking: room, house and day of arrival."""
     return f"{booking['room_name']} at {booking['house_name']}, {booking['arrival']}"

@@ -1,4 +1,4 @@
-"""Input of visitors of `booking`, read and checked: dates, names, contact data; and the calendar of a month."""
+"""Parsing and checks of what visitors of `booking` enter (dates, names, contact data), and the calendar of a month."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .booking_content import EXTRAS, FREE, LAST_DAY, NIGHTS, TODAY
 from .exchange import WebRequest
 
 MOST_NIGHTS, LONGEST_LINE = 14, 60
-# Mark of the visitor's own nights in the calendar.
+# Mark in the calendar for nights that the visitor has booked.
 OWN = "o"
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 _PHONE = re.compile(r"\+?[0-9][0-9 ]{4,18}[0-9]")
 Stay = tuple[date, date]
-"""Arrival and departure."""
+"""(arrival, departure)."""
 
 
 def read_line(request: WebRequest, name: str) -> str:
-    """Read a field of the form or the query as one line of at most 200 characters."""
+    """Return a field of the form or the query as one line of at most 200 characters."""
     return " ".join(request.values.get(name, "")[:1000].split())[:200]
 
 
@@ -35,7 +35,7 @@ def read_extras(request: WebRequest) -> list[str]:
 
 
 def read_date(text: str) -> date | None:
-    """A date in the form YYYY-MM-DD; None for anything else."""
+    """Return the date in a text of the form YYYY-MM-DD; None for any other text."""
     try:
         return date.fromisoformat(text) if len(text) == 10 and text[4] == text[7] == "-" else None
     except ValueError:
@@ -43,7 +43,7 @@ def read_date(text: str) -> date | None:
 
 
 def read_stay(arrival: str, departure: str) -> tuple[Stay | None, dict[str, str]]:
-    """Parse the dates of a stay. Return the stay or None, and error messages by field."""
+    """Parse the dates of a stay. Return (stay or None, field -> error message)."""
     errors: dict[str, str] = {}
     first, end = read_date(arrival), read_date(departure)
     for name, day in (("arrival", first), ("departure", end)):
@@ -63,12 +63,13 @@ def read_stay(arrival: str, departure: str) -> tuple[Stay | None, dict[str, str]
 
 
 def write_stay(form: Mapping[str, str]) -> str:
-    """The stay in a form as part of an address."""
+    """Return the stay in a form as the query of an address."""
     return urlencode([(name, form[name]) for name in ("arrival", "departure", "guests") if form[name]])
 
 
 def values_of_stay(stay: Stay, booking: int = 0) -> tuple[Any, ...]:
-    """Return the query values for the condition that a room is free; the nights of ``booking`` are ignored."""
+    """Return the values of the SQL condition `booking._IS_FREE`; the nights of the booking with the id ``booking``
+    count as free."""
     arrival, departure = stay
     number = (departure - arrival).days
     nights = ((arrival - TODAY).days + 1, number, FREE * number)
@@ -76,13 +77,14 @@ def values_of_stay(stay: Stay, booking: int = 0) -> tuple[Any, ...]:
 
 
 def check_guests(form: Mapping[str, str], fields: list[str], needed: Iterable[str] | None = None) -> dict[str, str]:
-    """Validate guest names. ``needed`` lists the mandatory fields (None: all). Return error messages by field."""
+    """Check the names of guests in ``fields``, of which ``needed`` are mandatory (None: all). Return field -> error
+    message."""
     errors = {name: "Enter a full name." for name in (fields if needed is None else needed) if not form[name]}
     return errors | {name: _TOO_LONG for name in fields if len(form[name]) > LONGEST_LINE}
 
 
 def check_contact(form: Mapping[str, str]) -> dict[str, str]:
-    """Validate an e-mail address and a phone number. Return error messages by field."""
+    """Check the e-mail address and the phone number in a form. Return field -> error message."""
     errors = {}
     if len(form["email"]) > LONGEST_LINE:
         errors["email"] = _TOO_LONG
@@ -98,7 +100,7 @@ _TOO_LONG = f"Write at most {LONGEST_LINE} characters."
 
 @functools.cache
 def _days_of_month(month: str) -> tuple[tuple[date | None, ...], ...]:
-    """Return the days of a month in weeks from Monday, with None for days of other months."""
+    """Return the days of a month ("YYYY-MM") by weeks from Monday, with None for days of other months."""
     first = date.fromisoformat(f"{month}-01")
     days = [first + timedelta(days=step) for step in range(31)]
     cells = [*[None] * first.weekday(), *(day for day in days if day.month == first.month)]
@@ -107,7 +109,11 @@ def _days_of_month(month: str) -> tuple[tuple[date | None, ...], ...]:
 
 
 def render_month(month: str, nights: str, week: int, weekend: int) -> Markup:
-    """The rows of the calendar of a month, with the price of each free night in whole units."""
+    """Return the HTML rows of the calendar of a month ("YYYY-MM"), with the price of each free night.
+
+    ``nights`` has a mark for each night from `TODAY` on: `FREE`, `OWN` or another one for taken. The prices ``week``
+    (Sunday to Thursday) and ``weekend`` are in whole units.
+    """
     rows = []
     for days in _days_of_month(month):
         rows.append("<tr>")

@@ -1,7 +1,7 @@
-"""An encyclopaedia: articles with links and boxes of values, search by words, lists by category, a watch list, edits.
+"""Site "wiki", an encyclopaedia: articles with links and infoboxes, search by words, lists by category, a watch list.
 
-The signed-in reader may edit the values in an article's box and watch articles with a note; texts cannot be edited. The
-articles and the BM25 search come from `wiki.corpus`.
+The signed-in reader may edit the values in the infobox of an article and watch articles with a note; texts cannot be
+edited. The articles and the BM25 search come from `wiki.corpus`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WRONG = {
 
 
 class Encyclopaedia(WebSite):
-    """See the module."""
+    """Web application of the encyclopaedia; see the module."""
 
     name = "wiki"
     schema = """
@@ -82,7 +82,7 @@ class Encyclopaedia(WebSite):
 
     @route("/category/<kind>")
     def category(self, request: WebRequest, kind: str) -> Response:
-        """List the articles of a kind, sorted by title or by a value, and filtered by limits on that value."""
+        """Show the articles of a kind, sorted by title or by a value, and filtered by limits on that value."""
         if kind not in PLURALS:
             raise NotFound
         wanted = {name: request.args.get(name, "").strip() for name in ("q", "sort", "low", "high")}
@@ -122,7 +122,7 @@ class Encyclopaedia(WebSite):
         return self.page(request, "article.html", article=found, **context)
 
     def _write_links(self, article: sqlite3.Row) -> Markup:
-        """Render the text of an article as HTML; each link shows the title of its target."""
+        """Return the text of an article as HTML; each link shows the title of the linked article."""
         sql = "SELECT a.title, a.id FROM links l JOIN articles a ON a.id = l.target WHERE l.source = ?"
         targets = {row["title"]: row["id"] for row in self.query(sql, article["id"])}
 
@@ -136,7 +136,7 @@ class Encyclopaedia(WebSite):
 
     @route("/article/<int:article>/links")
     def links(self, request: WebRequest, article: int) -> Response:
-        """List the articles that link to an article, optionally of one kind."""
+        """Show the articles that link to an article, all or those of one kind."""
         found, kind = self.one("SELECT * FROM articles WHERE id = ?", article), request.args.get("kind", "")
         sql = "FROM articles a JOIN (SELECT DISTINCT source FROM links WHERE target = ?) l ON l.source = a.id"
         kinds = tuple(
@@ -168,7 +168,7 @@ class Encyclopaedia(WebSite):
         found, facts = self.one("SELECT * FROM articles WHERE id = ?", article), self._facts(article)
         if not facts:
             raise NotFound
-        # Field names are numbers because labels are phrases.
+        # Fields are named by the ids of facts, because labels are phrases.
         form = {f"value{row['id']}": row["value"] for row in facts} | {"summary": ""}
         errors: dict[str, str] = {}
         if request.method == "POST":

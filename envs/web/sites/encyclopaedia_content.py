@@ -11,7 +11,7 @@ from ..wiki.wiki_answers import read_date
 from ..wiki.wiki_relations import BY_KIND
 from ..wiki.world import Value, write_date
 
-# Relations with a number, a year or a date as value, and their labels in an article's box.
+# Relation with a number, a year or a date as value -> label in the infobox of an article.
 LABELS = {
     "independence": "Independent since",
     "country_area": "Area in km²",
@@ -55,12 +55,12 @@ MEASURES = {
     kind: tuple((LABELS[one.name], one.value) for one in BY_KIND.get(kind, ()) if one.name in LABELS)
     for kind in PLURALS
 }
-"""Kind -> the labels of the values of its articles, each with "number", "year" or "date"."""
+"""Kind of articles -> pairs (label of a value, kind of the value: "number", "year" or "date")."""
 NOTES = ("read again", "check the dates", "for the quiz", "ask the librarian", "homework")
 
 
 def write_value(kind: str, value: Value) -> tuple[str, int, int]:
-    """Return a number, a year or a date as text, as sort key, and as number or year."""
+    """Return a number, a year or a date as (text, sort key, number or year)."""
     if kind == "date":
         year, month, day = value
         return write_date(value), year * 10_000 + month * 100 + day, year
@@ -68,7 +68,8 @@ def write_value(kind: str, value: Value) -> tuple[str, int, int]:
 
 
 def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
-    """Parse a number, a year or a date typed by a visitor. Return the result of `write_value`, or None if malformed."""
+    """Parse a number, a year or a date typed by a visitor. Return the value as `write_value` does, or None if the text
+    is malformed."""
     if kind == "date":
         date = read_date(" ".join(text.split()))
         return None if date is None else write_value(kind, date)
@@ -79,7 +80,7 @@ def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
 
 
 def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Write the articles of a world with ``size`` things, and the visitor's watch list."""
+    """Fill the tables with the articles of a world of ``size`` things, and with the visitor's watch list."""
     seed = int(rng.integers(2**31))
     corpus = make_corpus(seed, size)
     database.execute("INSERT INTO source VALUES (?, ?)", (seed, size))

@@ -1,6 +1,6 @@
-"""A request to a site and its response, as in werkzeug, without the parts that take longer than rendering most pages.
+"""Request to a site and response, as in werkzeug, without the parts that take longer than rendering most pages.
 
-A request parses its parts lazily. A response is text with a status. Both speak WSGI.
+A request parses its parts lazily. A response is text with a status. Both use the WSGI interface.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NONE: ImmutableMultiDict[str, str] = ImmutableMultiDict()
 
 
 class WebRequest(wrappers.Request):
-    """A request of a visitor."""
+    """A request of a visitor, which parses query and cookies only if there are any."""
 
     @cached_property
     def args(self) -> MultiDict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -45,11 +45,11 @@ class Response:
         self.headers.append(("Location", _encode(location)) if location else ("Cache-Control", "no-store"))
 
     def set_cookie(self, name: str, value: str, **options: Any) -> None:
-        """Let the browser keep a cookie; ``options`` as for `werkzeug.http.dump_cookie`."""
+        """Set a cookie in the browser; ``options`` are those of `werkzeug.http.dump_cookie`."""
         self.headers.append(("Set-Cookie", dump_cookie(name, value, **options)))
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        """The WSGI application."""
+        """Send the response, as a WSGI application."""
         start_response(self.status, self.headers)
         return () if environ["REQUEST_METHOD"] == "HEAD" else (self.content,)
 

@@ -1,4 +1,4 @@
-"""A forum: boards, threads with replies over pages, votes, search, profiles, private bookmarks, reports, moderation.
+"""Site "forum": boards, threads that go on over pages, votes, search, profiles, private bookmarks, reports, moderation.
 
 The signed-in user may edit their own posts and, as a moderator, lock and pin threads and remove replies.
 """
@@ -76,7 +76,7 @@ POSTS = ListPage(
     per_page=8,
     join=functools.partial(_describe, "posts", "written"),
 )
-# Run after every change of posts and of their votes.
+# Statement that must be run after every change of posts or votes.
 SUMMARISE_THREADS = """
     UPDATE threads SET last = (SELECT max(day) FROM posts WHERE thread = threads.id),
     votes = (SELECT votes FROM posts WHERE thread = threads.id AND number = 1),
@@ -85,7 +85,7 @@ SUMMARISE_THREADS = """
 
 
 class Forum(WebSite):
-    """See the module."""
+    """Web application of the forum; see the module."""
 
     name = "forum"
     schema = """
@@ -121,7 +121,7 @@ class Forum(WebSite):
         return {"visitor": self.one("SELECT * FROM users WHERE id = ?", VISITOR)}
 
     def _boards(self) -> tuple[tuple[int, str], ...]:
-        """Ids and names of the boards, to choose from."""
+        """Return (id, name) of all boards, as options of a list."""
         return tuple((row["id"], row["name"]) for row in self.query("SELECT id, name FROM boards ORDER BY name"))
 
     def _need_moderator(self) -> None:
@@ -219,7 +219,7 @@ class Forum(WebSite):
         return self.redirect(f"/thread/{thread}", "Your thread is open.")
 
     def _add_post(self, thread: int, body: str) -> int:
-        """Add a post of the visitor's. Return its number in the thread."""
+        """Add a post by the visitor to a thread. Return the number of the post in the thread."""
         (number,) = self.one("SELECT coalesce(max(number), 0) + 1 FROM posts WHERE thread = ?", thread)
         sql = "INSERT INTO posts (thread, number, author, day, body) VALUES (?, ?, ?, ?, ?)"
         self.query(sql, thread, number, VISITOR, NOW.isoformat(), body)
@@ -319,7 +319,7 @@ class Forum(WebSite):
 
 
 def _page_of(thread: int, number: int) -> str:
-    """Return the address of the thread page with post ``number`` (counted from 1)."""
+    """Return the address of the page of a thread that has post ``number``, counted from 1."""
     page = -(-number // POSTS_ON_PAGE)
     return f"/thread/{thread}?page={page}" if page > 1 else f"/thread/{thread}"
 

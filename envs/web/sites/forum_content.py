@@ -1,7 +1,7 @@
-"""The contents of `forum`: users with habits, boards, threads of several topics with their posts, drawn from a seed.
+"""Contents of `forum`, drawn from a seed: users with habits, boards, and threads with posts on several topics.
 
-Each user has two boards, a typical opening of posts and a typical number of votes. Many titles differ in one word only.
-The time is always `NOW`.
+Each user prefers two boards, and has a typical opening of posts and a typical number of votes. Many titles differ in
+one word only. The date is always `NOW`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 NOW = date(2026, 5, 4)
 # The user who is signed in.
 VISITOR, VISITOR_NAME = 1, "Robin Vega"
-# Boards with their descriptions and subjects.
+# Board -> (description, subjects of threads).
 BOARDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Baking": ("Bread, cakes and ovens", ("oven", "bread tin", "hand mixer", "baking stone", "sourdough starter")),
     "Cycling": ("Bikes, parts and routes", ("city bike", "bike lock", "rear light", "saddle", "child seat")),
@@ -56,7 +56,7 @@ REMARKS = (
 )
 THANKS = ("", "", "Thank you!", "Merci d’avance.", "Let us know how it goes.", "Just my opinion.")
 NOTES = ("", "read again", "ask Kim about it", "for the weekend", "")
-# Dates by age in days.
+# Dates, indexed by age in days.
 _DAYS = tuple((NOW - timedelta(days=ago)).isoformat() for ago in range(300))
 REASONS_TO_REPORT = ("Spam", "Rude", "Off topic", "Wrong board")
 
@@ -86,7 +86,7 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
     for number, (draw, count) in enumerate(zip(draws, sizes, strict=True), 1):
         place = draw[3] % len(boards)
         things = BOARDS[boards[place]][1]
-        # Use the first three patterns of a board, so that titles are alike; further patterns when these are used up.
+        # Use the first three patterns of a board, so that titles are alike; further patterns only if these are used up.
         step = draw[4] % 75
         while (title := _make_title(place, things, step)) in titles:
             step += 1
@@ -133,6 +133,6 @@ def _make_remarks(thing: str) -> tuple[str, ...]:
 
 
 def _make_title(place: int, things: tuple[str, ...], step: int) -> str:
-    """Return title number ``step``: kinds vary first, then things, then patterns."""
+    """Return title number ``step`` of board ``place``: kinds vary first, then things, then patterns."""
     kind, thing = KINDS[step % 5], things[step // 5 % len(things)]
     return PATTERNS[(place + step // 25) % len(PATTERNS)].format(kind + thing)

@@ -1,7 +1,7 @@
-"""`ListPage`: a list page as data, read by the page, the goals and questions of tasks, and the solver.
+"""`ListPage`: a list page as data, from which the page, the goals and questions of tasks, and the solver are derived.
 
-A site declares the rows of a list page, the filters of its form with their conditions in SQL and in words, the orders
-and the number of rows on a page.
+A site declares the rows of a list page, the filters of the form with their conditions in SQL and in words, the orders
+of rows and the number of rows on a page.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """A condition on the rows of a list page.
+    """A condition on the rows of a list page, with a value.
 
     Args:
         sql: the condition in SQL; "?" is the value. "" if the site adds the condition itself.
-        label: the field of the form; "" if the solver follows a link instead.
-        words: writes the condition with its value in words.
-        named: the condition in SQL for values as pages write them, if forms have ids or other spellings as well.
-        read: reads the text that a form sends; returns None for text that is not valid.
-        error: message for text that is not valid; without a message such text is ignored.
-        control: the kind of field: "list", "text" or "box", a box for each value.
-        option: writes a value as its option in a list.
-        special: values with an option and words of their own.
-        special_sql: values with a condition of their own.
+        label: the label of the field in the form; "" if the solver follows a link instead.
+        words: function that returns the condition in words, given the value.
+        named: the condition in SQL for values as tasks have them, such as names, if it differs from ``sql``, which is
+            for values as forms send them, such as ids.
+        read: function that returns the value in the text that a form sends, or None for invalid text.
+        error: message for invalid text; "": invalid text is ignored.
+        control: the kind of field: "list", "text" or "box" (a checkbox for each value).
+        option: function that returns the option of a value in a list.
+        special: value -> (option, words) that are used instead of ``option`` and ``words``.
+        special_sql: value -> condition that is used instead of ``sql`` and ``named``.
     """
 
     sql: str = ""
@@ -48,11 +49,11 @@ class Filter:
     special_sql: Mapping[Any, str] = field(default_factory=dict)
 
     def describe(self, value: Any) -> str:
-        """The condition in words."""
+        """Return the condition with this value in words."""
         return self.special[value][1] if value in self.special else self.words(value)
 
     def fill(self, walk: Walk, value: Any) -> None:
-        """Fill in the field of the form."""
+        """Fill in the field of the form with this value."""
         if self.control == "list":
             walk.select(self.label, self.special[value][0] if value in self.special else self.option(value))
         elif self.control == "text":
@@ -62,7 +63,7 @@ class Filter:
 
 
 def date_filter(sql: str, label: str, words: str = "") -> Filter:
-    """A filter by a date that the visitor writes."""
+    """Return a filter by a date that the visitor writes. ``words`` has {} for the date."""
     return Filter(
         sql,
         label,
@@ -74,12 +75,12 @@ def date_filter(sql: str, label: str, words: str = "") -> Filter:
 
 
 def read_id(text: str) -> int:
-    """Read the id of a row; 0, which no row has, for any other text."""
+    """Return the id of a row in a text; 0, which no row has, for any other text."""
     return read_number(text, 1, 10_000, 0)
 
 
 def name_all(parts: list[str]) -> str:
-    """Join parts of a sentence."""
+    """Join parts of a sentence: "a, b and c"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -88,22 +89,23 @@ class ListPage:
     """A list page with filters.
 
     Args:
-        table: the FROM clause, without the word.
+        table: the FROM clause, without the word FROM.
         columns: the columns of a row.
         key: the column by which rows are ordered in `select`.
-        filters: by the names of the form's fields.
-        sorts: orders by the values of the field "sort", with option and ORDER BY clause; the first is the default.
-        per_page: rows on a page.
+        filters: name of a field of the form -> filter.
+        sorts: value of the field "sort" -> (option, ORDER BY clause); the first is the default.
+        per_page: number of rows on a page.
         path: address of the page.
-        links: links that lead to the page; conditions in braces are filled in. Without links, a search for nothing.
+        links: names of the links that lead to the page, with names of conditions in braces. Without links, an empty
+            search leads to the page.
         search_box: label of the site's search box, which leads to the page.
-        search: the text in SQL that must contain each word of the field "q".
-        most_words: words of "q" that count.
-        always: condition in SQL on the rows of the page.
-        joins: further tables of the columns, on which no filter of the form depends.
-        page_columns, page_joins: further columns and tables that only the page needs.
-        join: joins the conditions in words, by name.
-        in_given_order: the solver fills in the form in the order of the conditions, not of the fields.
+        search: the SQL expression that must contain each word of the field "q".
+        most_words: the maximum number of words of "q" that count.
+        always: condition in SQL on all rows of the page.
+        joins: JOIN clauses that the columns need, but no filter of the form.
+        page_columns, page_joins: further columns and JOIN clauses that only the page needs.
+        join: function that joins conditions in words, given name of a condition -> words.
+        in_given_order: True if the solver fills in the form in the order of the conditions, not of the fields.
     """
 
     table: str
@@ -128,7 +130,7 @@ class ListPage:
 
     @functools.cached_property
     def sql(self) -> str:
-        """The query for the rows of the page, up to WHERE."""
+        """Query for the rows of the page, up to the WHERE clause."""
         columns = ", ".join(filter(None, (self.columns, self.page_columns)))
         return f"SELECT {columns} FROM {self.table} {self.joins} {self.page_joins}"
 
@@ -138,11 +140,11 @@ class ListPage:
         return (*(("q",) if self.search else ()), *self.filters, "sort")
 
     def order_of(self, sort: str) -> str:
-        """The ORDER BY clause for a value of the field "sort"."""
+        """Return the ORDER BY clause, without the words, for a value of the field "sort"."""
         return self.sorts.get(sort, next(iter(self.sorts.values())))[1]
 
     def read(self, wanted: Mapping[str, str]) -> tuple[str, list[Any], dict[str, str]]:
-        """Read a form. Return the condition in SQL with its values, and error messages by field."""
+        """Read a form. Return (condition in SQL, values of the condition, field -> error message)."""
         conditions: list[str] = [self.always]
         values: list[Any] = wanted["q"].split()[: self.most_words] if self.search and "q" in wanted else []
         conditions += [f"instr(lower({self.search}), lower(?))"] * len(values)
@@ -159,8 +161,14 @@ class ListPage:
         return " AND ".join(conditions), values, errors
 
     def show(self, site: WebSite, wanted: Mapping[str, str], args: Mapping[str, str], *before: Any) -> dict[str, Any]:
-        """Return the values of the page's template for a form and the number of the page in ``args``. ``before`` are
-        the values of `always`."""
+        """Return the values that the template of the page needs.
+
+        Args:
+            site: the site.
+            wanted: the fields of the form.
+            args: the query of the address, with the number of the page.
+            before: the values of the condition `always`.
+        """
         where, values, errors = self.read(wanted)
         values = [*before, *values]
         (number,) = site.one(f"SELECT count(*) FROM {self.table} WHERE {where}", *values)
@@ -170,25 +178,25 @@ class ListPage:
         about = {"number": number, "wanted": wanted, "errors": errors, "same": same, "sorts": self.sorts}
         return {"found": found, **about, **shown}
 
-    # Tasks: conditions are values by the names of filters.
+    # Tasks. Conditions are: name of a filter -> value.
 
     def select(self, database: sqlite3.Connection, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-        """Select rows by a condition in SQL."""
+        """Return the rows that meet a condition in SQL with these values."""
         sql = f"SELECT {self.columns} FROM {self.table} {self.joins} WHERE {where} ORDER BY {self.key}"
         return database.execute(sql, values).fetchall()
 
     def find(self, database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
-        """Select the rows that meet conditions."""
+        """Return the rows that meet conditions."""
         found = [(self.filters[name], value) for name, value in conditions.items()]
         where = " AND ".join(one.special_sql.get(value) or one.named or one.sql for one, value in found)
         return self.select(database, where or "1", *conditions.values())
 
     def describe(self, conditions: Mapping[str, Any]) -> str:
-        """Describe conditions in words."""
+        """Return conditions in words."""
         return self.join({name: self.filters[name].describe(value) for name, value in conditions.items()})
 
     def filter(self, walk: Walk, conditions: Mapping[str, Any], sort: str = "") -> None:
-        """List the rows that meet conditions, in the order with the option ``sort``."""
+        """Let the solver list the rows that meet conditions, in the order of the option ``sort`` if given."""
         for link in self.links:
             walk.click("link", link.format_map(conditions))
         if not self.links:
@@ -201,11 +209,11 @@ class ListPage:
             walk.click("button", "Apply filters")
 
     def fill(self, walk: Walk, conditions: Mapping[str, Any]) -> None:
-        """Fill in the fields of the form."""
+        """Let the solver fill in the fields of the form."""
         for name in conditions if self.in_given_order else self.filters:
             if name in conditions:
                 self.filters[name].fill(walk, conditions[name])
 
     def open_row(self, walk: Walk, text: str, link: str = "") -> None:
-        """Search for a row by a text, and follow its link: ``link``, or the text."""
+        """Let the solver search for a row by a text, and follow the link with the name ``link``; default: the text."""
         walk.look_up(self.search_box, text, link)

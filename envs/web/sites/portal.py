@@ -1,7 +1,7 @@
-"""A portal: several sites in one browser, each under a path prefix such as ``/forum/``, with links between them.
+"""Portal: several sites in one browser, each under a path prefix such as ``/forum/``, with links between them.
 
-A site knows nothing of the others: the portal strips the prefix from requests and adds it to the addresses in
-responses. The state of the portal is the states of all its sites.
+The sites need no change: the portal strips the prefix from requests and adds it to the addresses in responses. The
+state of the portal is the states of all its sites.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ TITLES = {
     "tracker": "tracker",
     "wiki": "almanac",
 }
-# Quotation marks in texts are escaped, so that only attributes match.
+# Quotation marks in texts are escaped, so that the pattern matches only attributes.
 _ADDRESS = re.compile(rb' (href|action|formaction)="/(?!static/)')
 
 
 class Portal(WebSite):
-    """See the module. The list of sites is part of the state.
+    """Web application of several sites; see the module. The list of sites is part of the state.
 
     Args:
-        state: pairs (name, database).
+        state: pairs (name, database) of the sites.
     """
 
     name = "across"

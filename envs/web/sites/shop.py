@@ -1,6 +1,6 @@
-"""A shop: search with facets, products with options, a cart, checkout, orders, returns, reviews, a wish list.
+"""Site "shop": search with filters, products with options, a cart, checkout, orders, returns, reviews, a wish list.
 
-One customer is signed in. The server validates forms and shows error messages beside the fields.
+One customer is signed in. The server checks forms and shows error messages beside the fields.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ PRODUCTS = ListPage(
     per_page=8,
     join=lambda parts: ", ".join(parts.values()),
 )
-# Run after every change of reviews or variants.
+# Statement that must be run after every change of reviews or variants.
 SUMMARISE = """
     UPDATE products SET price = (SELECT min(price) FROM variants WHERE product = products.id),
     stars = (SELECT round(avg(stars), 1) FROM reviews WHERE product = products.id),
@@ -78,7 +78,7 @@ _LINES = """
 
 
 class Shop(WebSite):
-    """See the module."""
+    """Web application of the shop; see the module."""
 
     name = "shop"
     schema = """

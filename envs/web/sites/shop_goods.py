@@ -1,7 +1,7 @@
-"""The contents of `shop`: products with their variants and reviews, and a customer with past orders, drawn from a seed.
+"""Contents of `shop`, drawn from a seed: products with variants and reviews, and a customer with past orders.
 
-Names are combined from lists of words, so that some differ in one word only; prices and stock are integers. The date is
-always `TODAY`.
+Names are combined from lists of words, so that some differ in one word only. Prices are in cents. The date is always
+`TODAY`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 TODAY = date(2026, 5, 4)
-# Kinds of things by category, with a price in whole units; clothes come in sizes.
+# Category -> pairs (kind of product, base price in whole units); clothes come in sizes.
 CATEGORIES: dict[str, tuple[tuple[str, int], ...]] = {
     "Lighting": (("Desk Lamp", 38), ("Floor Lamp", 85), ("Lantern", 24), ("Reading Light", 19), ("Table Lamp", 45)),
     "Kitchen": (("Kettle", 42), ("Mug", 11), ("Cutting Board", 23), ("Teapot", 34), ("Saucepan", 47)),
@@ -48,7 +48,8 @@ BODIES = (
 
 
 def fill_shop(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-    """Fill the tables of the shop: ``size`` products, up to three variants each, a few reviews and orders."""
+    """Fill the tables of the shop: ``size`` products in up to three colours (clothes also in three sizes), reviews, the
+    customer's account, orders and wish list."""
     kinds = [(category, noun, price) for category, nouns in CATEGORIES.items() for noun, price in nouns]
     # Cycle through the kinds, so that each kind has several products.
     shown = [kinds[index] for index in rng.permutation(len(kinds))[: max(6, size // 4)].tolist()]

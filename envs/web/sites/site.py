@@ -1,9 +1,9 @@
-"""`WebSite`: a WSGI application over an SQLite database in memory, and the registry `SITES`.
+"""`WebSite`: base of WSGI applications over an SQLite database in memory, and the registry `SITES`.
 
 A site declares its schema, fills the database from a seed and a size, and renders script-free pages from templates. Its
-whole state is the database, so that `WebSite.state` and `WebSite.restore` are snapshots; a visitor holds only cookies.
-`WebSite.judged` is the part of the database on which tasks are judged. A new site is a subclass, its templates in
-``templates/NAME`` and a name in `SITES`.
+whole state is the database: `WebSite.state` takes a snapshot and `WebSite.restore` restores it; a visitor has only
+cookies. `WebSite.judged` is the part of the database on which tasks are judged. A new site needs a subclass, page
+templates in ``templates/NAME`` and a name in `SITES`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .exchange import Response, WebRequest
 
 FOLDER = Path(__file__).parent / "templates"
 Content = bytes | tuple[tuple[str, Any], ...]
-"""The state of a site: its database, or, for a portal, pairs (name, database) of its sites."""
+"""State of a site: the database as bytes or, for a portal, pairs (name, database) of all sites."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def route(path: str, *methods: str) -> Callable[[F], F]:
-    """Let a method of a site, ``handler(self, request, **parts) -> Response``, answer requests for ``path`` (a rule of
-    werkzeug); GET unless other methods are named."""
+    """Decorate a method of a site, ``handler(self, request, **parts) -> Response``, to answer requests for ``path``, a
+    rule of werkzeug with the variable ``parts``. ``methods`` are the HTTP methods; default: GET."""
 
     def mark(handler: F) -> F:
         handler.__dict__.setdefault("routes", []).append((path, methods or ("GET",)))
@@ -52,7 +52,7 @@ _escape = functools.lru_cache(maxsize=8_192)(escape)
 
 
 class _CodeGenerator(CodeGenerator):
-    """Compiles templates whose output is escaped by `_Templates.write_value`."""
+    """Compiler of templates whose output is escaped by `_Templates.write_value`."""
 
     def _output_child_pre(self, node: Any, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.autoescape and not frame.eval_ctx.volatile:
@@ -92,7 +92,7 @@ class _Templates(jinja2.Environment):
 
 @functools.cache
 def templates() -> jinja2.Environment:
-    """The templates of all sites, each compiled once in a process."""
+    """Return the environment with the templates of all sites; each template is compiled once in a process."""
     made = _Templates(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
@@ -102,7 +102,8 @@ def templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters["money"] = lambda cents: f"{cents // 100}.{cents % 100:02d}"
-    # Options whose values are their labels, and options of a mapping to tuples that begin with a label.
+    # Two filters that make options (value, label): of values that are their own labels, and of a mapping from values to
+    # tuples that begin with the label.
     made.filters["zipped"] = lambda values: tuple((value, value) for value in values)
     made.filters["labels"] = lambda choices: tuple((value, label) for value, (label, *_) in choices.items())
     made.filters["count_noun"] = count_noun
@@ -111,7 +112,7 @@ def templates() -> jinja2.Environment:
 
 
 def count_noun(number: int, noun: str) -> str:
-    """Write a count with its noun: "2 replies", "2 days"."""
+    """Return a count with the noun in singular or plural: "1 reply", "2 days"."""
     if number != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{number} {noun}"
@@ -119,20 +120,21 @@ def count_noun(number: int, noun: str) -> str:
 
 @functools.lru_cache(maxsize=2_000)
 def render_options(options: tuple[tuple[Any, str], ...], chosen: Any) -> Markup:
-    """Render the options of a list, with ``chosen`` selected. Cached, as most lists occur on many pages."""
+    """Return the HTML of the options (value, label) of a list, with ``chosen`` selected. Cached, as most lists occur on
+    many pages."""
     line = Markup('<option value="{}"{}>{}</option>')
     marks = (Markup(" selected") if str(value) == str(chosen) else "" for value, _ in options)
     return Markup("").join(line.format(value, mark, text) for (value, text), mark in zip(options, marks, strict=True))
 
 
 class WebSite:
-    """Base of sites. A subclass has the class variables below, `fill`, and methods with `route`.
+    """Base of sites. A subclass sets the class variables below and implements `fill` and methods with `route`.
 
     Attributes:
-        name: its name in `SITES` and the folder of its templates.
-        schema: the statements that make the tables.
-        judged: queries, by name, for the rows on which tasks are judged. The order of rows, and columns that a query
-            leaves out, are ignored.
+        name: the name of the site in `SITES`, and of the folder of its templates.
+        schema: the SQL statements that create the tables.
+        judged: name -> SQL query for rows on which tasks are judged. The order of rows, and columns that a query leaves
+            out, do not matter.
     """
 
     name: ClassVar[str]
@@ -151,13 +153,13 @@ class WebSite:
 
     @classmethod
     def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
-        """Fill the empty tables with contents of this size."""
+        """Fill the empty tables. ``size`` is the number of main objects, such as products."""
         raise NotImplementedError(f"{cls.__name__} must implement fill(database, size, rng).")
 
     def __init__(self, state: Content):
         self.database: Any = connect(state)
         self.written, self._state = self.database.total_changes, state
-        # Shared by the server's thread and the thread that takes snapshots.
+        # The server's thread and the thread that takes snapshots use the same database.
         self.lock = threading.Lock()
 
     def restore(self, state: Content) -> None:
@@ -168,7 +170,7 @@ class WebSite:
             self._state = state
 
     def state(self) -> Content:
-        """The database as bytes: the same object until something is written."""
+        """Return the database as bytes: the same object as before unless something has been written since."""
         with self.lock:
             if self.database.total_changes != self.written:
                 self.written, self._state = self.database.total_changes, self.database.serialize()
@@ -176,11 +178,11 @@ class WebSite:
 
     @classmethod
     def queries(cls, database: Any) -> dict[str, tuple[sqlite3.Connection, str]]:
-        """By the names of `judged`, where the rows are and the query for them."""
+        """Return name in `judged` -> (database with the rows, query)."""
         return {name: (database, sql) for name, sql in cls.judged.items()}
 
     def close(self) -> None:
-        """Give the database back; the site answers nothing more."""
+        """Release the database; the site must not be used afterwards."""
         with self.lock:
             release(self.database)
             del self.database
@@ -188,7 +190,7 @@ class WebSite:
     # Answering requests.
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        """The WSGI application."""
+        """Answer a request, as a WSGI application."""
         path = environ.get("PATH_INFO", "")
         if path.startswith(ASSETS):
             return _serve_asset(path)(environ, start_response)
@@ -199,15 +201,15 @@ class WebSite:
                 response = getattr(self, name)(request, **parts)
             except HTTPException as error:
                 status = error.code or 500
-                # Redirects raised by the router.
+                # The router raises redirects as exceptions, too.
                 response = (
                     error.get_response() if status < 400 else self.page(request, "error.html", status, error=error)
                 )
         return response(environ, start_response)
 
     def page(self, request: WebRequest, template: str, status: int = 200, /, **context: Any) -> Response:
-        """Render a template of the site, with the values of `surroundings` and the message left by `redirect`. With
-        error messages, `errors`, the status is 422."""
+        """Render a template of the site with ``context``, the values of `surroundings`, and the message that `redirect`
+        left in a cookie. If ``context`` has ``errors``, the status is 422."""
         message = request.cookies.get("message", "")
         found = _find_template(self.name, template)
         html = found.render(
@@ -219,21 +221,21 @@ class WebSite:
         return response
 
     def surroundings(self) -> dict[str, Any]:
-        """Values that the layout of every page shows."""
+        """Return the values that the layout of every page shows: name -> value."""
         return {}
 
     def redirect(self, path: str, message: str = "") -> Response:
-        """Send the visitor on by GET, where the page says ``message``."""
+        """Redirect the visitor to ``path`` with GET; the page there shows ``message``."""
         response = Response("", 303, path)
         if message:
             response.set_cookie("message", message, httponly=True, samesite="Lax")
         return response
 
     def query(self, sql: str, *values: Any) -> list[sqlite3.Row]:
-        """Rows of a query.
+        """Return the rows of a query.
 
         Raises:
-            NotFound: a number in an address is larger than any in the database can be.
+            NotFound: a value is a number too large for SQLite, which can only come from an address.
         """
         try:
             return self.database.execute(sql, values).fetchall()
@@ -254,23 +256,23 @@ class WebSite:
 
 @functools.lru_cache(maxsize=4_096)
 def _match(routes: MapAdapter, path: str, method: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the name of the handler method, and the variable parts of the path. Cached, as addresses recur."""
+    """Return (name of the handler method, variable parts of the path). Cached, as addresses recur."""
     return routes.match(path, method)
 
 
 class SiteDatabase(sqlite3.Connection):
-    """A connection, with the schemas that it was used with: its prepared queries remember their columns."""
+    """Connection to a database. ``tables`` is the schema it was used with, as prepared queries remember columns."""
 
     tables: str | None = None
 
 
-# Reused in the order of release, so that each of several sites gets its own connection again.
+# Reused in the order of release, so that each of several sites gets the same connection again.
 _idle: deque[SiteDatabase] = deque()
 MOST_IDLE = 16
 
 
 class Databases(dict[str, SiteDatabase]):
-    """The databases of several sites by name, where tasks change and judge them all."""
+    """Databases of several sites by name, for tasks across sites."""
 
     @property
     def total_changes(self) -> int:
@@ -281,8 +283,10 @@ class Databases(dict[str, SiteDatabase]):
 
 
 def connect(content: Content) -> Any:
-    """Return an in-memory database with this content, with rows readable by column name; `Databases` for a portal.
-    Connections kept by `release` are reused, as opening one takes longer than most pages."""
+    """Return an in-memory database with this content, or `Databases` for a portal. Rows can be read by column name.
+
+    Connections kept by `release` are reused, as opening a new one takes longer than most pages.
+    """
     if isinstance(content, tuple):
         return Databases({name: connect(part) for name, part in content})
     try:
@@ -300,7 +304,7 @@ def connect(content: Content) -> Any:
 
 
 def release(database: SiteDatabase | Databases) -> None:
-    """Return connections that are in no transaction to the pool of `connect`."""
+    """Give connections back to the pool of `connect`; close those that are in a transaction or too many."""
     if isinstance(database, Databases):
         for one in database.values():
             release(one)
@@ -319,7 +323,7 @@ def _open_database() -> SiteDatabase:
 
 @functools.lru_cache(maxsize=256)
 def generate(site: str, size: int, seed: int) -> bytes:
-    """The database of a site at its start, as bytes."""
+    """Return the initial database of a site as bytes."""
     kind = SITES[site]
     database = connect(_make_tables(kind))
     try:
@@ -339,21 +343,21 @@ def _make_tables(kind: type[WebSite]) -> bytes:
 
 
 def read_form(request: WebRequest, *names: str) -> dict[str, str]:
-    """The named fields of a form, without white space around them and with plain ends of lines."""
+    """Return the named fields of a form: stripped, with "\\n" as line end, and cut to 2000 characters."""
     return {name: request.form.get(name, "").replace("\r\n", "\n").strip()[:2000] for name in names}
 
 
 def read_number(text: str | None, low: int, high: int, default: int) -> int:
-    """Parse an integer typed by a visitor. Return the default if it is malformed or out of range."""
+    """Parse a whole number typed by a visitor. Return ``default`` if it is malformed or outside ``low`` to ``high``."""
     text = (text or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high else default
 
 
 def need_number(text: str | None) -> int:
-    """Parse an integer from a hidden field or an address.
+    """Parse a whole number from a hidden field or an address.
 
     Raises:
-        BadRequest: the text is no integer.
+        BadRequest: the text is no number from 0 to 999,999,999.
     """
     number = read_number(text, 0, 999_999_999, -1)
     if number < 0:
@@ -362,14 +366,15 @@ def need_number(text: str | None) -> int:
 
 
 def paginate(args: Mapping[str, str], number: int, per_page: int) -> tuple[dict[str, int], str]:
-    """Compute the page shown, the number of pages, and the LIMIT clause of the page's query."""
+    """Return ({"page": page shown, "pages": number of pages}, LIMIT clause of the query) for a list of ``number``
+    rows."""
     pages = max(1, -(-number // per_page))
     page = min(read_number(args.get("page"), 1, 10_000, 1), pages)
     return {"page": page, "pages": pages}, f"LIMIT {per_page} OFFSET {(page - 1) * per_page}"
 
 
 def is_date(text: str) -> bool:
-    """True if a visitor typed a date as YYYY-MM-DD."""
+    """Return True if the text is a date as YYYY-MM-DD."""
     try:
         return len(text) == 10 and date.fromisoformat(text).isoformat() == text
     except ValueError:

@@ -1,6 +1,7 @@
-"""A project tracker: tickets with blockers and comments, boards, lists with filters, bulk edits, milestones.
+"""Site "tracker", a project tracker: tickets with blockers and comments, boards, lists with filters, milestones.
 
-The signed-in user may change everything except state changes that the rules forbid; see `ProjectTracker._refuse`.
+The signed-in user may change everything, except for changes of states that the rules forbid; see
+`ProjectTracker._refuse`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .tracker_content import (
 
 TICKETS_IN_COLUMN, MOST_TITLE, MOST_BULK = 5, 120, 100
 NOW = TODAY.isoformat()
-# The form's value for tickets without assignee or milestone, and a value for all states but "Closed".
+# Value of the form for tickets without assignee or milestone, and value for all states but "Closed".
 NONE, OPEN = "-", "open"
 
 
@@ -81,7 +82,7 @@ TICKETS = ListPage(
     per_page=8,
     in_given_order=True,
 )
-# Successors of each state. A ticket may be closed from any state, but closed as done only from the state before.
+# Successors of each state. A ticket can be closed as done only from "In review", for other reasons from any state.
 FOLLOWING = {
     "To do": ("In progress",),
     "In progress": ("To do", "In review"),
@@ -93,7 +94,7 @@ _CHOICES = {"projects": PROJECTS, "kinds": KINDS, "priorities": PRIORITIES, "peo
 _LISTS = {name: tuple((value, value) for value in values) for name, values in {**_CHOICES, "reasons": REASONS}.items()}
 _STATES_TO_FIND = ((OPEN, "Not closed"), *((state, state) for state in STATES))
 _STATES_TO_SET = (*((state, state) for state in STATES[:3]), ("Closed", "Closed as done"))
-# All tickets that a ticket waits for, directly or not, itself included.
+# Query that has a row if the first value, a ticket, is the second value or waits for it, directly or indirectly.
 _WAITS_FOR = """
     WITH RECURSIVE before (id) AS (
         VALUES (?) UNION SELECT b.blocker FROM blockers b JOIN before ON b.ticket = before.id
@@ -102,7 +103,7 @@ _WAITS_FOR = """
 
 
 class ProjectTracker(WebSite):
-    """See the module."""
+    """Web application of the project tracker; see the module."""
 
     name = "tracker"
     schema = """
@@ -134,7 +135,7 @@ class ProjectTracker(WebSite):
         return {"visitor": VISITOR, "today": NOW, "nothing": NONE, **_LISTS}
 
     def _milestones(self) -> tuple[tuple[str, str], ...]:
-        """The milestones to choose from, by date."""
+        """Return the options of a list of all milestones, ordered by due date."""
         return tuple((row["name"], row["name"]) for row in self.query("SELECT name FROM milestones ORDER BY due, name"))
 
     # Reading.
@@ -149,7 +150,7 @@ class ProjectTracker(WebSite):
 
     @route("/project/<project>")
     def board(self, request: WebRequest, project: str) -> Response:
-        """The tickets of a project by state, as many as a column shows of each."""
+        """Show the tickets of a project in a column for each state."""
         tickets = self.query(f"{TICKETS.sql} WHERE t.project = ? ORDER BY {TICKETS.order_of('priority')}", project)
         self.one("SELECT 1 WHERE ?", project in PROJECTS)
         columns = {state: [row for row in tickets if row["state"] == state] for state in STATES}
@@ -240,14 +241,14 @@ class ProjectTracker(WebSite):
         marked: tuple[str, ...],
         errors: dict[str, str] | None = None,
     ) -> Response:
-        """Render the form of a new ticket, or of an existing one."""
+        """Render the form of a ticket (None: of a new one)."""
         context = {"form": form, "marked": marked, "errors": errors or {}, "milestones": self._milestones()}
         return self.page(request, "form.html", ticket=ticket, **context)
 
     def _read_ticket(
         self, request: WebRequest, ticket: sqlite3.Row | None
     ) -> tuple[dict[str, str], tuple[str, ...], dict[str, str]]:
-        """Read a ticket's form. Return its fields, its labels, and error messages by field."""
+        """Read the form of a ticket (None: of a new one). Return (fields, labels, field -> error message)."""
         form = read_form(request, *_FIELDS)
         form["title"] = " ".join(form["title"].split())
         marked, errors = request.form.getlist("labels"), {}
@@ -275,14 +276,14 @@ class ProjectTracker(WebSite):
         return form, tuple(label for label in LABELS if label in marked), errors
 
     def _update(self, ticket: int, **changes: Any) -> None:
-        """Give columns of a ticket other values."""
+        """Set columns of a ticket to new values."""
         columns = ", ".join(f"{name} = ?" for name in changes)
         self.query(f"UPDATE tickets SET {columns} WHERE id = ?", *changes.values(), ticket)
 
     # States.
 
     def _refuse(self, ticket: sqlite3.Row, state: str, reason: str, assignee: str) -> str:
-        """Return the reason why a ticket cannot change to a state, "" if it can."""
+        """Return an error message if a ticket cannot change to a state; "" if it can."""
         number, following = f"Ticket {ticket['id']}", FOLLOWING[ticket["state"]]
         if state == ticket["state"]:
             return ""
@@ -352,7 +353,7 @@ class ProjectTracker(WebSite):
 
     @route("/tickets/edit", "GET", "POST")
     def edit_several(self, request: WebRequest) -> Response:
-        """Edit all tickets chosen from a list with one form. An error in one of them leaves all unchanged."""
+        """Edit all tickets chosen from a list with one form. An error with one ticket leaves all unchanged."""
         sent = request.args if request.method == "GET" else request.form
         numbers = {read_number(text, 1, 999_999_999, 0) for text in sent.getlist("ticket")[:MOST_BULK]}
         marks = ", ".join("?" for _ in numbers)

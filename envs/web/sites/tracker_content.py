@@ -1,7 +1,7 @@
-"""The contents of `tracker`: projects, tickets with comments and blockers, milestones, drawn from a seed.
+"""Contents of `tracker`, drawn from a seed: projects, tickets with comments and blockers, and milestones.
 
-A project has a team, to which most of its tickets are assigned. Many titles, some names and some labels differ in one
-word or letter only. The date is always `TODAY`.
+Each project has a team, to which most of its tickets are assigned. Many titles, some names and some labels differ in
+one word or letter only. The date is always `TODAY`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 TODAY = date(2026, 5, 4)
-# The user who is signed in is the first one.
+# The first user is signed in.
 PEOPLE = (
     *("Dana Whitfield", "Dana Whitman", "Ilse Berger", "Ilsa Berger", "Omar Farouk", "Omar Faris"),
     *("Priya Nair", "Tom Ashby", "Nadia Petrova", "Luís Prado"),
 )
 VISITOR = PEOPLE[0]
-# Projects with their descriptions and components.
+# Project -> (description, components).
 PROJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Billing": ("Invoices and payments", ("invoice", "tax report", "refund form", "bank import", "price list")),
     "Mobile App": ("The app for customers", ("sign-in screen", "start screen", "photo upload", "map", "settings")),
@@ -31,7 +31,7 @@ PROJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Web Shop": ("The shop on the web", ("checkout", "product page", "search page", "wish list", "order list")),
 }
-# Kinds of tickets with title patterns for a part and a place, ordered so that each project has all kinds.
+# (kind of a ticket, title with {} for component and place), ordered such that each project has all kinds.
 TITLES = (
     ("Bug", "Wrong date in the {}{}"),
     ("Feature", "Add filters to the {}{}"),
@@ -73,7 +73,7 @@ REMARKS = (
     "Who can review this?",
     "I asked the customer for a picture of the {}.",
 )
-# The first ticket of the longest chain of blockers has five tickets before it.
+# Number of tickets in the longest chain of blockers.
 LONGEST_CHAIN = 6
 
 
@@ -141,7 +141,7 @@ def _draw_blockers(order: list[int], rng: np.random.Generator) -> list[tuple[int
     """Draw pairs (ticket, ticket that blocks it): one long chain, short ones, and a few tickets with two blockers.
 
     Args:
-        order: the tickets; a ticket is blocked by later ones only, so that there is no cycle.
+        order: ids of the open tickets. A ticket is blocked only by later ones, so that there is no cycle.
     """
     pairs, first = [], 0
     for length in (LONGEST_CHAIN, *(2 + rng.integers(0, 3, len(order) // 12)).tolist()):

@@ -1,1 +1,1 @@
-"""Templates of web tasks, each with its question and its judge; registered in `template.TEMPLATES`."""
+"""Templates of web tasks, each with a question, a goal and a scripted solver; registered in `template.TEMPLATES`."""

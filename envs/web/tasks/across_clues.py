@@ -1,8 +1,8 @@
-"""`ClueTemplate`: tasks across sites, with an action on one site and its object named by clues on others.
+"""`ClueTemplate`: tasks that ask for an action on one site, the object of which is named by clues on other sites.
 
 A clue is a sentence on another site: a comment on a ticket, a reply in a thread, a sentence of an article. The first
 clue may name the place of the next one. On tickets and in threads another author names a decoy. The last clue names the
-object of a single-site template, whose question then says "that product" instead.
+object of a single-site template; the question of this template then says, for example, "that product" instead.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .walk import Walk
 
 @dataclass(frozen=True)
 class Carrier:
-    """A site on which clues stand.
+    """A site on which clues are written.
 
     Args:
-        kind: the place of a clue in words, such as a thread.
-        path: the beginning of its address.
-        places: a query for the ids and titles of all places.
+        kind: the kind of place in which a clue is written, such as "thread".
+        path: the beginning of the address of such a place.
+        places: an SQL query for the ids and titles of all places.
         authors: possible authors of clues; empty if clues have no author.
-        open: opens a place by its title.
-        write: adds a text by an author to the place with an id.
+        open: function (walk, title) that opens a place.
+        write: function (database, id of a place, author, text) that adds a text to the place.
     """
 
     kind: str
@@ -78,12 +78,13 @@ CARRIERS: Mapping[str, Carrier] = {
 
 @dataclass(frozen=True)
 class Deed:
-    """A single-site template whose object is given by clues.
+    """Action on the last site: a single-site template whose object is given by clues.
 
     Args:
-        template: its name in `TEMPLATES`.
-        noun: the object in words; the question then says "that" and this noun.
-        name: the object's name, computed from the slots; it must occur exactly once in the template's question.
+        template: the name of the single-site template in `TEMPLATES`.
+        noun: a noun for the object; the question says "that" and this noun instead of the name.
+        name: function that returns the name of the object, given the slots of the single-site template. The name must
+            occur exactly once in the question of the template.
         params: parameters that override those of the environment.
     """
 
@@ -98,7 +99,8 @@ class Deed:
 
 
 class ClueTemplate(WebTemplate):
-    """Base of tasks across sites. A subclass names its ``carriers``, in the order of their clues, and its ``deed``."""
+    """Base of tasks across sites. A subclass sets ``carriers``, the names of the sites with clues in the order of the
+    clues, and ``deed``, the action on the last site."""
 
     site = "across"
     carriers: ClassVar[tuple[str, ...]]
@@ -137,7 +139,7 @@ class ClueTemplate(WebTemplate):
         }
 
     def _said(self, slots: Slots) -> list[tuple[str, str]]:
-        """Return for each carrier the text of its clue, and the text of the decoy."""
+        """Return for each carrier (text of the clue, text of the decoy)."""
         said = []
         for place in range(1, len(self.carriers)):
             site, (_, title, _, other, _) = self.carriers[place], slots["places"][place]
@@ -146,7 +148,7 @@ class ClueTemplate(WebTemplate):
         return [*said, (self.say(slots, slots["name"]), self.say(slots, slots["decoy"]))]
 
     def say(self, slots: Slots, name: str) -> str:
-        """Write the last clue."""
+        """Return the text of the last clue, which names the object ``name``."""
         return f"It has to be {name}."
 
     def ask(self, slots: Slots) -> str:
@@ -162,7 +164,7 @@ class ClueTemplate(WebTemplate):
         return " ".join([*sentences, self.ask_deed(slots)])
 
     def ask_deed(self, slots: Slots) -> str:
-        """Write the request, with the object's name replaced by "that" and its noun."""
+        """Return the question of the single-site template, with the object's name replaced by "that" and its noun."""
         text = TEMPLATES[self.deed.template].ask(dict(slots["deed"]))
         text = text.replace(slots["name"], f"that {self.deed.noun}")
         return text[0].upper() + text[1:]
@@ -188,7 +190,7 @@ class ClueTemplate(WebTemplate):
         return Goal(goal.answer, goal.kind, removed, added, tuple(dict.fromkeys(pages)))
 
     def read_clues(self, walk: Walk, slots: Slots) -> None:
-        """Go to each clue and see it."""
+        """Go to the place of each clue, and turn pages until the clue is shown."""
         for place, (site, said) in enumerate(zip(self.carriers, self._said(slots), strict=True)):
             walk.click("link", f"Go to the {TITLES[site]}")
             CARRIERS[site].open(walk, slots["places"][place][1])

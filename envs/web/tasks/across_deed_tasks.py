@@ -1,4 +1,4 @@
-"""Templates across sites: report from the site that the clues lead to, or change it."""
+"""Templates across sites: report a value from the last site, to which clues lead, or change that site."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ComparePrices(ClueTemplate):
         return slots and {**slots, "paid": int(rng.integers(200, 20_000))}
 
     def say(self, slots: Slots, name: str) -> str:
-        # The decoy's price must differ.
+        # The decoy states another price, so that it leads to a wrong answer.
         cents = slots["paid"] if name == slots["name"] else slots["paid"] + 150
         return f"At the market I paid {_write_price(cents)} for {name}."
 
@@ -69,14 +69,14 @@ class ReportNamedValue(_ValueTemplate):
 
 @add_template
 class ReportTicketValue(_ValueTemplate):
-    """Report a value of an article: a comment on a ticket names a thread, and a reply there names the article."""
+    """Report a value of an article. A comment on a ticket names a thread, and a reply in the thread the article."""
 
     name, carriers = "report-ticket-value", ("tracker", "forum")
 
 
 @add_template
 class ReportTicketPrice(ClueTemplate):
-    """Report the price of a product: a comment on a ticket names a thread, and a reply there names the product."""
+    """Report the price of a product. A comment on a ticket names a thread, and a reply in the thread the product."""
 
     name, intent, carriers, deed = "report-ticket-price", "report", ("tracker", "forum"), _PRICE
 
@@ -148,13 +148,13 @@ class WatchNamedArticle(ClueTemplate):
 
 @add_template
 class BuyTicketProduct(ClueTemplate):
-    """Put a product into the cart: a comment on a ticket names a thread, and a reply there names the product."""
+    """Put a product into the cart. A comment on a ticket names a thread, and a reply in the thread the product."""
 
     name, intent, carriers, deed = "buy-ticket-product", "act", ("tracker", "forum"), _CART
 
 
 @add_template
 class BookThreadRoom(ClueTemplate):
-    """Book a room: a forum reply names an article, and its text names the room."""
+    """Book a room. A forum reply names an article, and the text of the article names the room."""
 
     name, intent, carriers, deed = "book-thread-room", "act", ("forum", "wiki"), _ROOM

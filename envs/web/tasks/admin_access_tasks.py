@@ -1,4 +1,4 @@
-"""Templates of the admin panel that give access: invitations, and permissions of roles."""
+"""Templates of the admin panel about access: invitations, and permissions of roles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MESSAGES = tuple(message for message in MESSAGES if message)
 
 
 def draw_mails(rng: Rng, database: Database, number: int) -> tuple[str, ...]:
-    """Draw mail addresses that no user or invitation has, though some existing ones differ from them in a few letters
+    """Draw mail addresses that no user or invitation has; some existing addresses differ from them in a few letters
     only."""
     taken = {mail for (mail,) in database.execute("SELECT mail FROM users UNION SELECT mail FROM invitations")}
     mails: list[str] = []
@@ -43,7 +43,7 @@ def draw_mails(rng: Rng, database: Database, number: int) -> tuple[str, ...]:
 
 
 def send_invitation(walk: Walk, mail: str, role: str, team: str, message: str) -> None:
-    """Invite somebody."""
+    """Invite the owner of a mail address, starting from any page."""
     walk.click("link", "Invitations")
     walk.click("link", "Invite a user")
     walk.fill("Mail", mail)
@@ -87,7 +87,7 @@ class InviteUsers(WebTemplate):
 
 @add_template
 class InviteLike(WebTemplate):
-    """Invite somebody with the role and the team of a user."""
+    """Invite somebody to the role and the team that a user has."""
 
     site, name, intent = "admin", "invite-like", "invite"
 
@@ -117,7 +117,7 @@ class InviteLike(WebTemplate):
 
 @add_template
 class ClearInvitations(WebTemplate):
-    """Revoke, or send again, all invitations under conditions."""
+    """Revoke, or send again, all invitations that meet conditions."""
 
     site, name, intent = "admin", "clear-invitations", "invite"
 
@@ -167,8 +167,8 @@ class ClearInvitations(WebTemplate):
 
 
 class PermissionTemplate(WebTemplate):
-    """Base of templates that change the permissions of a role: slots ``role`` (id, name) and ``granted``, all its
-    permissions at the end."""
+    """Base of templates that change the permissions of a role. Slots: ``role``, (id, name), and ``granted``, all
+    permissions of the role at the end."""
 
     site, intent, pages = "admin", "permit", ("/role/{role[0]}",)
 
@@ -191,14 +191,14 @@ def permissions_of(database: Database, role: int) -> set[str]:
 
 
 def tick_permissions(walk: Walk, granted: tuple[str, ...]) -> None:
-    """Tick these permissions of a role and no others, and save it."""
+    """Tick these permissions and no others on the page of a role, and save the role."""
     for permission in PERMISSIONS:
         walk.tick("checkbox", permission, permission in granted)
     walk.click("button", "Save role")
 
 
 def draw_role(rng: Rng, database: Database) -> tuple[int, str]:
-    """Draw a role other than the owners' role; return its id and name."""
+    """Draw a role other than that of the owners, as (id, name)."""
     return tuple(pick(rng, database.execute(f"SELECT id, name FROM roles WHERE id <> {OWNER} ORDER BY id").fetchall()))
 
 
@@ -225,7 +225,7 @@ class SetPermissions(PermissionTemplate):
 
 @add_template
 class AdjustPermissions(PermissionTemplate):
-    """Give a role some permissions, take others away, and leave the rest."""
+    """Give a role some permissions, take some away, and leave the rest as they are."""
 
     name = "adjust-permissions"
 
@@ -252,7 +252,7 @@ class AdjustPermissions(PermissionTemplate):
 
 @add_template
 class CopyRole(WebTemplate):
-    """Create a role with all permissions of another role and one more."""
+    """Create a role with all permissions of another role, and perhaps one more."""
 
     site, name, intent = "admin", "copy-role", "permit"
 

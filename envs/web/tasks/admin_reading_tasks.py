@@ -1,4 +1,4 @@
-"""Templates of the admin panel that are answered by reading: count, look up in the log, compare, export a file."""
+"""Templates of the admin panel that ask a question: count, look up in the log, compare, export a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from .walk import Walk
 def draw_filters(
     rng: Rng, row: sqlite3.Row, number: int, first: tuple[str, ...] = (), without: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Draw ``number`` filters that find a user, including those named in ``first``."""
+    """Draw ``number`` filters that the user ``row`` meets, including those named in ``first`` and none of those named
+    in ``without``."""
     days = timedelta(days=int(rng.integers(1, 40)))
     values = {"team": row["team_name"], "role": row["role_name"], "state": row["state"], "licence": row["licence"]}
     login = date.fromisoformat(row["login"]) if row["login"] else None
@@ -33,7 +34,7 @@ def draw_filters(
 
 
 class UserTemplate(ListPageTemplate):
-    """Base of templates about users whom filters find."""
+    """Base of templates about the users who meet conditions."""
 
     site, list_page, filters = "admin", USERS, "filters"
 
@@ -43,14 +44,14 @@ class UserTemplate(ListPageTemplate):
 
 @add_template
 class CountUsers(UserTemplate, CountTemplate):
-    """Count the users under conditions."""
+    """Count the users who meet conditions."""
 
     name, question = "count-users", "How many {what} are there? Answer with the number."
 
 
 @add_template
 class ReportSettingChange(WebTemplate):
-    """Report the last user who changed a setting, up to a date, or the value before the change."""
+    """Report who made the last change of a setting (up to a date, with more conditions), or the value before it."""
 
     site, name, intent, answer, pages = "admin", "report-setting-change", "report", "answer", ("/log",)
 
@@ -145,7 +146,7 @@ class ReportLead(WebTemplate):
 
 @add_template
 class CompareTeams(UserTemplate, GroupTemplate):
-    """Name the team with the most users under conditions, of several."""
+    """Name the team, of several, with the most users who meet conditions."""
 
     name, group, groups = "compare-teams", "team", "teams"
     question = "Which of the teams {groups} has the most {what}? Answer with the team."
@@ -224,14 +225,15 @@ _FILES = ("team-list", "team-lists", "licences", "licence-check", "review-june",
 
 
 class ExportTemplate(UserTemplate):
-    """Base of templates with an export: slots ``file``, ``columns``, ``filters``, ``sort`` and ``format``."""
+    """Base of templates that export users to a file and ask for a figure in the file. Slots: ``file``, ``columns``,
+    ``filters``, ``sort`` and ``format``."""
 
     intent = "export"
     question = (
         'Export all {what} to a file with the name "{file}": exactly the columns {names}, sorted by "{order}", '
         "separated by {separator}. {figure}"
     )
-    # The figure asked for.
+    # Last sentence of the question: the figure asked for.
     figure: ClassVar[str]
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
@@ -251,7 +253,7 @@ class ExportTemplate(UserTemplate):
         return {**super().words(slots), **about, "figure": self.figure.format_map(slots)}
 
     def report(self, database: Database, slots: Slots) -> tuple[str, str]:
-        """Return the answer, and the kind of its verifier."""
+        """Return (answer, name of its verifier)."""
         raise NotImplementedError(f"{type(self).__name__} must implement report(database, slots).")
 
     def goal(self, database: Database, slots: Slots) -> Goal:
@@ -280,7 +282,7 @@ class ExportTemplate(UserTemplate):
 
 @add_template
 class ExportAndCount(ExportTemplate):
-    """Export users under conditions, and report how many they are."""
+    """Export the users who meet conditions, and report their number."""
 
     name, figure = "export-and-count", "Answer with the number of rows below the headings."
 
@@ -290,7 +292,7 @@ class ExportAndCount(ExportTemplate):
 
 @add_template
 class ExportAndRead(ExportTemplate):
-    """Export users under conditions, and report the mail address in the first or last row."""
+    """Export the users who meet conditions, and report the mail address in the first or last row of the file."""
 
     name, figure = "export-and-read", "Answer with the mail address in the {which} row of the file."
 

@@ -21,12 +21,12 @@ _TEAM_NAMES = (
     "Sales Tools",
     "People Support",
 )
-# Users to whom every action may be applied: no leads, owners, or the signed-in user.
+# SQL condition for users to whom every action may be applied: neither leads, nor owners, nor the signed-in user.
 FREE = f"u.id <> {ADMINISTRATOR} AND u.role <> {OWNER} AND u.id NOT IN (SELECT lead FROM teams)"
 
 
 def apply_to_users(walk: Walk, names: list[str], action: str) -> None:
-    """Choose users of a page, and apply an action to them."""
+    """Choose users on a page of the list, and apply an action to them."""
     for name in names:
         walk.tick("checkbox", f"Select {name}")
     walk.select("Action on selected users", action)
@@ -34,15 +34,16 @@ def apply_to_users(walk: Walk, names: list[str], action: str) -> None:
 
 
 class BulkUserTemplate(UserTemplate, ChangeTemplate):
-    """Base of templates that apply an action to all users under conditions: slots ``filters`` and ``users``."""
+    """Base of templates that apply an action to all users who meet conditions. Slots: ``filters`` and ``users``, pairs
+    (id, name)."""
 
     table = "users"
 
     def draw_matches(
         self, rng: Rng, database: Database, params: Params, where: str, first: tuple[str, ...]
     ) -> Slots | None:
-        """Draw filters, including those named in ``first``, that find at most ``items`` + 2 users, all of them `FREE`
-        and under the SQL condition ``where``."""
+        """Draw filters, including those named in ``first``, that find at most ``items`` + 2 users, all of whom meet the
+        SQL conditions `FREE` and ``where``. Return the slots, or None if several draws find none."""
         rows = USERS.select(database, f"{FREE} AND {where}")
         free = {row["id"] for row in rows}
         for _ in range(12 if rows else 0):
@@ -53,18 +54,20 @@ class BulkUserTemplate(UserTemplate, ChangeTemplate):
         return None
 
     def apply(self, walk: Walk, slots: Slots, action: str) -> None:
-        """List the users, and apply an action to them."""
+        """List the users who meet the conditions, and apply an action to them."""
         USERS.filter(walk, self.conditions_of(slots))
         apply_to_users(walk, [name for _, name in slots["users"]], action)
 
 
 def name_users(slots: Slots) -> list[str]:
-    """The users of the slot "users" (id, name, mail) in words: names or mail addresses."""
+    """Return the names of the users in the slot "users", tuples (id, name, mail); their mail addresses if the slot
+    "by_mail" is True."""
     return [mail if slots["by_mail"] else name for _, name, mail in slots["users"]]
 
 
 def draw_users(rng: Rng, database: Database, params: Params, where: str = "1", *values: Any) -> dict[str, Any] | None:
-    """Draw the slots of ``items`` users who are `FREE` and under a condition, to be named by name or by mail."""
+    """Draw ``items`` users who meet the SQL conditions `FREE` and ``where``. Return the slots "users" and "by_mail" of
+    `name_users`; None if there are too few such users."""
     rows = USERS.select(database, f"{FREE} AND {where}", *values)
     if len(rows) < params["items"]:
         return None
@@ -75,7 +78,7 @@ def draw_users(rng: Rng, database: Database, params: Params, where: str = "1", *
 
 @add_template
 class SuspendIdle(BulkUserTemplate):
-    """Suspend all active users who did not log in since a date, under conditions."""
+    """Suspend all active users who have not logged in since a date and meet further conditions."""
 
     name, intent = "suspend-idle", "edit"
     question = "Suspend all {what}. Whoever is suspended has no licence any more."
@@ -159,7 +162,7 @@ class EditUser(ChangeTemplate):
 
 @add_template
 class ChangeSettings(WebTemplate):
-    """Give settings other values."""
+    """Change the values of settings."""
 
     site, name, intent = "admin", "change-settings", "edit"
 
@@ -191,7 +194,7 @@ class ChangeSettings(WebTemplate):
 
 @add_template
 class CreateTeam(WebTemplate):
-    """Create a team and move users to it; the first may become its lead."""
+    """Create a team and move users to it; the first user may become the lead of the team."""
 
     site, name, intent = "admin", "create-team", "edit"
 
@@ -233,7 +236,7 @@ class CreateTeam(WebTemplate):
 
 @add_template
 class ReplaceLead(WebTemplate):
-    """Give a team another lead, and then move the old lead to another team; a present lead cannot be moved."""
+    """Give a team another lead, and then move the old lead to another team; a lead cannot be moved."""
 
     site, name, intent = "admin", "replace-lead", "edit"
 
@@ -272,7 +275,7 @@ class ReplaceLead(WebTemplate):
 
 @add_template
 class HandOver(ChangeTemplate):
-    """Make somebody else the only owner: first the new one, as the last owner cannot be demoted."""
+    """Make another user the only owner. The new owner must be appointed first, as the last owner cannot be demoted."""
 
     site, name, intent, table, pages = "admin", "hand-over", "edit", "users", ("/users",)
 

@@ -15,7 +15,7 @@ from .walk import Walk
 
 
 class CancelTemplate(WebTemplate):
-    """Base of templates that cancel bookings. Slots: ``bookings``, pairs of an id and a label."""
+    """Base of templates that cancel bookings. Slot: ``bookings``, pairs (id, label)."""
 
     site, intent, objects, pages = "booking", "cancel", "bookings", ("/bookings/{0}",)
 
@@ -41,7 +41,7 @@ class CancelTemplate(WebTemplate):
 
 @add_template
 class CancelBookings(CancelTemplate):
-    """Cancel the named bookings, at any cost."""
+    """Cancel the named bookings, even if that costs a fee."""
 
     name = "cancel-bookings"
 
@@ -100,10 +100,13 @@ class CancelFree(CancelTemplate):
 def draw_by_charge(
     rng: Rng, database: Database, params: Params, is_free: bool
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]] | None:
-    """Draw conditions on the month or the town of bookings, or on both. Among the bookings that meet them, the targets
-    are those whose cancellation is free (``is_free``) or not. Return the conditions, the targets and the other matches;
-    None if there is no target, if there are more than ``items`` + 1, or, below three conditions, if there is no other
-    match."""
+    """Draw conditions on the month or the town of bookings, or on both.
+
+    Returns:
+        (conditions, targets, others): the targets are the bookings that meet the conditions and whose cancellation is
+        free of charge if ``is_free``, or costs a fee otherwise; the others meet the conditions only. None if there is
+        no target, if there are more than ``items`` + 1 targets, or, below three conditions, if there are no others.
+    """
     bookings = select_bookings(database)
     model = pick(rng, [one for one in bookings if one["is_free"] is is_free] or bookings)
     conditions = {"month": model["arrival"][:7], "town": model["town"]}
@@ -123,7 +126,7 @@ def draw_by_charge(
 
 
 def describe_matching(conditions: Mapping[str, str]) -> str:
-    """Describe the bookings that meet conditions."""
+    """Return the bookings that meet conditions in words."""
     town = f" in {conditions['town']}" if "town" in conditions else ""
     month = f" with arrival in {MONTHS[conditions['month']]}" if "month" in conditions else ""
     return f"my upcoming confirmed bookings{town}{month}"
@@ -173,7 +176,7 @@ class CorrectContact(ChangeTemplate):
 
 
 def describe_contact(changes: Mapping[str, str]) -> str:
-    """Changes of contact data in words."""
+    """Return changes of contact data in words."""
     labels = {"name": "the full name", "email": "the e-mail address", "phone": "the phone number"}
     return name_all([f"{labels[name]} to {value}" for name, value in changes.items()])
 
@@ -186,7 +189,7 @@ def fill_contact(walk: Walk, changes: Mapping[str, str]) -> None:
 
 @add_template
 class UpdateProfile(WebTemplate):
-    """Change the data of the profile; bookings keep theirs."""
+    """Change contact data in the profile; the contact data of bookings stay as they are."""
 
     site, name, intent = "booking", "update-profile", "write"
 
@@ -210,8 +213,8 @@ class UpdateProfile(WebTemplate):
 
 
 class MessageTemplate(WebTemplate):
-    """Base of templates that write to houses. Slots: ``bookings``, pairs of an id and a label; ``topic``; ``texts``,
-    one for each booking."""
+    """Base of templates that write to the houses of bookings. Slots: ``bookings``, pairs (id, label); ``topic``;
+    ``texts``, one for each booking."""
 
     site, intent, objects = "booking", "write", "bookings"
     pages = ("/bookings/{0}", "/bookings/{0}/message")
@@ -232,7 +235,7 @@ class MessageTemplate(WebTemplate):
 
 @add_template
 class SendMessages(MessageTemplate):
-    """Write to the houses of bookings, to each in given words."""
+    """Write to the houses of bookings, to each with a given text."""
 
     name = "send-messages"
 

@@ -1,4 +1,4 @@
-"""Templates of the booking site about the visitor's bookings: report one, move, lengthen and change them."""
+"""Templates of the booking site about the visitor's own bookings: report a deadline, move, lengthen, change."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .walk import Walk
 
 
 def select_bookings(database: Database) -> list[dict[str, Any]]:
-    """Return the visitor's active future bookings by day of arrival, each with its "total" price, its "last" day of
-    free cancellation, and "is_free", True until that day."""
+    """Return the visitor's confirmed future bookings, ordered by arrival, with further columns: "total", the price;
+    "last", the last day of free cancellation; "is_free", True if this day is today or later."""
     found = []
     for row in database.execute(f"{BOOKINGS} ORDER BY b.arrival"):
         if row["status"] == "Confirmed" and row["arrival"] > TODAY.isoformat():
@@ -38,38 +38,39 @@ def select_bookings(database: Database) -> list[dict[str, Any]]:
 
 
 def open_booking(walk: Walk, label: str) -> None:
-    """Open a booking by the room, the house and the day of arrival, as the list of bookings names it."""
+    """Open a booking by its label in the list of bookings: room, house and day of arrival."""
     if walk.find("link", label) is None:
         walk.click("link", "My bookings")
     walk.click("link", label)
 
 
 def describe_booking(label: str) -> str:
-    """A booking with this label in words, by the house and the day of arrival."""
+    """Return the booking with this label in words, by the house and the day of arrival."""
     room, day = label.rsplit(", ", 1)
     return f"my booking at {room.split(' at ', 1)[1]} with arrival on {day}"
 
 
 def dearest_of(database: Database, month: str) -> dict[str, Any] | None:
-    """Return the most expensive future booking with arrival in a month; None if it is tied or the only one."""
+    """Return the most expensive booking of `select_bookings` with arrival in a month ("YYYY-MM"); None if there is a
+    tie, or fewer than two bookings in that month."""
     found = [one for one in select_bookings(database) if one["arrival"].startswith(month)]
     found.sort(key=lambda one: -one["total"])
     return found[0] if len(found) > 1 and found[0]["total"] > found[1]["total"] else None
 
 
 def describe_dearest(month: str) -> str:
-    """The booking that `dearest_of` finds, in words."""
+    """Return the booking that `dearest_of` finds in words."""
     return f"the most expensive of my upcoming confirmed bookings with arrival in {MONTHS[month]}"
 
 
 def describe_bookings(labels: list[str]) -> str:
-    """Bookings with these labels in words."""
+    """Return the bookings with these labels in words."""
     return name_all([describe_booking(label) for label in labels])
 
 
 @add_template
 class ReportDeadline(ReadingTemplate):
-    """Report the last day of free cancellation of a booking, as shown on its page."""
+    """Report the last day of free cancellation of a booking, as shown on the page of the booking."""
 
     name, intent = "report-deadline", "report"
     question = "Until when can I cancel {which} free of charge? Answer with the date as YYYY-MM-DD."
@@ -95,16 +96,16 @@ class ReportDeadline(ReadingTemplate):
 
 
 class MovingTemplate(ChangeTemplate):
-    """Base of templates that give bookings other dates. Slots: ``moves``, tuples (id, label, new day of arrival, new
-    day of departure)."""
+    """Base of templates that give bookings other dates. Slot: ``moves``, tuples (id, label, new day of arrival, new day
+    of departure)."""
 
     site, intent, table, objects, pages = "booking", "change", "bookings", "moves", ("/bookings/{0}",)
 
     def draw_moves(
         self, rng: Rng, database: Database, number: int, shifts: tuple[tuple[int, int], ...]
     ) -> tuple[tuple[Any, ...], ...] | None:
-        """Draw moves of bookings; a pair of ``shifts`` gives the days by which arrival and departure move. Return None
-        if too few rooms are free. No two bookings share a room, so that any order works."""
+        """Draw ``number`` moves of bookings in different rooms, so that any order works; None if too few rooms are
+        free. ``shifts`` are the possible moves, as days by which (arrival, departure) move."""
         moves: list[tuple[Any, ...]] = []
         bookings = [one for one in select_bookings(database) if one["is_free"]]
         for booking in pick_several(rng, bookings, len(bookings)):
@@ -178,7 +179,7 @@ class LengthenStays(MovingTemplate):
 
 @add_template
 class ChangeRoom(ChangeTemplate):
-    """Move a booking to the cheapest other room of its house that is free and large enough."""
+    """Move a booking to the cheapest other room of the same house that is free and large enough."""
 
     site, name, intent, table, pages = "booking", "change-room", "change", "bookings", ("/bookings/{booking}",)
 
@@ -215,7 +216,8 @@ class ChangeRoom(ChangeTemplate):
 
 @add_template
 class AddGuest(ChangeTemplate):
-    """Add a guest to a booking or replace one; with more conditions, change the extras as well."""
+    """Add a guest to each of some bookings, or replace one; with more conditions, change the extras (breakfast,
+    parking) as well."""
 
     site, name, intent, table, objects = "booking", "add-guest", "change", "bookings", "parties"
     pages = ("/bookings/{0}",)

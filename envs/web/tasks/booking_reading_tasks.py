@@ -1,4 +1,4 @@
-"""Templates of the booking site that are answered by reading: prices, calendars, own bookings, comparisons."""
+"""Templates of the booking site that ask a question: prices, calendars, free rooms, comparisons."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_templ
 from .walk import Walk
 
 Room = dict[str, Any]
-"""A room with its house; in "nights", own stays count as taken."""
+"""A room and its house, as columns; in "nights", nights that the visitor has booked count as taken."""
 
 
 def select_rooms(database: Database, besides: int = 0) -> list[Room]:
-    """Return all rooms, ordered by id. The nights of the booking ``besides`` count as free."""
+    """Return all rooms, ordered by id. The nights of the booking with the id ``besides`` count as free."""
     rooms: dict[int, Room] = {row["id"]: dict(row) for row in ROOMS.select(database)}
     for stay in database.execute("SELECT * FROM bookings WHERE status = 'Confirmed' AND id <> ?", (besides,)):
         room = rooms[stay["room"]]
@@ -40,20 +40,20 @@ def select_rooms(database: Database, besides: int = 0) -> list[Room]:
 
 
 def is_free(room: Room, arrival: date, departure: date) -> bool:
-    """True if a room is free between two days ahead."""
+    """Return True if both days are in the future, within the calendar, and the room is free between them."""
     ahead = TODAY < arrival < departure <= LAST_DAY
     return ahead and TAKEN not in room["nights"][(arrival - TODAY).days : (departure - TODAY).days]
 
 
 def free_days(room: Room, number: int, since: date = TODAY + timedelta(days=1)) -> list[date]:
-    """Return the days from ``since`` on at which a free stay of ``number`` nights can begin."""
+    """Return the days from ``since`` on from which the room is free for ``number`` nights."""
     first, nights = (since - TODAY).days, room["nights"]
     places = (place for place in range(first, NIGHTS - number + 1) if TAKEN not in nights[place : place + number])
     return [TODAY + timedelta(days=place) for place in places]
 
 
 def draw_stay(rng: Rng, room: Room, longest: int) -> tuple[date, date]:
-    """Draw arrival and departure of a stay for which the room is free."""
+    """Draw (arrival, departure) of a stay of at most ``longest`` nights for which the room is free."""
     number = int(rng.integers(1, longest + 1))
     while not (days := free_days(room, number)):
         number -= 1
@@ -62,8 +62,8 @@ def draw_stay(rng: Rng, room: Room, longest: int) -> tuple[date, date]:
 
 
 def draw_conditions(rng: Rng, rooms: list[Room], names: tuple[str, ...], number: int) -> dict[str, Any] | None:
-    """Draw conditions that a room meets: a stay, a number of guests, and ``number`` of the conditions ``names``. Return
-    None if the drawn room has fewer than two features or a rating below 70."""
+    """Draw conditions that some room meets: a stay, a number of guests, and ``number`` of the conditions ``names``.
+    Return None if the room drawn for this has fewer than two features or a rating below 70."""
     room = pick(rng, rooms)
     features = room["features"].split(", ")
     if len(features) < 2 or room["rating"] < 70:
@@ -80,7 +80,7 @@ def draw_conditions(rng: Rng, rooms: list[Room], names: tuple[str, ...], number:
 
 
 def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tuple[int, Room]]:
-    """Return the rooms that meet conditions, with the price of the stay, the cheapest first."""
+    """Return (price of the stay in cents, room) of all rooms that meet conditions, the cheapest first."""
     arrival, departure = (date.fromisoformat(conditions[name]) for name in ("arrival", "departure"))
     found = [
         (price_of_stay(room, arrival, departure), room)
@@ -97,12 +97,13 @@ def matching_rooms(rooms: list[Room], conditions: Mapping[str, Any]) -> list[tup
 
 
 def has_one_best(found: list[tuple[int, Room]]) -> bool:
-    """Return True if there are several rooms and one is cheaper than all others."""
+    """Return True if there are several rooms, and the first one is cheaper than all others."""
     return len(found) > 1 and found[0][0] < found[1][0]
 
 
 def draw_cheapest(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
-    """Draw conditions, and find the cheapest of the rooms that meet them."""
+    """Draw conditions, and return slots with the conditions and the cheapest room that meets them; None if several
+    draws find none."""
     rooms, names = select_rooms(database), ("town", "feature", "other", "rating")
     for _ in range(12):
         conditions = draw_conditions(rng, rooms, names, constraints)
@@ -115,7 +116,7 @@ def draw_cheapest(rng: Rng, database: Database, constraints: int) -> dict[str, A
 
 
 def open_room(walk: Walk, room: str, house: str) -> None:
-    """Search for a room by its name and its house's name, and open it."""
+    """Search for a room by its name and the name of the house, and open the page of the room."""
     ROOMS.open_row(walk, f"{room} {house}", f"{room} at {house}")
 
 
@@ -128,7 +129,7 @@ def check_stay(walk: Walk, slots: Slots) -> None:
 
 
 def open_month(walk: Walk, month: str) -> None:
-    """Turn the calendar of a room from the present month to ``month``."""
+    """Turn the calendar of a room from the present month to ``month`` ("YYYY-MM")."""
     for name in list(MONTHS)[1 : list(MONTHS).index(month) + 1]:
         walk.click("link", MONTHS[name])
 
@@ -150,7 +151,7 @@ class FreeRoomsTemplate(ReadingTemplate, ListPageTemplate):
 
 @add_template
 class ReportStayPrice(ReadingTemplate):
-    """Report the price of a stay in a room; more conditions add extras."""
+    """Report the price of a stay in a room; with more conditions, with extras (breakfast, parking)."""
 
     name, intent, kind = "report-price", "report", "number"
     question = (
@@ -177,8 +178,8 @@ class ReportStayPrice(ReadingTemplate):
 
 
 def draw_first_day(rng: Rng, database: Database, constraints: int) -> dict[str, Any] | None:
-    """Draw a room, a number of nights and a day, and find the first possible arrival from that day on; with more than
-    two conditions it must be a Friday."""
+    """Draw a room, a number of nights and a day. Return slots with the first possible arrival after that day, which
+    must be a Friday with more than two conditions; None if there is none, or if it is that day itself."""
     room, number = pick(rng, select_rooms(database)), 1 + constraints + int(rng.integers(0, 2))
     since = TODAY + timedelta(days=int(rng.integers(2, 60)))
     days = [day for day in free_days(room, number, since) if constraints < 3 or day.weekday() == 4]
@@ -230,7 +231,7 @@ class CountFreeRooms(FreeRoomsTemplate):
 
 @add_template
 class FindCheapestRoom(FreeRoomsTemplate):
-    """Name the house of the cheapest free room under conditions."""
+    """Name the house of the cheapest free room that meets conditions."""
 
     name, intent = "find-cheapest-room", "compare"
     question = "Of the rooms {what}, which costs least for the stay? Answer with the name of its house. Do not book."
@@ -241,7 +242,7 @@ class FindCheapestRoom(FreeRoomsTemplate):
 
 
 class CompareRoomsTemplate(ReadingTemplate):
-    """Base of templates that compare the slot ``rooms``: pairs of a room and its house."""
+    """Base of templates that compare rooms. Slot: ``rooms``, pairs (name of the room, name of the house)."""
 
     intent = "compare"
 
@@ -284,7 +285,7 @@ class CompareStays(CompareRoomsTemplate):
 
 @add_template
 class CompareCalendars(CompareRoomsTemplate):
-    """Name the room with the most free nights of a month, or free Fridays and Saturdays."""
+    """Name the room, of several, with the most free nights in a month, or the most free Fridays and Saturdays."""
 
     name = "compare-calendars"
     question = (
@@ -317,7 +318,7 @@ class CompareCalendars(CompareRoomsTemplate):
             open_month(walk, slots["month"])
 
 
-# Measures of a house: the question, a column, and True if the largest value is best.
+# Measures of a house: (words of the question, column, True if the largest value is best).
 _MEASURES = (
     ("is nearest to the sea", "sea", False),
     ("is rated best", "rating", True),
@@ -328,7 +329,7 @@ _MEASURES = (
 
 @add_template
 class CompareHouses(ReadingTemplate):
-    """Name the best of several houses by the values on their pages."""
+    """Name the best of several houses by a value on the page of each house."""
 
     name, intent, question = (
         "compare-houses",

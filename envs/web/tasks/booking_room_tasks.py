@@ -1,4 +1,4 @@
-"""Templates of the booking site that end in new bookings."""
+"""Templates of the booking site that make new bookings."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _WISHES: Mapping[tuple[str, ...], str] = {
 
 
 def draw_names(rng: Rng, number: int, first: str = VISITOR_NAME) -> tuple[str, ...]:
-    """Draw the full names of guests, of whom the first is given."""
+    """Draw the full names of ``number`` guests, of whom the first is ``first``."""
     others = [name for name in pick_several(rng, PEOPLE, len(PEOPLE)) if name != first]
     return (first, *others[: number - 1])
 
 
 def draw_extras(rng: Rng, constraints: int) -> tuple[str, ...]:
-    """Draw extras; none under a single condition."""
+    """Draw extras (breakfast, parking); none if there is a single condition."""
     return pick(rng, list(_WISHES)) if constraints > 1 else ()
 
 
 def name_guests(names: tuple[str, ...]) -> str:
-    """The guests of a booking in words."""
+    """Return the guests of a booking in words."""
     return f"{name_all(list(names))}{' (in this order)' if len(names) > 1 else ''}"
 
 
 class RoomTemplate(WebTemplate):
     """Base of templates that book rooms. Slots: ``stays``, tuples (room id, room name, house, day of arrival, day of
-    departure, guests' names); ``extras``; ``contact``, an e-mail address and a phone number."""
+    departure, guests' names); ``extras``; ``contact``, (e-mail address, phone number)."""
 
     site, intent = "booking", "book"
 
@@ -68,7 +68,7 @@ class RoomTemplate(WebTemplate):
             self.book(walk, slots, *stay)
 
     def book(self, walk: Walk, slots: Slots, arrival: str, departure: str, names: tuple[str, ...]) -> None:
-        """Book the room of this page."""
+        """Book the room of the present page."""
         walk.fill("Arrival", arrival)
         walk.fill("Departure", departure)
         walk.select("Guests", str(len(names)))
@@ -84,7 +84,7 @@ class RoomTemplate(WebTemplate):
 
 
 def set_extras(walk: Walk, extras: tuple[str, ...]) -> None:
-    """Tick these extras and no others."""
+    """Tick these extras and no others on the present page."""
     for control in walk.browser.page.controls:
         if control.role == "checkbox":
             walk.tick("checkbox", control.name, control.name.split(",")[0] in extras)
@@ -92,7 +92,7 @@ def set_extras(walk: Walk, extras: tuple[str, ...]) -> None:
 
 @add_template
 class BookRoom(RoomTemplate):
-    """Book a named room; with three conditions, with contact data that differ from the profile's."""
+    """Book a named room; with three conditions, with contact data that differ from those of the profile."""
 
     name = "book-room"
 
@@ -114,7 +114,7 @@ class BookRoom(RoomTemplate):
 
 @add_template
 class BookCheapestRoom(RoomTemplate, ListPageTemplate):
-    """Book the cheapest free room under conditions."""
+    """Book the cheapest free room that meets conditions."""
 
     name, list_page = "book-cheapest", ROOMS
     question = "Of the rooms {what}, book the one that costs least for the stay: for {people}, {wishes}."
@@ -142,7 +142,7 @@ class BookCheapestRoom(RoomTemplate, ListPageTemplate):
 
 @add_template
 class BookFirstFree(RoomTemplate):
-    """Book a room for several nights from the first day on which they are all free."""
+    """Book a room for several nights from the first day from which it is free for so long."""
 
     name = "book-first-free"
 

@@ -1,4 +1,4 @@
-"""Draws for templates, and words for what is drawn."""
+"""Random draws for templates, and words for the objects drawn."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ def pick_in_order(rng: np.random.Generator, values: Any, number: int) -> list[An
 
 
 def quote_titles(objects: Iterable[tuple[Any, ...]], place: int = 1) -> str:
-    """Join the titles of objects, in quotation marks, as a part of a sentence."""
+    """Return the titles of objects in quotation marks, as a part of a sentence: "A", "B" and "C". ``place`` is the
+    index of the title in each object."""
     return name_all([f'"{one[place]}"' for one in objects])
 
 
 def best_of(rows: list[Any], measure: str) -> Any:
-    """Return the row with the largest value in the column ``measure``; None for a tie or no rows."""
+    """Return the row with the largest value in the column ``measure``; None if there is a tie or no row."""
     ranked = sorted(rows, key=lambda row: -row[measure])
     return ranked[0] if ranked and (len(ranked) == 1 or ranked[0][measure] > ranked[1][measure]) else None

@@ -1,4 +1,4 @@
-"""Templates of the forum that end in votes or private bookmarks, and those of a moderator: lock, pin, remove."""
+"""Templates of the forum about votes and private bookmarks, and about a moderator's actions: lock, pin, remove."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _NOTES = ("show to Kim", "for next week", "compare prices", "try this", "lire pl
 
 
 def press_in_order(walk: Walk, deed: str, posts: tuple[tuple[int, int, str], ...]) -> None:
-    """Press the same button of several posts (id, number, author), on whichever pages of the thread they are."""
+    """Press the same button of several posts (id, number, author) of a thread, which may go on over several pages. The
+    posts must be in the order of the thread."""
     for _, number, author in posts:
         walk.seek("button", f"{deed} post {number} by {author}")
 
 
 def draw_posts(rng: Rng, every: list[sqlite3.Row], params: Params, taken: set[int]) -> Slots | None:
-    """Draw a thread and a user with at least "items" posts in it, at most two more, none of them ``taken``. With more
-    than one condition, only posts since a day count."""
+    """Draw a thread and a user with "items" to "items" + 2 posts in it, none of them in ``taken``, and return the
+    slots; None if several draws find none. With more than one condition, only posts since a day count."""
     for post in (pick(rng, every) for _ in range(12)):
         since = post["day"] if params["constraints"] > 1 else ""
         same = [row for row in every if (row["thread"], row["author"]) == (post["thread"], post["author"])]
@@ -61,7 +62,7 @@ class VoteForUser(WebTemplate):
 
 @add_template
 class VoteOnBest(WebTemplate):
-    """Vote for or against the post with the most votes in threads."""
+    """Vote for or against the post with the most votes in each of some threads."""
 
     site, name, intent, objects, pages = "forum", "vote-on-best", "vote", "posts", ("/thread/{1}",)
 
@@ -95,7 +96,7 @@ class VoteOnBest(WebTemplate):
 
 @add_template
 class TakeBackVotes(WebTemplate):
-    """Take back all votes in a thread."""
+    """Take back all of the visitor's votes in a thread."""
 
     site, name, intent, pages = "forum", "take-back-votes", "vote", ("/thread/{thread}",)
     question = 'Take back all of my votes in the thread "{title}", and none in other threads.'
@@ -118,7 +119,7 @@ class TakeBackVotes(WebTemplate):
 
 
 class BookmarkTemplate(WebTemplate):
-    """Base of templates that add bookmarks: slots ``threads`` (ids and titles) and ``note``."""
+    """Base of templates that add bookmarks. Slots: ``threads``, pairs (id, title), and ``note``."""
 
     site, intent, objects, pages = "forum", "bookmark", "threads", ("/thread/{0}",)
 
@@ -175,7 +176,7 @@ class BookmarkMatching(ThreadTemplate, BookmarkTemplate):
 
 @add_template
 class RemoveBookmarks(WebTemplate):
-    """Remove bookmarks, and leave the others."""
+    """Remove some bookmarks, and leave the others."""
 
     site, name, intent, objects, pages = "forum", "remove-bookmarks", "bookmark", "threads", ("/bookmarks",)
     question = "Remove from my bookmarks: {titles}."
@@ -260,7 +261,7 @@ class PinThread(ModerationTemplate, ChangeTemplate):
 
 @add_template
 class RemovePosts(ModerationTemplate):
-    """Remove all replies of a user in a thread."""
+    """Remove all replies of a user in a thread (since a day, with more conditions)."""
 
     name, pages = "remove-posts", ("/thread/{thread}",)
 

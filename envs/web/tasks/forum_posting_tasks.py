@@ -22,7 +22,7 @@ _TEXTS = (
 
 @add_template
 class WriteReply(WebTemplate):
-    """Reply to threads, to each with given words."""
+    """Reply to threads, to each with a given text."""
 
     site, name, intent, objects, pages = "forum", "write-reply", "write", "threads", ("/thread/{0}",)
 

@@ -1,4 +1,4 @@
-"""Templates of the forum that are answered by reading: find and report, count, compare."""
+"""Templates of the forum that ask a question: find and report, count, compare."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .walk import Walk
 
 
 def draw_conditions(rng: Rng, row: sqlite3.Row, first: str, others: tuple[str, ...], number: int) -> dict[str, Any]:
-    """Draw conditions that a thread or post meets: ``first``, and ``number`` - 1 of ``others``."""
+    """Draw conditions that the thread or post ``row`` meets: the condition named ``first``, and ``number`` - 1 of
+    ``others``."""
     names = pick_in_order(rng, others, number - 1)
     days = timedelta(days=int(rng.integers(0, 60)))
     values = {
@@ -34,7 +35,7 @@ def sort_list(walk: Walk, order: str) -> None:
 
 
 class ThreadTemplate(ListPageTemplate):
-    """Base of templates about threads of a board that meet conditions."""
+    """Base of templates about the threads of a board that meet conditions."""
 
     site, list_page = "forum", THREADS
 
@@ -43,7 +44,7 @@ class ThreadTemplate(ListPageTemplate):
 
 
 class PostTemplate(ListPageTemplate):
-    """Base of templates about posts of a user that meet conditions."""
+    """Base of templates about the posts of a user that meet conditions."""
 
     site, list_page = "forum", POSTS
 
@@ -53,7 +54,8 @@ class PostTemplate(ListPageTemplate):
 
 @add_template
 class ReportTopReply(WebTemplate):
-    """Report who wrote the reply with the most votes in a thread, under conditions."""
+    """Report who wrote the reply with the most votes in a thread; with more conditions, since a day and not counting a
+    user."""
 
     site, name, intent, answer, pages = "forum", "report-top-reply", "report", "author", ("/thread/{thread}",)
     question = (
@@ -156,7 +158,7 @@ class FindThread(ThreadTemplate, BestTemplate):
 
 @add_template
 class CompareUsers(PostTemplate, GroupTemplate):
-    """Name the user with the most posts of several, in a board or between dates."""
+    """Name the user, of several, with the most posts in a board or between dates."""
 
     name, group, groups = "compare-users", "author", "users"
     question = "Which of these users has the most {what}: {groups}? First posts of threads count. Answer with the name."

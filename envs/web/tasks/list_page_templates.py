@@ -1,7 +1,7 @@
-"""Templates by verb for every list page: count the rows that meet conditions, find the best one, compare groups.
+"""Base templates for list pages: count the rows that meet conditions, find the best row, compare groups of rows.
 
-A subclass names its `ListPage` and its question, and draws conditions. The goal, the question's words and the solver's
-steps follow from it.
+A subclass names a `ListPage` and a question, and draws conditions. The goal, the words of the question and the steps of
+the solver follow from them.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ class ListPageTemplate(WebTemplate):
 
     Attributes:
         list_page: the list page.
-        filters: the slot with the conditions, pairs of a filter's name and its value.
+        filters: the name of the slot with the conditions, pairs (name of a filter, value).
     """
 
     list_page: ClassVar[ListPage]
     filters: ClassVar[str] = "conditions"
 
     def conditions_of(self, slots: Slots) -> dict[str, Any]:
-        """The conditions by the names of filters."""
+        """Return the conditions: name of a filter -> value."""
         return dict(slots[self.filters])
 
     def words(self, slots: Slots) -> Mapping[str, str]:
         return {**super().words(slots), "what": self.list_page.describe(self.conditions_of(slots))}
 
     def rows(self, database: Database, slots: Slots) -> list[Any]:
-        """The rows that meet the conditions."""
+        """Return the rows that meet the conditions."""
         return self.list_page.find(database, self.conditions_of(slots))
 
     def paths(self, slots: Slots) -> tuple[str, ...]:
@@ -44,12 +44,12 @@ class ListPageTemplate(WebTemplate):
         self.list_page.filter(walk, self.conditions_of(slots))
 
     def draw_conditions(self, rng: Rng, row: Any, number: int) -> dict[str, Any]:
-        """Draw ``number`` conditions that a row meets."""
+        """Draw ``number`` conditions that the row ``row`` meets."""
         raise NotImplementedError(f"{type(self).__name__} must implement draw_conditions(rng, row, number).")
 
 
 class CountTemplate(ListPageTemplate):
-    """Base of templates that count rows."""
+    """Base of templates that ask for the number of rows that meet conditions."""
 
     intent, kind = "report", "number"
 
@@ -62,11 +62,12 @@ class CountTemplate(ListPageTemplate):
 
 
 class BestTemplate(ListPageTemplate):
-    """Base of templates that name the row which is best in a measure; "{how}" in the question describes the measure.
+    """Base of templates that ask for the best row by a measure; "{how}" in the question describes the measure.
 
     Attributes:
-        measures: the words of a measure and the option of the list's order, by the values of the slot ``measure``.
-        measure: the slot with the measure; None stands for a missing slot.
+        measures: value of the slot of the measure -> (words for the measure, option of the list's order). The key None
+            is used if there is no such slot.
+        measure: the name of the slot with the measure.
     """
 
     intent = "compare"
@@ -81,11 +82,11 @@ class BestTemplate(ListPageTemplate):
 
 
 class GroupTemplate(ListPageTemplate):
-    """Base of templates that name the group with the most rows, of several; "{groups}" in the question names them.
+    """Base of templates that ask which of several groups has the most rows; "{groups}" in the question names them.
 
     Attributes:
-        group: the filter whose values are the groups.
-        groups: the slot with the names of the groups.
+        group: the name of the filter whose values are the groups.
+        groups: the name of the slot with the names of the groups.
     """
 
     intent, answer = "compare", "best"
@@ -93,7 +94,7 @@ class GroupTemplate(ListPageTemplate):
     groups: ClassVar[str]
 
     def slots_of(self, conditions: Mapping[str, Any], names: list[str], counts: list[int]) -> Slots | None:
-        """Return the slots for groups with these numbers of rows; None if no group has the most."""
+        """Return the slots for groups with these names and numbers of rows; None if two have the largest number."""
         if counts.count(max(counts)) > 1:
             return None
         best = names[counts.index(max(counts))]
@@ -108,12 +109,12 @@ class GroupTemplate(ListPageTemplate):
 
 
 class OpeningTemplate(WebTemplate):
-    """Base of templates that name the best of several objects, by opening the page of each. Without a slot ``answer``,
-    the goal follows from the database.
+    """Base of templates that ask for the best of several objects, which takes opening the page of each object. If
+    ``answer`` is "", the answer is computed from the database.
 
     Attributes:
         search_box: the label of the site's search box.
-        rows: a query for the rows to draw from, with columns "id", "title" and the measure.
+        rows: an SQL query for the rows to draw from, with columns "id", "title" and the measure.
         measure: the column of which the largest value is best.
     """
 

@@ -1,4 +1,4 @@
-"""Action sequences that solve a task, from its start or from any state; and random actions for a baseline."""
+"""Action sequences that solve a task, from the start or from any state; and random actions for a baseline."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from .walk import NotThere, Walk
 
 @functools.lru_cache(maxsize=512)
 def plan_from_start(task: WebTask, lines: int = WINDOW) -> tuple[str, ...]:
-    """Return the actions that solve a task, ending with an answer; ``lines`` is the height of the page window."""
+    """Return the actions that solve a task, ending with an answer. ``lines`` is the number of lines of a page shown at
+    once."""
     return _plan(task, lines, start_of(task).database, None)
 
 
 def plan_from(task: WebTask, lines: int, database: Content, tab: Tab) -> tuple[str, ...]:
-    """Return the actions that solve a task from any state."""
+    """Return the actions that solve a task from the given state of site and browser, ending with an answer. They may
+    fail if earlier actions have made the task unsolvable."""
     return _plan(task, lines, database, tab)
 
 
@@ -47,7 +49,7 @@ def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tupl
 
 
 def random_command(page: Page, rng: np.random.Generator) -> str:
-    """A random action on a control of a page, or now and then a text of the page as the answer."""
+    """Return a random action on a control of a page or, with probability 0.03, a text of the page as the answer."""
     usable = [one for one in page.controls if not one.disabled and one.role != "unsupported"]
     if not usable or rng.random() < 0.03:
         return str(Command("answer", 0, page.lines[int(rng.integers(len(page.lines)))].name[:100] or "done"))

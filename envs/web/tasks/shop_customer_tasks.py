@@ -21,7 +21,7 @@ _TITLES = ("Good choice", "As described", "Could be better", "Would buy again")
 
 
 class LineTemplate(WebTemplate):
-    """Base of templates about a past order, given by its number or by a product in it."""
+    """Base of templates about a past order, which the question names by its number or by a product in the order."""
 
     site = "shop"
     # Statuses of the orders that the template may draw; empty for all.
@@ -39,7 +39,7 @@ class LineTemplate(WebTemplate):
         return f"order {slots['order']}" if slots["by_number"] else f"the order with the {slots['name']}"
 
     def open_order(self, walk: Walk, slots: Slots) -> None:
-        """Open the orders, the newest first, until the right one is found."""
+        """Open the order: by its number, or by opening orders, newest first, until one has the product."""
         walk.click("link", "Orders")
         if slots["by_number"]:
             walk.click("link", f"Order {slots['order']}")
@@ -200,7 +200,7 @@ class RemoveWishes(WishTemplate):
 
 @add_template
 class ChangeDetails(WebTemplate):
-    """Change details of the account, and leave the others."""
+    """Change some details of the account, and leave the others."""
 
     site, name, intent = "shop", "change-details", "account"
 

@@ -15,13 +15,13 @@ from .walk import Walk
 
 
 def name_choice(colour: str, size: str) -> str:
-    """A variant in words."""
+    """Return a variant of a product in words: "red, size M"."""
     return f"{colour}, size {size}" if size else colour
 
 
 @add_template
 class ReportPrice(WebTemplate):
-    """Report the price of a product in a colour and size."""
+    """Report the price of a product in a given colour and size."""
 
     site, name, intent, pages = "shop", "report-price", "report", ("/product/{product}",)
 
@@ -138,7 +138,7 @@ _IN_STOCK = """
     WHERE v.stock >= 5 ORDER BY v.id
 """
 Item = tuple[int, str, str, str, int]
-"""A variant: its id, product, colour and size; and a quantity."""
+"""(id of a variant, name of the product, colour, size, quantity)."""
 
 
 def draw_items(rng: Rng, database: Database, number: int) -> tuple[Item, ...]:
@@ -152,19 +152,19 @@ def draw_items(rng: Rng, database: Database, number: int) -> tuple[Item, ...]:
 
 
 def name_items(items: tuple[Item, ...]) -> str:
-    """Items in words."""
+    """Return items in words."""
     return name_all([f"{number} x {name} ({name_choice(colour, size)})" for _, name, colour, size, number in items])
 
 
 def fill_cart(walk: Walk, items: tuple[Item, ...]) -> None:
-    """Add items to the cart that are not yet in it."""
+    """Put items into the cart."""
     for _, name, colour, size, number in items:
         PRODUCTS.open_row(walk, name)
         choose_variant(walk, colour, size, number)
 
 
 def choose_variant(walk: Walk, colour: str, size: str, number: int) -> None:
-    """Put the product of this page into the cart."""
+    """Put ``number`` pieces of the product of the present page into the cart, in this colour and size."""
     if size:
         walk.select("Size", size)
     walk.tick("radio", colour)
@@ -233,7 +233,7 @@ class EditCart(WebTemplate):
 
 @add_template
 class BuyCheapest(ProductTemplate):
-    """Put the cheapest product under conditions into the cart."""
+    """Put the cheapest product that meets conditions into the cart."""
 
     name, intent, fewest = "add-cheapest", "cart", 2
     question = "Of the products {what}, put the cheapest into the cart, once ({choice}). Do not order yet."
@@ -265,7 +265,7 @@ class BuyCheapest(ProductTemplate):
 
 
 class OrderTemplate(WebTemplate):
-    """Base of templates that end in an order."""
+    """Base of templates that place an order. Slots: ``items`` and ``shipping``."""
 
     site, intent = "shop", "order"
 

@@ -1,9 +1,9 @@
-"""`WebTemplate`: a kind of task on a site, and the registry `TEMPLATES`; `WebTask`: one task; `judge`: its outcome.
+"""`WebTemplate`, a kind of task on a site; `WebTask`, one task; `judge`, which decides whether a task was done.
 
-A template draws the slots of a task from the contents of a site, writes the request, and states the `Goal`: the rows
-that the database must lose and gain, and the answer. The judge compares the database at the start and at the end: any
-change beyond the goal is a failure. `WebTemplate.solve` is a script that follows the site by roles and names, as a
-person would; it never knows ids or addresses.
+A template draws the slots of a task, the values that its question is filled in with, from the contents of a site. It
+writes the question and states the `Goal`: the rows that the database must lose and gain, and the answer. The judge
+compares the database at the start and at the end: any change beyond the goal is a failure. `WebTemplate.solve` is a
+script that finds controls by role and name, as a person would; it uses neither ids nor addresses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ Rows = Mapping[str, tuple[tuple[Any, ...], ...]]
 
 @dataclass(frozen=True, slots=True)
 class WebTask:
-    """One task: a site with its size and seed, and a template with its slots, sorted by name."""
+    """One task: name, size and seed of a site; name of a template; and the slots, pairs (name, value) sorted by
+    name."""
 
     site: str
     size: int
@@ -42,19 +43,19 @@ class WebTask:
 
     @property
     def origin(self) -> str:
-        """Key of the site's contents; all tasks with the same key are in the same split."""
+        """Key of the contents of the site; all tasks with the same key are in the same split."""
         return f"{self.site} {self.size} {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The end state and answer that count as success.
+    """Conditions of a success: the final state of the database, and the answer.
 
     Args:
         answer: the correct answer; None if any text is accepted.
-        kind: the verifier of the answer; a "list" has its parts between commas, in any order.
-        removed, added: rows by the names of `WebSite.judged`, repeated as often as they are removed or added.
-        pages: paths that must be visited.
+        kind: the name of the verifier of the answer; a "list" has parts separated by commas, in any order.
+        removed, added: name in `WebSite.judged` -> rows, each repeated as often as it must be removed or added.
+        pages: paths of the pages that the scripted solver needs; they are milestones, but not judged.
     """
 
     answer: str | None = None
@@ -66,18 +67,18 @@ class Goal:
 
 class WebTemplate:
     """Base of templates. A subclass names the site and implements `draw` and `solve`. The question and the goal follow
-    from class variables, or from its own `ask` and `goal`.
+    from class variables, unless the subclass overrides `ask` and `goal`.
 
     Attributes:
         site: the name of the site.
-        name: its own name.
+        name: the name of the template, unique on the site.
         intent: the kind of task, a value of the axis "intent" of the site's environment.
-        question: the task in words, with slots and `words` in braces.
-        answer: the slot with the correct answer; "" if any text is accepted.
-        kind: the verifier of the answer, as in `Goal`.
-        pages: paths that must be visited, with slots in braces; a path with "{0}" or "{1}" stands for one path for each
-            of the ``objects``, with that part of the object.
-        objects: the slot with the objects of the task, tuples, mostly of an id and a title.
+        question: the task in words, with names of slots and of `words` in braces.
+        answer: the name of the slot with the correct answer; "" if any text is accepted.
+        kind: the name of the verifier of the answer, as in `Goal`.
+        pages: paths for `Goal.pages`, with names of slots in braces. A path with "{0}" or "{1}" stands for several
+            paths, one for each of the ``objects``, filled in with this item of the object.
+        objects: the name of the slot with the objects of the task, which are tuples, mostly (id, title).
     """
 
     site: ClassVar[str]
@@ -90,26 +91,26 @@ class WebTemplate:
     objects: ClassVar[str] = ""
 
     def generate(self, size: int, seed: int) -> Content:
-        """The contents of the site before `prepare`."""
+        """Return the contents of the site before `prepare`."""
         return generate(self.site, size, seed)
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
-        """Draw the slots: numbers, texts and tuples of them. Return None if the site's contents admit no such task."""
+        """Draw the slots: name -> number, text or (nested) tuple of both. Return None if this draw gives no task."""
         raise NotImplementedError(f"{type(self).__name__} must implement draw(rng, database, params).")
 
     def words(self, slots: Slots) -> Mapping[str, str]:
-        """Parts of the question that are computed from slots."""
+        """Return further names of the question that are computed from the slots: name -> words."""
         return {"titles": quote_titles(slots[self.objects])} if self.objects else {}
 
     def ask(self, slots: Slots) -> str:
-        """The task in words."""
+        """Return the task in words."""
         return self.question.format_map({**slots, **self.words(slots)})
 
     def prepare(self, database: Database, slots: Slots) -> None:
-        """Change the site before the task begins."""
+        """Change the database, in place, before the task begins. Default: no change."""
 
     def paths(self, slots: Slots) -> tuple[str, ...]:
-        """The paths that must be visited."""
+        """Return the paths for `Goal.pages`."""
         found: list[str] = []
         for page in self.pages:
             is_each = "{0}" in page or "{1}" in page
@@ -117,21 +118,22 @@ class WebTemplate:
         return tuple(found)
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        """The goal, given the database at the start."""
+        """Return the goal, given the database at the start of the task."""
         return Goal(slots[self.answer] if self.answer else None, self.kind, pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        """Take all steps but the answer."""
+        """Take all steps of the solution but the answer."""
         raise NotImplementedError(f"{type(self).__name__} must implement solve(walk, slots, goal).")
 
 
 class ChangeTemplate(WebTemplate):
-    """Base of templates whose goal is that rows of one table of `WebSite.judged` take other values."""
+    """Base of templates whose goal is that some rows change. ``table`` is the name of these rows in
+    `WebSite.judged`."""
 
     table: ClassVar[str]
 
     def changes(self, slots: Slots) -> Mapping[int, Mapping[str, Any]]:
-        """The new values of columns, by the ids of rows."""
+        """Return id of a row -> column -> new value."""
         raise NotImplementedError(f"{type(self).__name__} must implement changes(slots).")
 
     def goal(self, database: Database, slots: Slots) -> Goal:
@@ -143,20 +145,20 @@ TEMPLATES: Registry[WebTemplate] = Registry("web template", modules=["palaestra.
 
 
 def add_template(template: type[WebTemplate]) -> type[WebTemplate]:
-    """Decorator: register a template as "SITE/NAME"."""
+    """Register a template as "SITE/NAME"; used as a decorator."""
     TEMPLATES.add(f"{template.site}/{template.name}", template())
     return template
 
 
 @functools.cache
 def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
-    """The templates of a site with an intent, in the order of their names."""
+    """Return the templates of a site with this intent, ordered by name."""
     return tuple(one for _, one in TEMPLATES.items() if (one.site, one.intent) == (site, intent))
 
 
 @dataclass(frozen=True)
 class TaskStart:
-    """The beginning of a task: the site, its database, the goal, the task in words, `milestones`."""
+    """Start of a task: name of the site, database, goal, task in words, and `milestones` of the goal."""
 
     site: str
     database: Content
@@ -166,7 +168,7 @@ class TaskStart:
 
     @functools.cached_property
     def rows(self) -> Mapping[str, Counter[tuple[Any, ...]]]:
-        """The rows that are judged."""
+        """Judged rows of the database; see `judged_rows`."""
         database = connect(self.database)
         try:
             return judged_rows(self.site, database)
@@ -176,7 +178,7 @@ class TaskStart:
 
 @functools.lru_cache(maxsize=512)
 def start_of(task: WebTask) -> TaskStart:
-    """The beginning of a task."""
+    """Return the start of a task."""
     template, slots = TEMPLATES[f"{task.site}/{task.template}"], dict(task.slots)
     content = template.generate(task.size, task.seed)
     database = connect(content)
@@ -192,7 +194,7 @@ def start_of(task: WebTask) -> TaskStart:
 
 
 def judged_rows(site: str, database: Any, names: Collection[str] | None = None) -> dict[str, Counter[tuple[Any, ...]]]:
-    """Count the rows on which tasks are judged, by name: all names of `WebSite.judged`, or ``names``."""
+    """Return name -> counts of equal rows, for all names of `WebSite.judged`, or only for ``names`` if given."""
     found, queries = {}, SITES[site].queries(database)
     for name in queries if names is None else names:
         where, sql = queries[name]
@@ -203,7 +205,7 @@ def judged_rows(site: str, database: Any, names: Collection[str] | None = None) 
 
 
 def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
-    """Return the rows removed since the start and the rows added, for the names in ``rows``."""
+    """Return (rows removed since the start, rows added since the start), for the names in ``rows``."""
     gone = {
         name: tuple((start.rows[name] - some).elements()) for name, some in rows.items() if start.rows[name] != some
     }
@@ -212,7 +214,8 @@ def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) 
 
 
 def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
-    """Judge the end of a task. Return True for a success, and the reason for a failure in words."""
+    """Return (True for a success, feedback in words), given the start of a task, and the `judged_rows` and the agent's
+    answer at the end."""
     removed, added = differences(start, rows)
     goal = start.goal
     for wanted, found in ((goal.removed, removed), (goal.added, added)):
@@ -231,14 +234,14 @@ def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer
 
 
 def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
-    """List the milestones of a goal: ("page", path), ("removed", name, row) and ("added", name, row)."""
+    """Return the milestones of a goal: ("page", path), ("removed", name, row) and ("added", name, row)."""
     rows = [("removed", goal.removed), ("added", goal.added)]
     changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
     return (*(("page", path) for path in goal.pages), *changes)
 
 
 def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
-    """Return the milestones of removed and added rows that the database has reached."""
+    """Return the milestones on removed and added rows that the database has reached."""
     names = {*start.goal.removed, *start.goal.added}
     kinds = zip(("removed", "added"), differences(start, judged_rows(start.site, database, names)), strict=True)
     found = {(kind, name, repr(row)) for kind, some in kinds for name, each in some.items() for row in each}
@@ -248,7 +251,8 @@ def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:
 def change_rows(
     site: str, database: sqlite3.Connection, name: str, changes: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The parts ``removed`` and ``added`` of a goal when columns of judged rows, by their ids, take other values."""
+    """Return ``removed`` and ``added`` of a goal whose judged rows ``name`` change; ``changes`` is id of a row ->
+    column -> new value."""
     sql, removed, added = f"{SITES[site].judged[name]} WHERE id = ?", [], []
     for number, change in changes.items():
         row = dict(database.execute(sql, (number,)).fetchone())

@@ -1,4 +1,4 @@
-"""Templates of the project tracker that file tickets, write comments, and edit fields, labels and blockers."""
+"""Templates of the project tracker that create tickets, write comments, and edit fields, labels and blockers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .walk import Walk
 
 
 class BulkTemplate(TicketTemplate, ChangeTemplate):
-    """Base of templates that edit all tickets under conditions with the form for several tickets. Slots: ``conditions``
-    and ``numbers``, the tickets that change."""
+    """Base of templates that edit all tickets that meet conditions with the form for several tickets. Slots:
+    ``conditions``, and ``numbers``, the numbers of the tickets that change."""
 
     table, pages = "tickets", ("/tickets/edit",)
 
     def draw_matches(
         self, rng: Rng, database: Database, params: Params, always: Mapping[str, str]
     ) -> tuple[dict[str, str], list[sqlite3.Row]] | None:
-        """Draw conditions, besides ``always``, and return them with the tickets that meet them. Their number is between
-        "items" and twice "items" plus two, or the nearest of several draws. Return None if no ticket meets
-        ``always``."""
+        """Draw conditions besides ``always``. Return (all conditions, tickets that meet them); None if no ticket meets
+        ``always``. Of several draws, the one whose number of tickets is nearest to the range from "items" to 2 *
+        "items" + 2 is used."""
         rows, best = TICKETS.find(database, always), None
         least, most = params["items"], 2 + 2 * params["items"]
         without = (*always, "state", *(("since",) if "until" in always else ()))
@@ -42,12 +42,13 @@ class BulkTemplate(TicketTemplate, ChangeTemplate):
         return None if best is None else best[1:]
 
     def draw_numbers(self, rng: Rng, database: Database, params: Params, always: Mapping[str, str]) -> Slots | None:
-        """Draw the slots ``conditions`` and ``numbers``, all tickets under the conditions."""
+        """Draw the slots ``conditions`` and ``numbers``, with all tickets that meet the conditions."""
         drawn = self.draw_matches(rng, database, params, always)
         return drawn and {"conditions": tuple(drawn[0].items()), "numbers": tuple(row["id"] for row in drawn[1])}
 
     def edit(self, walk: Walk, slots: Slots, numbers: Iterable[int], changes: Mapping[str, str]) -> None:
-        """List the tickets under the conditions, choose those with ``numbers`` and apply a bulk edit, page by page."""
+        """List the tickets that meet the conditions, choose those with ``numbers``, and apply ``changes`` (label of a
+        field -> option) to them, page by page."""
         TICKETS.filter(walk, self.conditions_of(slots))
         left = {*numbers}
         while left:
@@ -66,7 +67,7 @@ class BulkTemplate(TicketTemplate, ChangeTemplate):
 
 
 def see_number(walk: Walk, title: str, number: int) -> None:
-    """Search for a ticket until its number is shown in the list of results."""
+    """Search for a ticket by its title, and turn pages until its number is shown in the list of results."""
     walk.fill("Search tickets", title)
     walk.press_enter("searchbox", "Search tickets")
     while walk.find("checkbox", f"Choose ticket {number}") is None:
@@ -103,7 +104,7 @@ class EditMatching(BulkTemplate):
 
 @add_template
 class RelabelTickets(BulkTemplate):
-    """Replace a label by another on all tickets that have it and meet conditions."""
+    """Replace a label by another one on all tickets that have the label and meet conditions."""
 
     name, intent = "relabel-tickets", "edit"
     question = 'At all tickets that are {what}, replace the label "{label}" by "{other}". Leave their other labels.'
@@ -127,7 +128,7 @@ class RelabelTickets(BulkTemplate):
 
 @add_template
 class EditFields(ChangeTemplate):
-    """Change fields of tickets, of each its own."""
+    """Change fields of tickets, with separate fields and values for each ticket."""
 
     site, name, intent, table = "tracker", "edit-fields", "edit", "tickets"
     objects, pages = "edits", ("/ticket/{0}/edit",)
@@ -219,7 +220,7 @@ _TEXTS = (
     "See the notes of our last meeting.",
     "Is there a plan for this?",
 )
-# Fields of a ticket's form: in words, and by their labels.
+# Fields of a ticket's form: name -> (words for a value, label).
 FIELDS = {
     "project": ("the project {}", "Project"),
     "kind": ("the kind {}", "Kind"),
@@ -233,7 +234,7 @@ FIELDS = {
 
 
 def draw_fields(rng: Rng) -> dict[str, Any]:
-    """Draw a value for each field of a ticket's form but its title and labels."""
+    """Draw a value for each field of a ticket's form except title and labels."""
     return {
         "project": pick(rng, tuple(PROJECTS)),
         "kind": pick(rng, KINDS),
@@ -264,7 +265,7 @@ def fill_fields(walk: Walk, fields: Mapping[str, Any]) -> None:
 
 
 def write_ticket(number: int, title: str, fields: Mapping[str, Any], labels: Iterable[str]) -> tuple[Any, ...]:
-    """The judged row of a new ticket."""
+    """Return the judged row of a new ticket."""
     every = {"body": "", "assignee": "", "milestone": "", "due": "", "estimate": 0, **fields}
     names = ("assignee", "milestone", "due", "estimate")
     head = (number, every["project"], title, every["body"], every["kind"], every["priority"], "To do", "", 0)
@@ -273,7 +274,7 @@ def write_ticket(number: int, title: str, fields: Mapping[str, Any], labels: Ite
 
 
 class FilingTemplate(WebTemplate):
-    """Base of templates that file a ticket: slots ``title``, ``fields`` and ``labels``."""
+    """Base of templates that create a ticket. Slots: ``title``, ``fields`` and ``labels``."""
 
     site, intent = "tracker", "file"
 
@@ -289,7 +290,7 @@ class FilingTemplate(WebTemplate):
         }
 
     def file(self, walk: Walk, slots: Slots) -> None:
-        """Fill in the form, and file the ticket."""
+        """Fill in the form of a new ticket, and create the ticket."""
         walk.click("link", "New ticket")
         walk.fill("Title", slots["title"])
         fill_fields(walk, dict(slots["fields"]))
@@ -300,7 +301,7 @@ class FilingTemplate(WebTemplate):
 
 @add_template
 class FileTicket(FilingTemplate):
-    """File a ticket with several fields, and leave the others at their defaults."""
+    """Create a ticket with values for several fields, and leave the other fields at their defaults."""
 
     name, pages = "file-ticket", ("/new",)
 
@@ -322,7 +323,7 @@ class FileTicket(FilingTemplate):
 
 @add_template
 class FileBlocker(FilingTemplate):
-    """File a ticket, and add it as a blocker to other tickets."""
+    """Create a ticket, and add it as a blocker to other tickets."""
 
     name, objects, pages = "file-blocker", "blocked", ("/new", "/ticket/{0}")
 
@@ -355,7 +356,7 @@ class FileBlocker(FilingTemplate):
 
 @add_template
 class WriteComments(WebTemplate):
-    """Comment on tickets, on each in given words."""
+    """Comment on tickets, on each with a given text."""
 
     site, name, intent, objects, pages = "tracker", "write-comments", "file", "tickets", ("/ticket/{0}",)
 

@@ -19,19 +19,20 @@ _NAMES = ("Version 4.3", "Version 4.11", "Version 4.1.1", "Version 5.1", "Autumn
 
 
 def select_milestones(database: Database) -> dict[str, str]:
-    """The dates of milestones by name, the earliest first."""
+    """Return name -> due date of all milestones, the earliest first."""
     return dict(map(tuple, database.execute("SELECT name, due FROM milestones ORDER BY due, name")))
 
 
 class RescheduleTemplate(BulkTemplate):
-    """Base of templates that move tickets to a milestone, the slot ``target``."""
+    """Base of templates that move all tickets that meet conditions to the milestone in the slot ``target``."""
 
     intent, pages = "plan", ("/milestones", "/tickets/edit")
 
     def draw_move(
         self, rng: Rng, database: Database, params: Params, always: Mapping[str, str], target: str
     ) -> Slots | None:
-        """Draw conditions, and return the matching tickets outside the milestone ``target``; None if there are none."""
+        """Draw conditions besides ``always``. Return the slots, with the tickets that meet the conditions and are not
+        yet in the milestone ``target``; None if there are none."""
         drawn = self.draw_matches(rng, database, params, always)
         if drawn is None or all(row["milestone"] == target for row in drawn[1]):
             return None
@@ -48,7 +49,7 @@ class RescheduleTemplate(BulkTemplate):
 
 @add_template
 class MoveOverdue(RescheduleTemplate):
-    """Move all overdue tickets that meet conditions to the next milestone."""
+    """Move all overdue tickets that meet conditions to the next milestone from today on."""
 
     name = "move-overdue"
     question = (
@@ -180,7 +181,7 @@ class RelieveAssignee(BulkTemplate):
 
 @add_template
 class StartTickets(BulkTemplate):
-    """Start all tickets in the state "to do" that meet conditions; some need an assignee first."""
+    """Start all tickets in the state "To do" that meet conditions; those without an assignee need one first."""
 
     name, intent = "start-tickets", "plan"
     question = (
@@ -216,7 +217,7 @@ _BLOCKED = """
 
 @add_template
 class CloseReviewed(BulkTemplate):
-    """Close all reviewed tickets that meet conditions, except blocked ones."""
+    """Close all tickets in review that meet conditions, except blocked ones."""
 
     name, intent = "close-reviewed", "close"
     question = "Close as done all tickets that are {what}. Leave those as they are that are blocked."
@@ -227,7 +228,7 @@ class CloseReviewed(BulkTemplate):
             return None
         found, pairs = {*slots["numbers"]}, [tuple(row) for row in database.execute(_BLOCKED)]
         free = sorted(found - {ticket for ticket, _ in pairs})
-        # Closing one of them must not unblock another.
+        # Closing one of the tickets must not unblock another one.
         if not free or any(ticket in found and blocker in found for ticket, blocker in pairs):
             return None
         return {**slots, "numbers": tuple(free)}
@@ -272,7 +273,7 @@ class CloseDuplicates(ChangeTemplate):
 
 @add_template
 class CloseChain(ChangeTemplate):
-    """Close a ticket after closing its chain of blockers; all of them are in review."""
+    """Close a ticket after closing the chain of its blockers, from the last one on; all are in review."""
 
     site, name, intent, table = "tracker", "close-chain", "close", "tickets"
     objects, pages = "chain", ("/ticket/{0}",)
@@ -302,5 +303,5 @@ class CloseChain(ChangeTemplate):
             walk.select("Reason for closing", "Done")
             walk.click("button", "Change state")
             if place:
-                # Go to the ticket that this one blocks; if it blocks several, choose by title.
+                # Go to the ticket that the closed one blocks; if there are several, choose by title.
                 walk.click("link", titles[place - 1])

@@ -1,4 +1,4 @@
-"""Templates of the project tracker that are answered by reading: find and report, count, follow blockers, compare."""
+"""Templates of the project tracker that ask a question: find and report, count, follow blockers, compare."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDER = ("project", "kind", "priority", "state", "assignee", "label", "mileston
 
 
 def draw_conditions(rng: Rng, ticket: sqlite3.Row, number: int, without: tuple[str, ...] = ()) -> dict[str, str]:
-    """Draw ``number`` conditions that a ticket meets, none of them named in ``without``."""
+    """Draw ``number`` conditions that a ticket meets, other than those named in ``without``."""
     days = timedelta(days=int(rng.integers(0, 20)))
     values: dict[str, str] = {name: ticket[name] for name in ("project", "kind", "priority", "state")}
     values |= {name: ticket[name] for name in ("assignee", "milestone") if ticket[name] or rng.integers(2)}
@@ -35,8 +35,8 @@ def draw_conditions(rng: Rng, ticket: sqlite3.Row, number: int, without: tuple[s
 
 
 def draw_chain(rng: Rng, database: Database, length: int) -> list[sqlite3.Row]:
-    """Draw an open ticket with its chain of blockers: ``length`` tickets, or fewer if no chain is as long, each blocked
-    by the next one only. Return an empty list if there is no such ticket."""
+    """Draw a chain of tickets of which each is blocked by the next one alone, and the last one by none. The chain has
+    ``length`` blockers, or the largest smaller number that occurs. Return an empty list if there is no chain."""
     blockers: dict[int, list[int]] = {}
     for ticket, blocker in database.execute("SELECT ticket, blocker FROM blockers ORDER BY blocker"):
         blockers.setdefault(ticket, []).append(blocker)
@@ -55,7 +55,7 @@ def draw_chain(rng: Rng, database: Database, length: int) -> list[sqlite3.Row]:
 
 
 class TicketTemplate(ListPageTemplate):
-    """Base of templates about tickets that meet conditions."""
+    """Base of templates about the tickets that meet conditions."""
 
     site, list_page = "tracker", TICKETS
 
@@ -97,8 +97,8 @@ class SumEstimates(TicketTemplate):
 
 @add_template
 class ReportReporter(TicketTemplate):
-    """Report who opened a ticket, which only its page shows. The ticket is given by its title or as the first of a
-    list."""
+    """Report who opened a ticket, which only the page of the ticket shows. The ticket is given by its title or, with
+    more conditions, as the one with the largest estimate among those that meet conditions."""
 
     name, intent, answer, pages = "report-reporter", "report", "reporter", ("/ticket/{id}",)
     question = "Who opened the ticket with the largest estimate of those that are {what}? Answer with the full name."
@@ -151,7 +151,7 @@ class FindRootBlocker(WebTemplate):
 
 @add_template
 class CompareAssignees(TicketTemplate, GroupTemplate):
-    """Name the person with the most tickets of several, under conditions."""
+    """Name the person, of several, with the most tickets that meet conditions."""
 
     name, group, groups = "compare-assignees", "assignee", "people"
     question = "Of {groups}, who has the most tickets that are {what}? Answer with the full name."
@@ -192,7 +192,7 @@ class CompareMilestones(WebTemplate):
 
 @add_template
 class FindTicket(TicketTemplate, BestTemplate):
-    """Name the ticket with the largest estimate or the earliest due date under conditions."""
+    """Name the ticket with the largest estimate or the earliest due date among those that meet conditions."""
 
     name, answer = "find-ticket", "title"
     question = "Of the tickets that are {what}, which one {how}? Answer with its title."

@@ -1,7 +1,7 @@
-"""`Walk`: a scripted visitor of a site that finds controls by role and name and records every action.
+"""`Walk`: scripted visitor of a site that finds controls by role and name and records every action.
 
-It acts in the in-process browser, on a copy of the site, and its actions can be replayed in any browser. It scrolls to
-each control before using it, so that every id in its actions has been shown.
+The visitor acts in the in-process browser, on a copy of the site; the actions can be replayed in any browser. The
+visitor scrolls to each control before using it, so that every id in the actions has been shown.
 """
 
 from __future__ import annotations
@@ -11,23 +11,24 @@ from ..browsers.browser import Browser
 from ..browsers.commands import Command
 from ..browsers.observations import value_of
 
-# Maximum number of result pages to search.
+# Maximum number of pages of results that are searched.
 MOST_PAGES = 40
 
 
 class NotThere(LookupError):
-    """Raised when a page has no control with the role and name."""
+    """Exception: the page has no control with this role and name, or the action on it is impossible."""
 
 
 class Walk:
-    """A visitor in ``browser``; ``actions`` is the record of its actions."""
+    """Visitor of a site in ``browser``. ``actions`` is the list of all actions so far. Methods that use a control raise
+    `NotThere` if there is none."""
 
     def __init__(self, browser: Browser):
         self.browser = browser
         self.actions: list[str] = []
 
     def find(self, role: str, name: str) -> Control | None:
-        """The first enabled control of the page with this role and name."""
+        """Return the first enabled control of the page with this role and name, or None."""
         controls = self.browser.page.controls
         return next((one for one in controls if one.name == name and one.role == role and not one.disabled), None)
 
@@ -44,7 +45,7 @@ class Walk:
         self.click(role, name)
 
     def fill(self, name: str, text: str) -> None:
-        """Fill a text field, unless it holds this text."""
+        """Fill in a text field, unless it has this text already."""
         roles = ("textbox", "searchbox", "spinbutton")
         control = next((one for role in roles if (one := self.find(role, name)) is not None), None)
         if control is None:
@@ -60,7 +61,7 @@ class Walk:
             self._do("select", control, option)
 
     def tick(self, role: str, name: str, ticked: bool = True) -> None:
-        """Tick a box or a radio button, or take a tick away."""
+        """Tick a box or a radio button or, with ``ticked`` False, clear a box."""
         control = self._need(role, name)
         if value_of(control, self.browser.edits) is not ticked:
             self._do("click", control)
@@ -75,7 +76,7 @@ class Walk:
         self.press_enter("searchbox", box)
 
     def look_up(self, box: str, text: str, link: str = "") -> None:
-        """Search the site for a text, and follow the link of a result: ``link``, or the text."""
+        """Search the site for a text, and follow the link of a result with the name ``link``; default: the text."""
         self.search(box, text)
         self.seek("link", link or text)
 

@@ -23,7 +23,7 @@ def watch_article(walk: Walk, title: str, note: str) -> None:
 
 
 def alter_value(rng: Rng, row: sqlite3.Row) -> str | None:
-    """Return a wrong value for a fact, altered in one part; None if this gives no valid value."""
+    """Return a value that differs from the value of the fact ``row`` in one part; None if that is no valid value."""
     kind = dict(MEASURES[row["kind"]])[row["label"]]
     if kind == "date":
         day, month, year = row["value"].split()
@@ -36,7 +36,8 @@ def alter_value(rng: Rng, row: sqlite3.Row) -> str | None:
 
 
 class _EditTask(WebTemplate):
-    """Base of templates with a slot "changes": tuples (article, title, label, value before, value after)."""
+    """Base of templates that edit values. Slots: "changes", tuples (article, title, label, value before, value after),
+    and "summary"."""
 
     site, intent = "wiki", "edit"
 
@@ -93,7 +94,7 @@ class CorrectValues(_EditTask):
 
 @add_template
 class UpdateValues(_EditTask):
-    """Write new values, possibly in different articles."""
+    """Write given new values in one or several articles."""
 
     name = "update-values"
 
@@ -137,7 +138,7 @@ class WatchArticles(WebTemplate):
 
 @add_template
 class WatchHighest(WebTemplate):
-    """Watch the articles of a category with the highest values within a limit."""
+    """Watch the articles of a category with the highest values, up to a limit with more conditions."""
 
     site, name, intent, pages = "wiki", "watch-highest", "watch", ("/category/{kind}",)
 
@@ -179,7 +180,7 @@ class WatchHighest(WebTemplate):
 
 @add_template
 class StopWatching(WebTemplate):
-    """Remove all articles of a category, or all without a note, from the watch list."""
+    """Remove all articles of some categories, or all of these without a note, from the watch list."""
 
     site, name, intent = "wiki", "stop-watching", "watch"
 

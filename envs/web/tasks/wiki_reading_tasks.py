@@ -1,4 +1,4 @@
-"""Templates of the encyclopaedia that are answered by reading: report a fact, follow links, count, compare."""
+"""Templates of the encyclopaedia that ask a question: report a fact, follow links, count, compare."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ SEARCH_BOX = "Search articles"
 
 
 def select_facts(database: Database, where: str = "1", *values: Any) -> list[sqlite3.Row]:
-    """Select values of articles by an SQL condition; the aliases are ``f`` (values) and ``a`` (articles)."""
+    """Return the facts that meet an SQL condition, in which ``f`` is the table of facts and ``a`` that of articles.
+    ``values`` fill in the question marks of the condition."""
     return database.execute(f"{_FACTS} WHERE {where} ORDER BY f.id", values).fetchall()
 
 
 def draw_measure(rng: Rng, kinds: tuple[str, ...] = ("number", "year", "date")) -> tuple[str, str]:
-    """Draw a category and the label of one of its values, of one of these kinds."""
+    """Draw (category, label of a value that its articles have), where the value is of one of the ``kinds``."""
     return pick(rng, [(one, label) for one, some in MEASURES.items() for label, kind in some if kind in kinds])
 
 
 def answer_with(relation: str) -> tuple[str, str]:
-    """Return the answer format that a question for a relation asks for, and the kind of its verifier."""
+    """Return (form of the answer that a question for a relation asks for, name of the verifier)."""
     if FORWARD[relation].value == "date":
         return "the date as the article has it", "text"
     return f"the {FORWARD[relation].value}", "number"
@@ -47,7 +48,7 @@ def open_article(walk: Walk, title: str) -> None:
 def list_category(
     walk: Walk, kind: str, label: str, low: int | None = None, high: int | None = None, word: str = ""
 ) -> None:
-    """Show the articles of a category in the order of a value, within limits and with a word in their title."""
+    """Show the articles of a category, ordered by a value, within limits of this value and with a word in the title."""
     walk.click("link", "Open Almanac")
     walk.click("link", PLURALS[kind])
     walk.fill("Words in the title", word)
@@ -58,14 +59,14 @@ def list_category(
 
 
 def describe_limits(label: str, low: int | None, high: int | None) -> str:
-    """Write limits of a value: '"Pages" of at least 90 and at most 200'."""
+    """Return limits of a value in words: '"Pages" of at least 90 and at most 200'."""
     limits = [f"at {word} {limit}" for word, limit in (("least", low), ("most", high)) if limit is not None]
     return f'"{label}" of {" and ".join(limits)}'
 
 
 class ArticleTemplate(WebTemplate):
-    """Base of templates that report a value of the last of some articles. Slots: ``relation`` or ``relations``, the
-    last of which has the ``value``."""
+    """Base of templates that report a value of an article. Slots: ``value``, and ``relation``, or ``relations`` of
+    which the last one has the value."""
 
     site = "wiki"
 
@@ -94,7 +95,7 @@ class ReportValue(ArticleTemplate):
 
 @add_template
 class ReportArticle(WebTemplate):
-    """Report the title of the article that stands in a given relation to another one, which only the text states."""
+    """Report the title of the article to which a relation leads from a given article; only the text states this."""
 
     site, name, intent, answer, pages = "wiki", "report-article", "report", "answer", ("/article/{article}",)
 
@@ -114,7 +115,7 @@ class ReportArticle(WebTemplate):
 
 @add_template
 class FollowRelations(ArticleTemplate):
-    """Follow relations from article to article, and report a value of the last."""
+    """Follow relations from article to article, and report a value of the last article."""
 
     name, intent, objects, pages = "follow-relations", "follow", "path", ("/article/{0}",)
 
@@ -154,7 +155,7 @@ class FollowRelations(ArticleTemplate):
 
 @add_template
 class FollowBacklinks(WebTemplate):
-    """Among the articles of a category that link to an article, name the one with the highest value."""
+    """Name the article with the highest value among the articles of a category that link to a given article."""
 
     site, name, intent, answer = "wiki", "follow-backlinks", "follow", "best"
     pages = ("/article/{target}/links",)
@@ -193,7 +194,7 @@ class FollowBacklinks(WebTemplate):
 
 @add_template
 class CountCategory(WebTemplate):
-    """Count the articles of a category whose value lies within limits."""
+    """Count the articles of a category with a value within limits and, with more conditions, a word in the title."""
 
     site, name, intent, pages = "wiki", "count-category", "count", ("/category/{kind}",)
     question = (
@@ -231,7 +232,7 @@ class CountCategory(WebTemplate):
 
 @add_template
 class CountLinks(WebTemplate):
-    """Count the articles that link to an article, all or in one category."""
+    """Count the articles, all or those of one category, that link to a given article."""
 
     site, name, intent, pages = "wiki", "count-links", "count", ("/article/{target}/links",)
 
@@ -279,7 +280,7 @@ class CompareArticles(OpeningTemplate):
 
 @add_template
 class FindHighest(WebTemplate):
-    """Name the article of a category with the highest value within limits."""
+    """Name the article of a category with the highest value, up to a limit with more conditions."""
 
     site, name, intent, answer, pages = "wiki", "find-highest", "compare", "best", ("/category/{kind}",)
     question = (

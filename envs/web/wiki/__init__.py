@@ -1,4 +1,4 @@
-"""A made-up encyclopaedia, and tasks of searching it.
+"""Encyclopaedia of a made-up world, and tasks of searching and reading it.
 
 `corpus.make_corpus` writes the articles of a self-consistent world drawn from a seed. Each file with an environment is
 one family.

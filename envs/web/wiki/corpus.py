@@ -1,6 +1,6 @@
-"""The encyclopaedia of a made-up world as plain data: articles with links, redirects, and a search by BM25.
+"""Encyclopaedia of a made-up world as plain data: articles with links, redirects, and a search by BM25.
 
-``make_corpus(seed, size)`` caches the last corpora used. A corpus is immutable, so that episodes refer to it by seed
+``make_corpus(seed, size)`` caches the last corpora used. A corpus is immutable; states of episodes have only its seed
 and size.
 """
 
@@ -22,7 +22,7 @@ from .world import WikiWorld, name_of_value
 
 # Maximum characters of a part of an article; a longer sentence is a part by itself.
 PART = 900
-# Kinds of things by the words that several of their names share.
+# Words that many names share; they do not make names similar.
 _COMMON_WORDS = frozenset({"the", "of", "battle", "siege", "bridge", "university", "mount", "hill"})
 _WORD = re.compile(r"\w+")
 LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
@@ -30,8 +30,8 @@ LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]|]+))?\]\]")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an article with links as ``[[title]]`` or ``[[title|text]]``, and the relation that it states (""
-    for none). If ``listed``, it lists the things that have this value of the relation."""
+    """A sentence of an article, with links as ``[[title]]`` or ``[[title|text]]``, and the relation that it states (""
+    for none); ``listed`` is True if it lists the things that have the article's thing as value of the relation."""
 
     text: str
     relation: str = ""
@@ -40,7 +40,8 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A page of the encyclopaedia; of a page that tells namesakes apart, ``kind`` is "disambiguation"."""
+    """A page of the encyclopaedia. ``kind`` is the kind of the thing that it is about, or "disambiguation" for a page
+    that lists several things of one name."""
 
     title: str
     kind: str
@@ -52,7 +53,7 @@ class Article:
 
     @property
     def parts(self) -> list[tuple[Sentence, ...]]:
-        """Split the sentences into parts of at most 900 characters, or of one longer sentence."""
+        """Sentences in parts of at most `PART` characters; a longer sentence is a part by itself."""
         parts: list[list[Sentence]] = [[]]
         length = 0
         for sentence in self.sentences:
@@ -70,12 +71,12 @@ class Article:
 
 
 class Corpus:
-    """The articles of a world: article i describes thing i; disambiguation pages follow.
+    """Encyclopaedia of a world.
 
     Attributes:
         world: the facts of the world.
-        articles: all pages.
-        near: for each thing, the other things whose names share a word with its name; for people, the last name.
+        articles: all pages: article i describes thing i; disambiguation pages follow.
+        near: for each thing, the other things whose names share a word with its name; of people only last names count.
     """
 
     def __init__(self, seed: int, size: int):
@@ -113,19 +114,19 @@ class Corpus:
         return self._pages.get(normalise_title(title))
 
     def redirects(self) -> dict[str, str]:
-        """Redirects: unambiguous further names, each with the title of its article."""
+        """Return redirect -> title of the article. Redirects are the aliases that only one thing has."""
         names = {alias for thing in self.world.things for alias in thing.aliases}
         found = {name: self.find(name) for name in sorted(names)}
         return {name: self.articles[n].title for name, n in found.items() if n is not None and n < self.size}
 
     @cached_property
     def links(self) -> list[tuple[int, ...]]:
-        """For each article, the numbers of the articles that it links to."""
+        """Numbers of the articles that each article links to."""
         return [tuple([self._pages[_normalise_own(title)] for title in article.links]) for article in self.articles]
 
     @cached_property
     def linked_from(self) -> list[list[int]]:
-        """For each article, the numbers of the articles that link to it, without disambiguation pages."""
+        """Numbers of the articles that link to each article, without disambiguation pages."""
         before: list[list[int]] = [[] for _ in self.articles]
         for number, links in enumerate(self.links[: self.size]):
             for other in links:
@@ -149,7 +150,7 @@ class Corpus:
         words = [word for word in split_words(query[:400]) if word in self._index.vocab_dict]
         if not words:
             return []
-        # Rounded, so that the ranking does not depend on the last bits of a float.
+        # Round, so that the ranking does not depend on the last bits of a float.
         scores = np.round(self._index.get_scores(words).astype(np.float64), 4)
         order = np.lexsort((np.arange(len(scores)), -scores))
         return [number for number in order.tolist() if scores[number] > 0]
@@ -212,22 +213,22 @@ class Corpus:
 
 
 def strip_links(text: str, titles: bool = False) -> str:
-    """Replace each link by its text, as a reader sees it; with ``titles``, by the title of its article."""
+    """Return the text with each link replaced by the link's text or, with ``titles``, by the linked article's title."""
     return LINK.sub(lambda found: found[1] if titles else found[2] or found[1], text)
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in lower case, as the search counts them."""
+    """Return the words of a text in lower case; the search compares these."""
     return _WORD.findall(text.lower())
 
 
 def normalise_title(title: str) -> str:
-    """Normalise the spelling of a title: NFKC, case folded, single spaces, no link brackets."""
+    """Return a title in a normal spelling: NFKC, case folded, single spaces, no link brackets."""
     title = unicodedata.normalize("NFKC", title).strip(" \t\r\n\"'`*[]").casefold().replace("_", " ")
     return " ".join(title.split())
 
 
-# Cached for the titles of articles, as several articles link to each.
+# Cached for the corpus's own titles, which occur in many links.
 _normalise_own = lru_cache(maxsize=8_192)(normalise_title)
 
 

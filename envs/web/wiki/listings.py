@@ -1,4 +1,7 @@
-"""The lists in articles, as data: the article of a value lists the things that have it, in several wordings."""
+"""Lists in articles, as data: the article of a thing lists all things that have it as value of a relation.
+
+Example: the article of an author lists the author's novels, as the relation "author" leads from novels to people.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from .wiki_relations import FORWARD
 
 @dataclass(frozen=True, slots=True)
 class ArticleList:
-    """The list of all things with one value of a relation, in the article of the value.
+    """List of all things with the same value of a relation, in the article of the value.
 
     Attributes:
         relation: the name of the relation.
         noun: the listed kind in the plural: "novels".
-        only: the thing on a list of one, with {} for the value: "the only novel by {}".
-        clause: the condition on a thing, with {} for the value: "was written by {}".
-        count: the question for the length of the list.
-        sentences: ways to state it, with {s} for the value and {o} for the list.
+        only: phrase for the thing on a list of one, with {} for the value: "the only novel by {}".
+        clause: the condition for being on the list, with {} for the value: "was written by {}".
+        count: the question for the length of the list, with {} for the value.
+        sentences: ways to state the list, with {s} for the value ({S} at the beginning) and {o} for the list.
     """
 
     relation: str
@@ -151,7 +154,7 @@ LISTINGS: dict[str, ArticleList] = {
 }
 
 LISTED_AT: dict[str, tuple[ArticleList, ...]] = {}
-"""Kind -> the lists in articles of things of this kind."""
+"""Kind of things -> the lists in the articles of these things."""
 for _listing in LISTINGS.values():
     _kind = FORWARD[_listing.relation].value
     LISTED_AT[_kind] = (*LISTED_AT.get(_kind, ()), _listing)

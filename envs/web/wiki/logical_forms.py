@@ -1,14 +1,14 @@
-"""Logical forms of questions: the denotation of a phrase in a world, and its wording.
+"""Logical forms of questions: their denotation in a world, and the wording of a form as a noun phrase.
 
-A form is a tuple, so that tasks can be pickled and compared:
+A form is a tuple, so that tasks can be pickled and compared. It denotes a set of things or values:
 
     ("thing", n)                    thing n
-    ("of", relation, form)          the value of the relation of what ``form`` denotes
-    ("having", relation, form)      the things whose value it is
-    ("both", form, form)            what both denote
-    ("count", form)                 how many things it denotes
-    ("more", relation, form, form)  of two things, the one with the larger value; of times, the earlier
-    ("between", relation, form, relation, form)     years from one time to the other
+    ("of", relation, form)          the values of the relation of the things that ``form`` denotes
+    ("having", relation, form)      the things whose value of the relation is in the set of ``form``
+    ("both", form, form)            the things in both sets
+    ("count", form)                 the number of things in the set
+    ("more", relation, form, form)  of two things, the one with the larger value; for times, the earlier one
+    ("between", relation, form, relation, form)     the number of years between two times
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Form = tuple[Any, ...]
 
 
 def denote(world: WikiWorld, form: Form) -> frozenset[Any]:
-    """Evaluate a form over the whole world: the set of things or values that it denotes.
+    """Return the set of things or values that a form denotes in the world.
 
-    "more" and "between" denote nothing unless each part denotes one thing with a value, and the values differ.
+    The set of "more" and "between" is empty unless each part denotes one thing with a value, and the values differ.
     """
     head = form[0]
     if head == "thing":
@@ -56,11 +56,11 @@ def denote(world: WikiWorld, form: Form) -> frozenset[Any]:
 
 
 def write_noun(form: Form, names: dict[int, str]) -> str:
-    """Word a form that denotes one thing: "the birthplace of the author of X".
+    """Return a noun phrase for a form that denotes one thing: "the birthplace of the author of X".
 
     Args:
-        form: built from "thing", "of" and "having" only.
-        names: the names used for its things.
+        form: a form built from "thing", "of" and "having" only.
+        names: number of a thing -> name to use.
     """
     if form[0] == "thing":
         return names[form[1]]

@@ -1,4 +1,4 @@
-"""Made-up names of people, places, works and other things, drawn without repetition unless requested."""
+"""Made-up names of people, places, works and other things; only given names of people are drawn more than once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ for _line in _TABLE.strip().splitlines():
 
 
 class NameMaker:
-    """Draws names without repetition. ``taken`` holds all names so far; further names may be added to it."""
+    """Generator of names without repetition. ``taken`` has all names drawn so far; callers may add further names that
+    must not be drawn."""
 
     def __init__(self, dice: Dice):
         self.dice = dice
@@ -44,7 +45,8 @@ class NameMaker:
         return root + dice.one(_PARTS["vowels"]) + dice.one(_PARTS["middles"]) if long else root
 
     def _draw(self, *parts: Sequence[str], joint: str = " ") -> str:
-        """Draw names until one is new: a root with an ending if ``parts`` is one list, else an item of each list."""
+        """Draw a new name: a root with an ending if ``parts`` is one list, else one item of each list joined by
+        ``joint``."""
         for tries in range(1_000):
             words = [self.dice.one(part) for part in parts]
             name = self._root(tries > 3) + words[0] if len(parts) == 1 else joint.join(words)

@@ -34,14 +34,14 @@ from .world import name_of_value
 
 _LABEL = re.compile(r"^[\s\[(]*(?:mask )?\d{1,2}[\])]?\s*[.:=)\]-]+\s*|^\s*\[\d{1,2}\]\s*", re.IGNORECASE)
 _NUMBERED = re.compile(r"\s*[;,]?\s*\[\d{1,2}\][:=]?\s*")
-# Lead-ins such as "=> X; Y" and "So they are X; Y"; they are not part of a value.
+# Lead-ins such as "=>" in "=> X; Y" and "So they are" in "So they are X; Y", which are not part of a value.
 _LEAD = re.compile(r"^(?:[^\w\[(]+|[^;\n]{0,40}\b(?:they|values|answers?|masks?) (?:are|is)\b[:\s*]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedTask:
-    """Data of a task: the corpus by seed and number of articles, the facts whose values are masked, in the order
-    of the masks, and the things that the paragraph names, each with its name."""
+    """Data of a task: seed and number of ``articles`` of the corpus; ``facts``, whose values are masked, in the order
+    of the masks; ``named``, the things that the paragraph names, as (number of the thing, name used)."""
 
     seed: int
     articles: int
@@ -57,26 +57,26 @@ class MaskedReading(EncyclopaediaQuestion):
     """Fill in the masks of a paragraph from sentences of a made-up encyclopaedia.
 
     Description:
-        The paragraph states facts about one thing, and about the things that its masks stand for, in other words than
-        the encyclopaedia's. Each mask is a name, a date or a number that is made up with its world, so that nobody
-        knows it without the sentences in the prompt. A fifth of the worlds is in the test split.
+        The paragraph states facts about things that it names and about things that its masks stand for, in other words
+        than the encyclopaedia. Each mask stands for a name, a date or a number of a made-up world, which nobody can
+        know without the sentences in the prompt. A fifth of the worlds is in the test split.
 
     Parameters:
-        masks (1 to 5; open from 1 to 12): how many masks there are.
-        depth (1 to 3; open from 1 to 6): how many masks may hang on one another: with 1, all facts are about things
-            that the paragraph names.
-        size (0 to 4; open from 0 to 7): the world has 40 * 2 ** size articles, and the prompt 2 sentences more for each
-            step.
+        masks (1 to 5; open from 1 to 12): number of masks.
+        depth (1 to 3; open from 1 to 6): longest chain of masks of which each depends on the one before: with 1, all
+            facts are about things that the paragraph names.
+        size (0 to 4; open from 0 to 7): the world has 40 * 2 ** size articles, and the prompt has up to 2 + 2 * size
+            distracting sentences.
 
     Observation:
         The sentences, a blank line, the paragraph with the masks ``[1]``, ``[2]`` ..., and the form of the answer.
 
     Actions:
-        The values in order, separated by semicolons or line ends, or each behind its mask, read in ``answer_format``.
+        The values in order, separated by semicolons or line ends, or each after its mask, read in ``answer_format``.
 
     Reward:
-        The share of masks filled in right, each judged by itself; it is a success when all are. The extra
-        ``atom_scores`` has 1 or 0 for each mask.
+        The share of masks filled in rightly, each judged by itself; success is all of them. The extra ``atom_scores``
+        has 1 or 0 for each mask.
 
     Termination:
         After the first answer.
@@ -127,7 +127,7 @@ class MaskedReading(EncyclopaediaQuestion):
         return Verdict(share, not wrong, feedback=feedback, extras={"atom_scores": scores})
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Return for each mask a random value of its kind."""
+        """Return for each mask a random value of the kind asked for."""
         return "; ".join(draw_value(episode.data.corpus, fact.relation, rng) for fact in episode.data.facts)
 
     def solution_steps(self, task: Task) -> list[str]:
@@ -141,15 +141,14 @@ class MaskedSpan(WikiSearch):
     """Fill in the masks of a paragraph by searching a made-up encyclopaedia.
 
     Description:
-        The paragraph is one of `MaskedReading`, without its sentences: the agent searches the encyclopaedia as in
-        `WikiSearch`. A fifth of the worlds is in the test split.
+        The paragraph is one of `MaskedReading`, without the sentences of the prompt: the agent searches the
+        encyclopaedia as in `WikiSearch`. A fifth of the worlds is in the test split.
 
     Parameters:
-        masks (1 to 5; open from 1 to 12): how many masks there are.
-        depth (1 to 3; open from 1 to 6): how many masks may hang on one another: with 1, all facts are about things
-            that the paragraph names.
-        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles, besides pages that tell
-            namesakes apart.
+        masks (1 to 5; open from 1 to 12): number of masks.
+        depth (1 to 3; open from 1 to 6): longest chain of masks of which each depends on the one before: with 1, all
+            facts are about things that the paragraph names.
+        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles, besides disambiguation pages.
         spare (8 to 0, harder downwards, on request up to 40): calls beyond those of the scripted solver.
 
     Observation:
@@ -159,7 +158,7 @@ class MaskedSpan(WikiSearch):
         The commands of `WikiSearch`; the answer has the values in order, separated by semicolons.
 
     Reward:
-        The share of masks filled in right, and 0 for calls; it is a success when all are. After the answer the extra
+        The share of masks filled in rightly, and 0 for calls; success is all of them. After the answer the extra
         ``atom_scores`` has 1 or 0 for each mask.
 
     Termination:
@@ -169,9 +168,9 @@ class MaskedSpan(WikiSearch):
         Retrieval-augmented mask prediction, MaskSearch (arXiv 2505.20285), on paragraphs made here.
 
     Args:
-        of: the id of a question about an encyclopaedia.
-        of_kwargs: arguments for it, such as ``{"worlds": 1000}``.
-        **kwargs: as for `WikiSearch`.
+        of: the id of the question environment that the paragraphs come from.
+        of_kwargs: arguments of that environment, such as ``{"worlds": 1000}``.
+        **kwargs: arguments of `WikiSearch`.
     """
 
     param_space = ParamSpace([*MaskedReading.param_space.axes, SPARE])
@@ -191,10 +190,10 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
     """Draw facts and state them with their values masked.
 
     Returns:
-        the facts in the order of the masks; the things that the paragraph names, with their titles; and the paragraph.
+        (facts in the order of the masks, thing named in the paragraph -> title of the thing, paragraph).
     """
     world = corpus.world
-    labels: dict[int, str] = {}  # how the paragraph calls each thing: its title, or the mask that stands for it
+    labels: dict[int, str] = {}  # thing -> its name in the paragraph: the title, or the mask that stands for it
     named: dict[int, str] = {}
     depths: dict[int, int] = {}
     facts: list[Fact] = []
@@ -218,7 +217,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
                 labels[number] = named[number] = corpus.title(number)
                 depths[number] = 0
             continue
-        # Draw the newest thing with probability one half, so that chains arise.
+        # With probability one half draw a fact about the newest thing, so that chains arise.
         newest = [fact for fact in open_facts if fact.at == next(reversed(depths))]
         fact = dice.one(newest if newest and dice.chance(0.5) else open_facts)
         facts.append(fact)

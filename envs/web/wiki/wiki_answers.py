@@ -1,4 +1,4 @@
-"""Judging a value written by an agent: a name or alias, a date in the usual formats, a number."""
+"""Judge of a value written by an agent: a name or alias, a date in the usual formats, or a number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _MOST = 200
 
 
 def read_date(text: str) -> tuple[int, int, int] | None:
-    """Read a date such as "12 March 1845", "March 12, 1845" or "1845-03-12"; None for anything else or no such day."""
+    """Return (year, month, day) of a date such as "12 March 1845", "March 12, 1845" or "1845-03-12"; None for any other
+    text or a date that does not exist."""
     text = text[:_MOST].strip().removeprefix("on ")
     if found := _ISO.fullmatch(text):
         year, month, day = found.groups()
@@ -39,19 +40,19 @@ def read_date(text: str) -> tuple[int, int, int] | None:
 
 
 def read_number(text: str) -> int | None:
-    """Read a natural number, perhaps with a unit: "48,000 people"; None for anything else."""
+    """Return a whole number of at least 0, with or without a unit: "48,000 people"; None for any other text."""
     value = numbers.read_number(text[:_MOST].strip().removeprefix("in "), units=None)
     return value.numerator if value is not None and value >= 0 and value.denominator == 1 else None
 
 
 def read_names(text: str) -> str:
-    """Normalise the spelling of a name: no case, no punctuation, no article."""
+    """Return a name in a normal spelling: lower case, no punctuation, no article."""
     return " ".join(_NOT_WORDS.sub(" ", normalise_title(text[:_MOST])).split()).removeprefix("the ")
 
 
 def names_of(corpus: Corpus, number: int) -> frozenset[str]:
-    """Return the accepted names of a thing, normalised by `read_names`: its title, its name with and without its
-    description, and its unambiguous aliases."""
+    """Return the accepted names of a thing, normalised by `read_names`: the title of its article, its name with and
+    without the description, and its aliases that no other thing has."""
     thing = corpus.world.things[number]
     names = {corpus.title(number), thing.name, f"{thing.description} {thing.name}"}
     names |= {alias for alias in thing.aliases if corpus.find(alias) == number}
@@ -68,13 +69,14 @@ def judge_value(corpus: Corpus, text: str, value: Value, is_thing: bool) -> bool
     """Compare an agent's text with the correct value.
 
     Args:
-        corpus: the corpus of the thing, if the value is one.
+        corpus: the corpus whose names count, if the value is a thing.
         text: one name, date or number.
         value: the correct value.
         is_thing: True if the value is the number of a thing.
 
     Returns:
-        True if it is correct; None if the text is malformed for this kind of value, or names nothing.
+        True if the text is correct, False if it is wrong; None if the text is no value of this kind, or a name that
+        nothing in the corpus has.
     """
     if is_thing:
         written = read_names(text)

@@ -1,4 +1,4 @@
-"""Commands in a reply, however they are written: ``search[...]``, ``<open>...</open>``, ``next()``, "Answer: ..." """
+"""Parser of commands in a reply, in any spelling: ``search[...]``, ``<open>...</open>``, ``next()``, ``Answer: X``."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _PART = re.compile(r"(.*?)[ ,|#]*\bpart (\d{1,3})", re.IGNORECASE | re.DOTALL)
 
 
 def read_command(action: str) -> tuple[str, str] | None:
-    """Return the command of a reply and its argument; None if the reply has no command.
+    """Return (command, argument) of a reply; None if the reply has no command.
 
-    A call in tags or in a ``<tool_call>`` counts where no answer in tags or in a box follows it. Otherwise the command
-    is read at the place where `rewards.answers.readings` finds the answer of a reply, or else from the last line that
-    is a command. Text in ``<answer></answer>`` or in a box is the answer itself.
+    The last call in tags or in a ``<tool_call>`` counts if no answer in tags or in a box follows it. Otherwise the
+    command is read at the place where `rewards.answers.readings` finds the answer of a reply, or else from the last
+    line that is a command. Text in ``<answer></answer>`` or in a box counts as the command "answer".
     """
     text = action[-_READ:]
     called = _find_call(text)
@@ -56,7 +56,7 @@ def read_command(action: str) -> tuple[str, str] | None:
 
 
 def _find_call(text: str) -> tuple[int, str, str] | None:
-    """The end, the name and the argument of the last call in tags or in JSON."""
+    """Return (end position, name, argument) of the last call in tags or in JSON; None if there is none."""
     found = [(match.end(), match[1].lower(), _strip(match[2])) for match in _TAGS.finditer(text)]
     for match in _CALL.finditer(text):
         with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):

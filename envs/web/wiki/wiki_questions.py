@@ -1,7 +1,8 @@
-"""Questions about a made-up world with one answer each, and the articles that state it.
+"""Questions about a made-up world with exactly one answer each, and the facts in articles that imply the answer.
 
-A question is a logical form. Chains of facts lead from the things that the question names to its answer; each fact is
-in the article of the preceding thing. `draw_question` returns one whose form denotes one answer in the whole world.
+A question is the wording of a logical form. Chains of facts lead from the things that the question names to its answer;
+each fact is stated in the article of the thing before it in the chain. `draw_question` draws a question whose form
+denotes exactly one answer in the whole world.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from .wiki_relations import BY_KIND, FORWARD
 from .world import Value
 
 KINDS = ("bridge", "comparison", "intersection", "count", "arithmetic")
-# Draws before accepting a question with fewer hops, and candidates from which to choose by distractors.
+# Draws before fewer hops are tried, and number of candidates among which the wanted number of distractors decides.
 _TRIES, _CANDIDATES = 60, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that the answer needs: stated in the article of thing ``at``, as its value of a relation or, if
-    ``listed``, as the list of things whose value it is."""
+    """A fact stated in the article of thing ``at``: the value of a relation of this thing or, if ``listed``, the list
+    of all things that have this thing as their value of the relation."""
 
     at: int
     relation: str
@@ -39,12 +40,12 @@ class WikiQuestion:
     Attributes:
         kind: one of `KINDS`.
         text: the question.
-        form: its logical form.
-        answer: the one thing or value that the form denotes.
-        relation: the relation whose value the answer is; "" for a thing, a count or a difference.
+        form: the logical form of the question.
+        answer: the only thing or value that the form denotes.
+        relation: the relation of which the answer is a value; "" if the answer is a thing, a count or a difference.
         is_thing: True if the answer is the number of a thing.
         facts: the facts that imply the answer, in an order in which they can be found.
-        named: the things that the question names, each with the name used.
+        named: the things that the question names, as (number of the thing, name used).
     """
 
     kind: str
@@ -58,19 +59,19 @@ class WikiQuestion:
 
 
 class DeadEnd(Exception):
-    """Raised when a draw cannot be completed to a question."""
+    """Exception: the attempt to draw a question cannot be completed."""
 
 
 class Drawing:
-    """One attempt at a question: the dice, and the things that it has named so far, each with its name."""
+    """One attempt to draw a question. ``names`` has the things named so far: number of the thing -> name used."""
 
     def __init__(self, corpus: Corpus, dice: Dice, ambiguity: int):
         self.corpus, self.world, self.dice, self.ambiguity = corpus, corpus.world, dice, ambiguity
         self.names: dict[int, str] = {}
 
     def name_thing(self, number: int, first: bool) -> bool:
-        """Choose the name by which the question mentions a thing. Return False if the thing is the first one and has no
-        name of the requested ambiguity."""
+        """Choose the name by which the question mentions a thing, and store it in ``names``. Return False if the thing
+        is the first one and has no name of the requested ambiguity."""
         thing, corpus = self.world.things[number], self.corpus
         is_shared = corpus.title(number) != thing.name
         described = f"the {thing.description} {thing.name}"
@@ -86,19 +87,19 @@ class Drawing:
         return True
 
     def find_alias(self, number: int) -> str | None:
-        """Return a further name that leads to the article of this thing alone."""
+        """Return an alias that only this thing has; None if there is none."""
         aliases = self.world.things[number].aliases
         return next((alias for alias in aliases if self.corpus.find(alias) == number), None)
 
     def draw_chain(self, end: int, links: int, first: bool = True) -> tuple[Form, list[Fact]]:
-        """Walk backwards from a thing over ``links`` facts to another, and name it.
+        """Walk backwards from the thing ``end`` over ``links`` facts to another thing, and name that thing.
 
         Returns:
-            the form that denotes ``end``, and the facts in the order in which they lead to it.
+            (form that denotes ``end``, facts in the order in which they lead to ``end``).
 
         Raises:
-            DeadEnd: no further step is possible, or the thing is the ``first`` to be named and has no name of the
-                requested ambiguity.
+            DeadEnd: no further step is possible, or the thing to name is the ``first`` one of the question and has no
+                name of the requested ambiguity.
         """
         facts: list[Fact] = []
         seen = {end}
@@ -118,7 +119,7 @@ class Drawing:
         return form, facts
 
     def list_steps_to(self, number: int) -> list[Fact]:
-        """List the facts in articles of other things that denote only this thing."""
+        """Return the facts in the articles of other things that denote exactly this thing."""
         world, thing = self.world, self.world.things[number]
         steps = [Fact(at, name) for name in LINKS_TO[thing.kind] for at in world.having.get((name, number), ())]
         for name, value in thing.facts.items():
@@ -127,7 +128,7 @@ class Drawing:
         return steps
 
     def draw_thing(self, kind: str = "", having: str = "") -> int:
-        """Draw a thing, optionally of a kind. Raise `DeadEnd` if it has no value of the relation ``having``."""
+        """Draw a thing, of the given kind if any. Raise `DeadEnd` if it has no value of the relation ``having``."""
         numbers = self.world.of_kind(kind) if kind else range(len(self.world.things))
         number = self.dice.one(numbers)
         if having and having not in self.world.things[number].facts:
@@ -137,12 +138,12 @@ class Drawing:
     def finish(
         self, kind: str, text: str, form: Form, relation: str, is_thing: bool, facts: list[Fact]
     ) -> WikiQuestion | None:
-        """Return the question; None if its answer is not unique or is named in it."""
+        """Return the question; None if it has not exactly one answer, or names the answer itself."""
         values = denote(self.world, form)
         if len(values) != 1:
             return None
         (answer,) = values
-        # A comparison names its answer or asks for one of two phrases; other questions must not tell it.
+        # A comparison may name the answer, as one of two things; other questions must not.
         if is_thing and kind != "comparison" and (answer in self.names or self.world.things[answer].name in text):
             return None
         named = tuple(self.names.items())
@@ -240,12 +241,12 @@ def draw_question(corpus: Corpus, dice: Dice, kind: str, hops: int, ambiguity: i
     Args:
         corpus: the corpus.
         dice: the source of randomness.
-        kind: one of `KINDS`.
+        kind: one of `KINDS`; "bridge" is used instead if the corpus has no question of this kind.
         hops: facts on the longest chain; fewer if the corpus has no such question.
         ambiguity: how the question names the first thing: 0, by its title; 1, by a redirect; 2, by a shared name with a
-            description. A lower level is used if no thing has such a name.
-        distractors: target number of articles near the first thing named; the closest of several candidate questions is
-            chosen.
+            description. A lower level is used if no question with such a name is found.
+        distractors: target number of articles in `Corpus.near` of the first thing named; the closest of several
+            candidate questions is chosen.
     """
     found: list[WikiQuestion] = []
     for level in range(ambiguity, -1, -1):

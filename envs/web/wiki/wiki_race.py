@@ -1,4 +1,4 @@
-"""palaestra/WikiRace-v0: from one article of a made-up encyclopaedia to another, by links alone."""
+"""palaestra/WikiRace-v0: go from one article of a made-up encyclopaedia to another, by links alone."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from .corpus import Corpus, make_corpus
 from .wiki_commands import read_command
 from .wiki_reading import SIZE, check_worlds, count_articles, draw_world, world_key
 
-# Goals to try before accepting a start at a smaller distance.
+# Number of goals that are drawn before a start at a smaller distance is accepted.
 _TRIES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class RaceState:
-    """The corpus by seed and number of articles, the goal, the open article and its part, the length of a shortest path
-    at the start, and the turns beyond it."""
+    """State of an episode: seed and number of ``articles`` of the corpus; ``goal`` and ``at``, the numbers of the
+    article to reach and of the open one, of which ``part`` is shown (from 1); ``distance``, the links of a shortest
+    path from the start to the goal; ``spare``, the turns allowed beyond ``distance``."""
 
     seed: int
     articles: int
@@ -46,14 +47,14 @@ class WikiRace(Game):
     """Go from one article of a made-up encyclopaedia to another, by links alone.
 
     Description:
-        A world is drawn, and two articles of its encyclopaedia. The agent opens one article after the other, each of
-        which the one before links to. A fifth of the worlds is in the test split.
+        A world is drawn, and two articles of its encyclopaedia. The agent goes from article to article by following
+        links. A fifth of the worlds is in the test split.
 
     Parameters:
-        distance (2 to 6; open from 1 to 12): links on a shortest way; where a small encyclopaedia has no two articles
-            so far apart, the most among some that are drawn.
+        distance (2 to 6; open from 1 to 12): links on a shortest path; if none of 12 goals has a start so far away, the
+            largest distance found.
         size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles.
-        spare (12 to 2, harder downwards, on request 0 to 60): turns beyond the links on a shortest way.
+        spare (12 to 2, harder downwards, on request 0 to 60): turns beyond the links on a shortest path.
 
     Observation:
         The goal, the title of the open article, and its text with links as ``[[title]]`` or ``[[title|text]]``, in
@@ -64,20 +65,22 @@ class WikiRace(Game):
         part.
 
     Reward:
-        1 for reaching the goal, 0 otherwise. The extras ``goal_distance`` and ``potentials`` tell how far away it is.
-        A player who follows random links reaches 0.29 of the easiest goals and none of the hardest; one who looks at
-        the articles behind all links, and takes that with most words of the goal's, 0.8 and 0.02.
+        1 for reaching the goal, 0 otherwise. The extra ``goal_distance`` is the distance to the goal in links after
+        each turn, and ``potentials`` is minus this distance as a share of the distance at the start. A player who
+        follows random links reaches 0.29 of the easiest goals and none of the hardest; a player who looks at the
+        articles behind all links, and takes the one that shares most words with the goal's article, 0.8 and 0.02.
 
     Termination:
-        At the goal. Truncated after as many turns as a shortest way has links, and ``spare`` more. Anything that is no
-        link is an ``action_error`` and a turn. ``info["progress"]`` is the share of the distance that is covered.
+        At the goal. Truncated ``spare`` turns after as many turns as a shortest path has links. An action that names no
+        link of the article is an ``action_error`` and uses up a turn. ``info["progress"]`` is 1 - d / D for the
+        distances d now and D at the start, and at least 0.
 
     Source:
         The Wikipedia race (West and Leskovec, "Human wayfinding in information networks", 2012), on articles made here.
 
     Args:
-        worlds: how many different encyclopaedias of each size there are.
-        **kwargs: as for every environment.
+        worlds: number of different encyclopaedias of each size.
+        **kwargs: arguments of `TaskEnv`.
     """
 
     param_space = ParamSpace(
@@ -160,7 +163,7 @@ class WikiRace(Game):
         return max(0.0, 1.0 - self.distance_of(state) / state.distance)
 
     def distance_of(self, state: RaceState) -> int:
-        """Return the distance in links from the open article to the goal; the number of articles plus 1 if it is
+        """Return the distance in links from the open article to the goal; the number of articles plus 1 if the goal is
         unreachable."""
         return measure_distances(state.seed, state.articles, state.goal).get(state.at, state.articles + 1)
 
@@ -171,13 +174,13 @@ class WikiRace(Game):
         return f"open[{corpus.articles[nearest].title}]"
 
     def random_action(self, episode: RaceState, rng: np.random.Generator) -> str:
-        """Follow a random link."""
+        """Return the command to follow a random link."""
         links = episode.corpus.links[episode.at]
         return f"open[{episode.corpus.articles[links[int(rng.integers(len(links)))]].title}]"
 
     def heuristic_action(self, episode: RaceState) -> str:
-        """Follow the link to the goal if there is one, else the link whose article shares most words with the
-        goal's."""
+        """Return the command to follow the link to the goal if there is one, else the link to the article that shares
+        most words with the goal's article."""
         corpus = episode.corpus
         goal = set(re.findall(r"\w+", corpus.articles[episode.goal].text))
         links = corpus.links[episode.at]
@@ -188,7 +191,7 @@ class WikiRace(Game):
         return f"open[{corpus.articles[best].title}]"
 
     def solver_cost(self, episode: RaceState) -> float:
-        """Count the articles that a breadth-first search from the goal visits before it reaches the start."""
+        """Return the number of articles that are nearer to the goal than the start is."""
         distances = measure_distances(episode.seed, episode.articles, episode.goal)
         return float(sum(far < episode.distance for far in distances.values()))
 
@@ -201,7 +204,7 @@ class WikiRace(Game):
 
 @lru_cache(maxsize=512)
 def measure_distances(seed: int, articles: int, goal: int) -> dict[int, int]:
-    """Map each article that can reach the goal to its distance in links, by breadth-first search from the goal."""
+    """Return article -> distance to the goal in links, for all articles from which the goal can be reached."""
     linked_from = make_corpus(seed, articles).linked_from
     distances = {goal: 0}
     queue = deque([goal])

@@ -1,4 +1,4 @@
-"""palaestra/WikiReading-v0: a question on a made-up encyclopaedia, answered from sentences of it."""
+"""palaestra/WikiReading-v0: answer a question about a made-up world from sentences of its encyclopaedia."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROOM = 700
 
 @dataclass(frozen=True, slots=True)
 class WikiTask:
-    """Data of a task: the corpus by seed and number of articles, and the question."""
+    """Data of a task: seed and number of articles of the corpus, and the question."""
 
     seed: int
     articles: int
@@ -50,12 +50,12 @@ class WikiTask:
 
 
 class EncyclopaediaQuestion(Question):
-    """Base of questions about made-up encyclopaedias, each world of which belongs to one split.
+    """Base of questions about made-up encyclopaedias. All questions about one world are in the same split.
 
     Args:
         worlds: number of different encyclopaedias of each size. The last ones used are cached; with a large number
             nearly every episode builds a new one.
-        **kwargs: as for every environment.
+        **kwargs: arguments of `TaskEnv`.
     """
 
     max_observation = 8_192
@@ -65,7 +65,7 @@ class EncyclopaediaQuestion(Question):
         super().__init__(**kwargs)
 
     def draw_corpus(self, dice: Dice, size: int) -> Corpus:
-        """Draw one of the corpora of the split."""
+        """Draw a corpus whose world belongs to the split of the environment."""
         return make_corpus(draw_world(dice, self.worlds, self.split), count_articles(size))
 
     def corpus_of(self, task: Task) -> Corpus:
@@ -74,14 +74,14 @@ class EncyclopaediaQuestion(Question):
 
 
 def check_worlds(worlds: Any) -> int:
-    """Validate a number of worlds and return it. Raise InputError if it is invalid."""
+    """Return ``worlds`` if it is a whole number from 1 to 2 ** 40. Raise InputError otherwise."""
     if isinstance(worlds, bool) or not isinstance(worlds, int) or not 1 <= worlds <= 1 << 40:
         raise InputError(f"worlds must be a whole number from 1 to 2 ** 40, not {worlds!r}.")
     return worlds
 
 
 def count_articles(size: int) -> int:
-    """Number of articles of a corpus of a size: 40, 80, 160, ..."""
+    """Return the number of articles for a value of the axis "size": 40, 80, 160, ..."""
     return 40 * 2**size
 
 
@@ -94,7 +94,7 @@ def draw_world(dice: Dice, worlds: int, split: str) -> int:
     """Draw the seed of a world of this split.
 
     Raises:
-        InputError: there seem to be none.
+        InputError: 2,000 draws found no world of this split.
     """
     for _ in range(_MOST_SEEDS):
         seed = dice.below(worlds)
@@ -104,7 +104,8 @@ def draw_world(dice: Dice, worlds: int, split: str) -> int:
 
 
 def show_sentence(corpus: Corpus, number: int, place: int) -> str:
-    """Write a sentence that stands alone: after its article's title, with each link as the title of its target."""
+    """Return sentence ``place`` of article ``number`` so that it can stand alone: after the title of the article, and
+    with each link as the title of the linked article."""
     page = corpus.articles[number]
     return f"{page.title}: {strip_links(page.sentences[place].text, titles=True)}"
 
@@ -116,7 +117,7 @@ def find_sentence(corpus: Corpus, fact: Fact) -> int:
 
 
 def tell_form(is_thing: bool, value: Value, year: bool = False) -> str:
-    """Tell the form of an answer."""
+    """Return the sentence of the prompt that states the form of the answer."""
     if is_thing:
         return "Answer with a name."
     if isinstance(value, tuple):
@@ -129,21 +130,21 @@ class WikiReading(EncyclopaediaQuestion):
 
     Description:
         A world is drawn: people, places, works and their relations, dates and numbers, all consistent. The question
-        names things of it and combines facts about them; it has one answer in the whole world. The prompt has the
-        sentences that state the facts, among others, each behind the title of its article. A fifth of the worlds is in
-        the test split.
+        names things of this world and combines facts about them; it has exactly one answer in the whole world. The
+        prompt has the sentences that state the facts, and other sentences, each after the title of its article. A fifth
+        of the worlds is in the test split.
 
     Parameters:
-        kind (bridge, comparison, intersection, count, arithmetic): the value of the last thing of a chain of facts;
-            which of two things has more or was first; which thing meets two conditions; how many things are on a list;
-            years between two events.
-        hops (1 to 4; open from 1 to 6): facts on the longest chain; where a small world has no such question, fewer.
-        size (0 to 4; open from 0 to 7): the world has 40 * 2 ** size articles, and the prompt 2 sentences more for each
-            step.
-        distractors (0 to 3; open from 0 to 10): how many other articles have a word of the name that the question
-            mentions first, as near as the world has it.
-        ambiguity (0 to 2): the question names the first thing by its title; by a further name that leads to its
-            article; or by a name that others share, with what it is.
+        kind (bridge, comparison, intersection, count, arithmetic): asked for are the value of the last thing of a chain
+            of facts; which of two things has more or was first; which thing meets two conditions; how many things are
+            on a list; the years between two events.
+        hops (1 to 4; open from 1 to 6): facts on the longest chain; fewer if a small world has no such question.
+        size (0 to 4; open from 0 to 7): the world has 40 * 2 ** size articles, and the prompt has up to 2 + 2 * size +
+            distractors distracting sentences.
+        distractors (0 to 3; open from 0 to 10): target number of other articles whose name shares a word with the first
+            thing named in the question; of several possible questions the nearest to this number is used.
+        ambiguity (0 to 2): the question names the first thing by the title of its article (0), by a redirect (1), or by
+            a name that several things share, with a description (2).
 
     Observation:
         The sentences, a blank line, the question, and the form of the answer.
@@ -152,16 +153,15 @@ class WikiReading(EncyclopaediaQuestion):
         Text with a name, a date or a whole number, read in ``answer_format``.
 
     Reward:
-        1 for the answer, 0 otherwise. Names count with their further names, dates in the usual ways to write them, and
-        numbers with separators and units. An answer of 2 is right by chance in 0.13 of the easiest tasks, as lists are
-        short.
+        1 for the answer, 0 otherwise. Aliases of a name, the usual formats of dates, and numbers with separators and
+        units are accepted. The answer 2 is right by chance in 0.13 of the easiest tasks, as lists are short.
 
     Termination:
         After the first answer.
 
     Source:
-        Multi-hop questions as in HotpotQA (arXiv 1809.09600) and 2WikiMultihopQA (arXiv 2011.01060), whose kinds these
-        are; the worlds are made up here.
+        Multi-hop questions of the kinds in HotpotQA (arXiv 1809.09600) and 2WikiMultihopQA (arXiv 2011.01060); the
+        worlds are made up here.
     """
 
     param_space = ParamSpace(
@@ -180,7 +180,7 @@ class WikiReading(EncyclopaediaQuestion):
         wanted = (params["kind"], params["hops"], params["ambiguity"], params["distractors"])
         asked = draw_question(corpus, dice, *wanted)
         needed = {(fact.at, find_sentence(corpus, fact)) for fact in asked.facts}
-        # The first sentence of an article states the alias of its subject.
+        # The first sentence of an article states the alias that a question may use.
         needed |= {(number, 0) for number, name in asked.named if name in corpus.world.things[number].aliases}
         about = [number for number, _ in asked.named]
         sentences = choose_sentences(corpus, dice, needed, about, 2 + 2 * params["size"] + params["distractors"])
@@ -211,7 +211,7 @@ class WikiReading(EncyclopaediaQuestion):
         return draw_value(corpus, asked.relation, rng) if asked.relation else str(rng.integers(1, 10))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Return the sentences that state the facts, in their order, and the answer."""
+        """Return the sentences that state the facts, in the order of the facts, and the answer."""
         corpus = task.data.corpus
         steps = [show_sentence(corpus, fact.at, find_sentence(corpus, fact)) for fact in task.data.facts]
         return [*dict.fromkeys(steps), self.oracle(task)]
@@ -220,8 +220,13 @@ class WikiReading(EncyclopaediaQuestion):
 def choose_sentences(
     corpus: Corpus, dice: Dice, needed: Set[tuple[int, int]], about: Sequence[int], more: int
 ) -> list[str]:
-    """Show the needed sentences, given by article and place, and ``more`` others in random order. Half of the others
-    come from the same articles and from articles near the things of the question."""
+    """Return the needed sentences and up to ``more`` others, of at most `_ROOM` characters, in random order.
+
+    Args:
+        needed: (number of the article, index of the sentence) of each needed sentence.
+        about: the things that the question names. Half of the other sentences come from the articles of needed
+            sentences and from articles with names similar to those of these things.
+    """
     places = sorted(needed)
     near = [*sorted({at for at, _ in places}), *(other for number in about for other in corpus.near[number])]
     length = 0
@@ -236,7 +241,7 @@ def choose_sentences(
 
 
 def draw_value(corpus: Corpus, relation: str, rng: np.random.Generator) -> str:
-    """Draw a value of a relation's kind: any title, somebody's day of birth, or a number."""
+    """Draw a value of the kind that the relation has: any title, somebody's date of birth, or a number."""
     kind = FORWARD[relation].value
     if kind == "date":
         people = corpus.world.of_kind("person")
@@ -245,7 +250,7 @@ def draw_value(corpus: Corpus, relation: str, rng: np.random.Generator) -> str:
 
 
 def write_answer(corpus: Corpus, asked: WikiQuestion) -> str:
-    """Write the answer to a question as the encyclopaedia does."""
+    """Return the answer to a question in words, as the encyclopaedia writes it."""
     if asked.is_thing:
         return corpus.world.things[asked.answer].name
     return name_of_value(corpus.world, asked.relation, asked.answer) if asked.relation else str(asked.answer)

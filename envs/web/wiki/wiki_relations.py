@@ -1,6 +1,6 @@
-"""The relations of the made-up world, as data, with their wordings in articles and questions.
+"""Relations of the made-up world, as data, with their wordings in articles and questions.
 
-A row of `FORWARD` says that a thing of one kind has a value: another thing, a year, a date or a number.
+An entry of `FORWARD` is a relation from things of one kind to a value: another thing, a year, a date or a number.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WikiRelation:
-    """Relation that each thing of a kind has.
+    """Relation of the things of one kind.
 
     Attributes:
-        name: such as "birthplace"; unique among all relations.
+        name: unique name, such as "birthplace".
         kind: the kind of the things that have a value.
         value: the kind of the value: a kind of things, or "year", "date" or "number".
-        noun: the value in words, with {} for the thing: "the birthplace of {}".
-        ask: the question for the value, without its mark: "In which city was {} born".
-        sentences: ways to state it, with {s} for the thing at the beginning and {o} for the value.
+        noun: noun phrase for the value, with {} for the thing: "the birthplace of {}".
+        ask: the question for the value, without question mark: "In which city was {} born".
+        sentences: ways to state the value, with {s} for the thing ({S} at the beginning) and {o} for the value.
         more: the question which of {a} and {b} has the larger (for times, the earlier) value; "" if the value is a
             thing.
-        event: the event at this time: "the birth of {}"; "" if the value is no time.
+        event: noun phrase for the event at this time: "the birth of {}"; "" if the value is no time.
     """
 
     name: str
@@ -39,8 +39,8 @@ class WikiRelation:
 
 
 def _rows(kind: str, *rows: tuple[str, ...]) -> dict[str, WikiRelation]:
-    """Make relations of a kind from rows of name, value, noun, ask, sentences joined by "|", and perhaps more and
-    event."""
+    """Return name -> relation of a kind, from rows (name, value, noun, ask, sentences joined by "|") with optional
+    further items (more, event)."""
     return {
         name: WikiRelation(name, kind, value, noun, ask, tuple(sentences.split("|")), *times)
         for name, value, noun, ask, sentences, *times in rows
@@ -332,6 +332,6 @@ FORWARD: dict[str, WikiRelation] = {
 }
 
 BY_KIND: dict[str, tuple[WikiRelation, ...]] = {}
-"""Kind -> the relations of things of this kind."""
+"""Kind of things -> their relations."""
 for _relation in FORWARD.values():
     BY_KIND[_relation.kind] = (*BY_KIND.get(_relation.kind, ()), _relation)

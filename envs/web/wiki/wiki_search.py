@@ -35,12 +35,12 @@ _FURTHER = (
 )
 
 Call = tuple[str, str, int]
-"""The name of a tool, its argument, and the part asked for."""
+"""(name of a tool, argument, part asked for from 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleHunt(Session):
-    """The state of an episode, with the titles of the articles that state the facts of the answer."""
+    """State of an episode. ``needed`` has the titles of the articles with the facts that imply the answer."""
 
     needed: tuple[str, ...] = ()
 
@@ -49,22 +49,21 @@ class WikiSearch(ToolQuestion):
     """Answer a question on a made-up world by searching its encyclopaedia.
 
     Description:
-        The question is one of `WikiReading` (or of another family with an encyclopaedia, ``of``), without its
-        sentences: the agent searches the articles by words, opens them by their titles, follows their links, and
-        answers. What the encyclopaedia says is made up, so that only reading it helps; a fifth of the worlds is in the
-        test split.
+        The question is one of `WikiReading` (or of another family with an encyclopaedia, ``of``), without the sentences
+        of the prompt: the agent searches the articles by words, opens them by their titles, follows their links, and
+        answers. The contents of the encyclopaedia are made up, so that only reading it helps. A fifth of the worlds is
+        in the test split.
 
     Parameters:
-        kind (bridge, comparison, intersection, count, arithmetic): the value of the last thing of a chain of facts;
-            which of two things has more or was first; which thing meets two conditions; how many things are on a list;
-            years between two events.
-        hops (1 to 4; open from 1 to 6): facts on the longest chain; where a small world has no such question, fewer.
-        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles, besides pages that tell
-            namesakes apart.
-        distractors (0 to 3; open from 0 to 10): how many other articles have a word of the name that the question
-            mentions first, as near as the world has it.
-        ambiguity (0 to 2): the question names the first thing by its title; by a further name that leads to its
-            article; or by a name that others share, with what it is.
+        kind (bridge, comparison, intersection, count, arithmetic): asked for are the value of the last thing of a chain
+            of facts; which of two things has more or was first; which thing meets two conditions; how many things are
+            on a list; the years between two events.
+        hops (1 to 4; open from 1 to 6): facts on the longest chain; fewer if a small world has no such question.
+        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles, besides disambiguation pages.
+        distractors (0 to 3; open from 0 to 10): target number of other articles whose name shares a word with the first
+            thing named in the question; of several possible questions the nearest to this number is used.
+        ambiguity (0 to 2): the question names the first thing by the title of its article (0), by a redirect (1), or by
+            a name that several things share, with a description (2).
         spare (8 to 0, harder downwards, on request up to 40): calls beyond those of the scripted solver, which searches
             for the names in the question and opens each article that it needs.
 
@@ -74,30 +73,30 @@ class WikiSearch(ToolQuestion):
 
     Actions:
         One command: ``search[words]``, ``open[title]``, ``next[]`` for the next results or the next part of the
-        article, or ``answer[text]``. They are also read as ``<answer>text</answer>``, which rewards of the answer's
-        text look for, ``<search>words</search>``, ``search("words")``, "Search: words", or a ``<tool_call>`` in JSON;
-        the last one in the reply counts.
+        article, or ``answer[text]``. Other spellings are read, too: ``<answer>text</answer>`` (which rewards on the
+        answer's text look for), ``<search>words</search>``, ``search("words")``, "Search: words", or a ``<tool_call>``
+        in JSON. The last command in the reply counts.
 
     Reward:
-        That of the family for the answer, and 0 for calls. ``info["progress"]``, and the extras ``milestones``,
-        ``achieved`` and ``potentials``, count the articles opened in which the facts stand.
+        The reward of ``of`` for the answer, and 0 for calls. ``info["progress"]``, and the extras ``milestones``,
+        ``achieved`` and ``potentials``, count the opened articles among those that state the facts of the answer.
 
     Termination:
-        After the answer. Truncated two turns after as many turns as there are calls. A call that fails is an
-        ``action_error`` and one of the calls; so is a reply without a command.
+        After the answer. Truncated two turns after as many turns as there are calls. A call that fails, or a reply
+        without a command, is an ``action_error`` and uses up a call.
 
     Source:
-        Search agents as in Search-R1 (arXiv 2503.09516) and ReAct (arXiv 2210.03629), whose commands these are; BM25 by
+        Search agents as in Search-R1 (arXiv 2503.09516) and ReAct (arXiv 2210.03629), with their commands; BM25 by
         bm25s (arXiv 2407.03618).
 
     Args:
-        of: the id of a question about an encyclopaedia: WikiReading or MaskedReading.
-        of_kwargs: arguments for it, such as ``{"worlds": 1000}``.
-        answer_format: how the answer is read; None for the family's default.
-        **kwargs: as for every environment; the axes are those of ``of``, and spare.
+        of: the id of the question environment: WikiReading, MaskedReading, or another one about an encyclopaedia.
+        of_kwargs: arguments of that environment, such as ``{"worlds": 1000}``.
+        answer_format: the format in which the answer is read; None: the default of ``of``.
+        **kwargs: arguments of `TaskEnv`; the axes are ``spare`` and those of ``of``.
 
     Raises:
-        InputError: ``of`` is no such question, or an argument does not fit.
+        InputError: ``of`` has no encyclopaedia, or an argument is invalid.
     """
 
     param_space = ParamSpace([*WikiReading.param_space.axes, SPARE])
@@ -134,8 +133,8 @@ class WikiSearch(ToolQuestion):
         return ArticleHunt(task, len(self.plan(task)) + params["spare"], needed=needed)
 
     def plan(self, task: Task) -> list[Call]:
-        """Return the calls of the scripted solver. It searches for each name in the question when its article is
-        needed, and opens the parts of each needed article in order up to the part with the fact."""
+        """Return the calls of the scripted solver. It takes the facts in order, searches for the name of the fact's
+        thing if the question has this name, and opens the parts of its article up to the part that states the fact."""
         corpus = self.corpus_of(task)
         names = dict(task.data.named)
         calls: list[Call] = []
@@ -149,7 +148,7 @@ class WikiSearch(ToolQuestion):
         return list(dict.fromkeys(calls))
 
     def ask(self, task: Task) -> str:
-        """Return the question without the sentences, which precede a blank line."""
+        """Return the question without the sentences: the part of the prompt after the blank line."""
         return self.inner.prompt_of(task).partition("\n\n")[2]
 
     def explain(self, calls: int) -> str:
@@ -185,9 +184,9 @@ class WikiSearch(ToolQuestion):
                 return super().act(state, f"{state.made[-1].name}[{' '.join(last.values())}, part {part}]")
             error = "Nothing is open that could go on; search or open first."
         else:
-            # Keep the command only, since a reply may hold several.
+            # Pass on this command only: a reply may have several.
             return super().act(state, f"{command[0]}[{command[1]}]")
-        # An error uses up a call, so that the calls left never exceed the turns; only the error is shown.
+        # An error uses up a call, so that there are never more calls than turns left; only the error is shown.
         after = replace(state, calls=max(state.calls - 1, 0), output="")
         return Transition(after, progress=self.progress_of(state), action_error=error)
 
@@ -227,7 +226,7 @@ class WikiSearch(ToolQuestion):
         if name == "retrieved_documents":
             return [self._retrieve(last, call) for call in last.made]
         if name == "atom_scores":
-            # 1 for a call that was the first to return a needed article or a search result that links to it, else 0.
+            # 1 for a call that is the first to open a needed article or to find it by search, else 0.
             seen: set[tuple[str, str]] = set()
             scores = []
             for call in last.made:
@@ -255,7 +254,7 @@ class WikiSearch(ToolQuestion):
 
 
 def write_call(name: str, argument: str, part: int = 1) -> str:
-    """Write a command as the prompt shows it."""
+    """Return a command in the spelling of the prompt."""
     return f"{name}[{argument}]" if part == 1 else f"{name}[{argument}, part {part}]"
 
 

@@ -1,7 +1,7 @@
-"""Tools for the encyclopaedia of a question: search its articles by words, and open one by its title.
+"""Tools for the encyclopaedia of a question: search articles by words, and open an article by its title.
 
-They need a family with ``corpus_of(task)``; other questions have no such tools. An output has at most about 1,000
-characters; the rest is the next part.
+The tools work with families that have a method ``corpus_of(task)``. An output has at most about 1,000 characters; the
+agent can ask for the next part.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ RESULTS, _SNIPPET = 5, 110
 
 
 class EncyclopaediaTool(Tool):
-    """Base of tools that work on the encyclopaedia of the question. A subclass names its ``argument`` and implements
-    `look`."""
+    """Base of tools that work on the encyclopaedia of the question. A subclass sets ``argument``, the name of the
+    tool's argument, and implements `look`."""
 
     priority = 2
     deed = "use tools"
@@ -43,13 +43,13 @@ class EncyclopaediaTool(Tool):
         return self.look(find(task), arguments[self.argument], int(arguments["part"]))
 
     def look(self, corpus: Corpus, text: str, part: int) -> ToolResult:
-        """Make the call."""
+        """Return the result of the call with the argument ``text``; ``part`` is the part asked for, from 1."""
         raise NotImplementedError(f"{type(self).__name__} must implement look(corpus, text, part).")
 
 
 @TOOLS.register("search")
 class ArticleSearch(EncyclopaediaTool):
-    """Searches articles by words, with BM25."""
+    """Search of articles by words, with BM25."""
 
     name = "search"
     purpose = f"return the {RESULTS} articles of the encyclopaedia that fit the words best"
@@ -67,7 +67,7 @@ class ArticleSearch(EncyclopaediaTool):
         words = set(split_words(text))
         lines = []
         for place, number in enumerate(shown, start=(part - 1) * RESULTS + 1):
-            # The sentence with the most of the words, cut to a line.
+            # The sentence with the most words of the query, cut to one line.
             texts = [strip_links(sentence.text) for sentence in corpus.articles[number].sentences]
             best = max(texts, key=lambda text: len(words & set(split_words(text))))
             snippet = best if len(best) <= _SNIPPET else best[: _SNIPPET - 3] + "..."
@@ -78,7 +78,7 @@ class ArticleSearch(EncyclopaediaTool):
 
 @TOOLS.register("open")
 class ArticleOpener(EncyclopaediaTool):
-    """Opens an article by its title, or by another name that leads to it."""
+    """Opener of an article by its title or a redirect."""
 
     name = "open"
     purpose = "return an article of the encyclopaedia, in parts if it is long"

@@ -1,8 +1,8 @@
-"""A made-up world: things of many kinds whose relations, dates and numbers fit together, drawn from a seed.
+"""Made-up world, drawn from a seed: things of many kinds with consistent relations, dates and numbers.
 
 Parents are older than their children and alive at their birth; works, battles, climbs and foundings fall into the
-lives of those who did them; a capital lies in its country, a city on a river of its country, a bridge over the river
-of its city; the areas of regions add up to that of their country.
+lives of the people who did them; a capital lies in its country, a city on a river of its country, a bridge over the
+river of its city; the areas of the regions of a country add up to the area of the country.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ _OCCUPATIONS = {
 _LONG_MONTHS = (1, 3, 5, 7, 8, 10, 12)
 
 Value = Any
-"""The number of a thing, a year or another whole number, or a date (year, month, day)."""
+"""Value of a relation: the number of a thing (its index in `WikiWorld.things`), a year or another whole number, or a
+date (year, month, day)."""
 
 
 @dataclass(slots=True)
 class Thing:
-    """One thing of the world: its kind, name, aliases, and facts by relation; for people also sex and occupation."""
+    """One thing of the world: kind, name, aliases, facts (relation -> value); for people also sex and occupation."""
 
     kind: str
     name: str
@@ -59,16 +60,20 @@ class Thing:
 
     @property
     def description(self) -> str:
-        """Noun that describes the thing: its occupation or its kind."""
+        """Noun that describes the thing: the occupation of a person, else the kind."""
         return self.occupation or self.kind
 
 
 class WikiWorld:
-    """Things by number (0, 1, 2 ...), and an index from values to the things that have them.
+    """Things of a world, and an index from values to the things that have them.
 
     Args:
         seed: seed of the random generator.
         size: number of things, at least 20.
+
+    Attributes:
+        things: the things; the number of a thing is its index.
+        having: (relation, value) -> numbers of the things with this value of the relation.
     """
 
     def __init__(self, seed: int, size: int):
@@ -213,7 +218,7 @@ class WikiWorld:
         return year, month, self._dice.between(1, 31 if month in _LONG_MONTHS else 30 if month != 2 else 28)
 
     def _active_year(self, person: int, after: int = 0) -> int:
-        """Draw a year after ``after`` through all of which a person, aged 22 or more, was alive."""
+        """Draw a year later than ``after`` in which a person is at least 22 and alive all year, if there is one."""
         low = max(self._fact(person, "born")[0] + 22, after + 1)
         return self._dice.between(low, max(low, min(self.year_of_death(person) - 1, low + 40)))
 
@@ -224,7 +229,7 @@ class WikiWorld:
         for person in people:
             doers[_OCCUPATIONS[things[person].occupation]].append(person)
         for kind, able in doers.items():
-            # A small world may lack the occupation; then somebody with another occupation is chosen.
+            # If a small world has nobody with the occupation, somebody with another one is chosen.
             doers[kind] = able or people
         for mountain in self.of_kind("mountain"):
             climber = dice.one(doers["mountain"])
@@ -265,7 +270,7 @@ class WikiWorld:
             self._add("bridge", name, bridge_city=city, crosses=crosses, **facts, bridge_length=dice.between(20, 1_900))
 
     def _make_play(self, dramatists: list[int]) -> None:
-        """Make a play. It is based on an earlier novel if there is one, and then often has the novel's name."""
+        """Add a play. It is often based on an earlier novel, and then often has the name of the novel."""
         dice, things = self._dice, self.things
         dramatist = dice.one(dramatists)
         novels = [n for n in self.of_kind("novel") if self._fact(n, "published") < self.year_of_death(dramatist) - 1]
@@ -284,7 +289,7 @@ class WikiWorld:
             things[play].facts["adapted"] = novel
 
     def _share_names(self, size: int) -> None:
-        """Give some people, rivers and regions the name of another, so that their titles need disambiguation."""
+        """Give some people, rivers and regions the name of another thing, so that their titles need disambiguation."""
         dice, things = self._dice, self.things
         bearers = {(thing.name, thing.description) for thing in things}
         for _ in range(max(2, size // 16)):
@@ -313,7 +318,7 @@ class WikiWorld:
 
 
 def name_of_value(world: WikiWorld, relation: str, value: Value) -> str:
-    """Write a value: the name of a thing, a date in words, or a number."""
+    """Return a value in words: the name of a thing, a date such as "12 March 1845", or a number."""
     kind = FORWARD[relation].value
     if kind == "date":
         return write_date(value)
@@ -329,5 +334,5 @@ MONTHS = (
 
 
 def write_date(date: tuple[int, int, int]) -> str:
-    """Write a date: "12 March 1845"."""
+    """Return a date in words: "12 March 1845"."""
     return f"{date[2]} {MONTHS[date[1] - 1]} {date[0]}"
