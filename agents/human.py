@@ -78,10 +78,8 @@ class HumanAgent(Agent):
             show_text(console, f"{answer!r} is not an action here.", "red")
 
     def arrow_keys(self, slot: int = 0) -> Mapping[str, str]:
-        """Return the text that each arrow key ("up", "down", "left", "right") types; {} if actions are no directions.
-
-        A text that ends with a line break is sent at once.
-        """
+        """Return the text that each arrow key ("up", "down", "left", "right") types; {} if actions are no directions. A
+        text that ends with a line break is sent at once."""
         if slot >= len(self._envs):
             return {}
         names = self._action_names(slot)

@@ -63,8 +63,7 @@ def stage_rows(recipe: Row) -> list[Row]:
 
 def differs(recipe: Any) -> str:
     """Return the stages that differ from GRPO's as text, "surrogate gspo; reduction token_mean". Parameters are only
-    shown if the names of the components are the same.
-    """
+    shown if the names of the components are the same."""
     base = _recipes()[BASE]
     theirs = base.stages()
     parts = []

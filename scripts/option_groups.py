@@ -136,8 +136,7 @@ def read_form(form: Any, config: Any) -> Any:
 
 def describe_fields(record: type[Any]) -> dict[str, str]:
     """Return field -> description, from ``says`` of its option or from the section "Attributes" in the docstrings of
-    the dataclass and its bases; "" for fields without a description.
-    """
+    the dataclass and its bases; "" for fields without a description."""
     words = dict.fromkeys((field.name for field in dataclasses.fields(record)), "")
     for cls in reversed(record.__mro__):
         text = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2]

@@ -107,11 +107,8 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """Yield (line number, object) for each line of a JSON-lines file.
-
-    An incomplete last line, from a run that was killed, is skipped. Raises InputError for any other line that is no
-    JSON object.
-    """
+    """Yield (line number, object) for each line of a JSON-lines file. An incomplete last line, from a run that was
+    killed, is skipped. Raises InputError for any other line that is no JSON object."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
@@ -169,10 +166,8 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
 
 
 def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
-    """Make the table of success by step, environment and difficulty: {"bins": column headings, "rows": rows}.
-
-    It has at most `TABLE_ROWS` evaluations, including the first and the last.
-    """
+    """Make the table of success by step, environment and difficulty: {"bins": column headings, "rows": rows} of
+    at most `TABLE_ROWS` evaluations, including the first and the last."""
     everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
     bins = sorted({(row["low"], row["high"]) for row in everything})
     names = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.get("environments", {})))

@@ -1,6 +1,5 @@
 """Plots of a run's report: rewards, success, lengths, entropy and other metrics over the steps, success by difficulty,
-and the tasks that the teacher sampled. Each plot is an SVG element as text, or "" if there are no data.
-"""
+and the tasks that the teacher sampled. Each plot is an SVG element as text, or "" if there are no data."""
 
 from __future__ import annotations
 
@@ -89,8 +88,7 @@ LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
 def evaluation_lines(evaluations: Sequence[Row]) -> str:
     """Plot success on held-out tasks over the steps: overall with a confidence band, and a line for each difficulty bin
-    or, with several environments, for each environment.
-    """
+    or, with several environments, for each environment."""
     rows = [row for row in evaluations if _is_finite(row.get("success"))]
     if not rows:
         return ""
@@ -169,8 +167,7 @@ def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
 
 def sampled_heats(proposals: Sequence[Row]) -> list[str]:
     """Plot the tasks that the teacher sampled: for difficulty and each axis, a heat map of the share of rollouts by
-    value and step. Constant axes are left out.
-    """
+    value and step. Constant axes are left out."""
     rows = [row for row in proposals if isinstance(row.get("params"), dict)]
     if not rows:
         return []

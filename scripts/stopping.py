@@ -54,9 +54,7 @@ def exit_code(stop: BaseException | None) -> int:
 @contextmanager
 def interrupt_on_signals() -> Iterator[None]:
     """Raise `Stopped` within the context when a signal of `SIGNALS` arrives, as Ctrl-C raises KeyboardInterrupt.
-
-    Signals that are ignored (SIGHUP under nohup) or already have another handler are not affected.
-    """
+    Signals that are ignored (SIGHUP under nohup) or already have another handler are not affected."""
     process, begun = os.getpid(), {}
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -26,10 +26,8 @@ _SESSION = 1 << 40
 
 
 def measure_gap(engine: Engine, language: Any, vocabulary: int) -> float:
-    """Return the mean absolute difference of the log-probabilities of random tokens, in nats per token.
-
-    No request may be in flight.
-    """
+    """Return the mean absolute difference of the log-probabilities of random tokens, in nats per token. No request may
+    be in flight."""
     ids = np.random.default_rng(0).integers(vocabulary, size=TOKENS + 1).tolist()
     request = Request(_SESSION, ids[:1], 0, 1.0, forced=ids[1:])
     own = TorchEngine(language.model, [], vocabulary, slots=1, max_length=len(ids))

@@ -211,10 +211,8 @@ class Requests:
 
 
 def read_progress(url: str, timeout: float) -> str:
-    """Return a text that changes whenever a vLLM server computes a token, or accepts or ends a request.
-
-    It consists of the server's metrics; "" if they cannot be read.
-    """
+    """Return a text that changes whenever a vLLM server computes a token, or accepts or ends a request: the
+    server's metrics; "" if they cannot be read."""
     try:
         text = _ask(url, "/metrics", None, timeout, set())
     except (*LOST, ValueError):

@@ -46,8 +46,7 @@ class PassAtK:
 @dataclass(frozen=True)
 class Bin:
     """Results of the episodes with a difficulty in [low, high), or exactly ``low`` if ``low`` equals ``high``. The last
-    bin includes 1. ``tasks`` counts distinct tasks.
-    """
+    bin includes 1. ``tasks`` counts distinct tasks."""
 
     low: float
     high: float
@@ -189,10 +188,8 @@ class Report:
         return whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the results as rows: one per difficulty, then `row`, then one per pass@k with k > 1.
-
-        Shares are in [0, 1]; ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN.
-        """
+        """Return the results as rows: one per difficulty, then `row`, then one per pass@k with k > 1. Shares are in [0,
+        1]; ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN."""
         common = self._common
         found = [
             {**common, "difficulty": row.label, "episodes": row.episodes, "tasks": row.tasks}

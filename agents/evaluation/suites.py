@@ -109,10 +109,8 @@ def _entry(row: str | Mapping[str, Any], episodes: int) -> SuiteEntry:
 
 
 def content_hash(suite: Suite) -> str:
-    """Return the first 16 hexadecimal digits of a SHA-256 hash of the ids of all tasks, in order.
-
-    All tasks are generated, by resetting each environment once per episode.
-    """
+    """Return the first 16 hexadecimal digits of a SHA-256 hash of the ids of all tasks, in order. All tasks are
+    generated, by resetting each environment once per episode."""
     digest = hashlib.sha256()
     for task in _task_ids(suite):
         digest.update(task.encode() + b"\n")

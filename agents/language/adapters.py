@@ -150,8 +150,7 @@ def save_fingerprint(folder: Path, base: Mapping[str, str]) -> None:
 
 def check_fingerprint(folder: Path, place: str | Path, base: Mapping[str, str]) -> None:
     """Raise BaseModelError if the adapters in ``folder`` were trained on other weights than those of ``place``, whose
-    fingerprint is ``base``. Adapters without a fingerprint, and weights of another dtype, pass.
-    """
+    fingerprint is ``base``. Adapters without a fingerprint, and weights of another dtype, pass."""
     if not (folder / _FINGERPRINT).is_file():
         return
     known = json.loads((folder / _FINGERPRINT).read_text(encoding="utf-8"))

@@ -60,8 +60,7 @@ def check_model(model: Any) -> None:
 
 def context_limit(model: Any) -> int:
     """Return the longest conversation in tokens: the model's number of positions or, if that is less, the length up to
-    which the rotary frequencies are constant.
-    """
+    which the rotary frequencies are constant."""
     config = text_config(model.config)
     limit = getattr(config, "max_position_embeddings", None) or 1 << 30
     for rope in _ropes(config):

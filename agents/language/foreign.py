@@ -73,10 +73,8 @@ def _flat_attention(
     is_causal: bool | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """Attention function for transformers: calls the callback of the current pass.
-
-    Takes query, key and value as [1, heads, N, dim] and returns ([1, N, heads, dim], None).
-    """
+    """Attention function for transformers: calls the callback of the current pass. Takes query, key and value as [1,
+    heads, N, dim] and returns ([1, N, heads, dim], None)."""
     name = type(module).__name__
     extra = sorted(key for key, given in options.items() if given is not None and key not in _HARMLESS)
     if extra:
@@ -100,10 +98,8 @@ def _flat_attention(
 
 
 class _RoutedAttention:
-    """Context that routes a model's attention to a callback, and restores the model's attention setting at the end.
-
-    The context can be entered again, for a layer that is recomputed in the backward pass.
-    """
+    """Context that routes a model's attention to a callback, and restores the model's attention setting at the end. The
+    context can be entered again, for a layer that is recomputed in the backward pass."""
 
     def __init__(self, model: Any, attend: Attend):
         self._config, self._attend = text_config(model.config), attend

@@ -81,10 +81,8 @@ def _widens_products() -> bool:
 
 
 def text_config(config: Any) -> Any:
-    """Return the language model's part of a configuration; the configuration itself if it has no parts.
-
-    The result is that of transformers' ``get_text_config``, whose call takes a good part of a small model's step.
-    """
+    """Return the language model's part of a configuration; the configuration itself if it has no parts. The result is
+    that of transformers' ``get_text_config``, whose call takes a good part of a small model's step."""
     return config.get_text_config() if config.sub_configs else config
 
 

@@ -257,10 +257,8 @@ class LanguageModel:
         return LanguageModel(model, self.tokenizer, self.renderer)
 
     def reference(self) -> LanguageModel:
-        """Return a reference policy: the model without its adapters, if it has some, else a frozen copy.
-
-        The model without adapters never changes during training, so no weight is copied.
-        """
+        """Return a reference policy: the model without its adapters, if it has some, else a frozen copy. The model
+        without adapters never changes during training, so no weight is copied."""
         if self.adapters is None:
             return self.copy()
         return LanguageModel(BaseOnly(self.model, self.adapters), self.tokenizer, self.renderer)
@@ -276,10 +274,8 @@ class LanguageModel:
 
 
 def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
-    """Return a model's configuration, and the loading options from `find_model_files`.
-
-    Raises InputError if there is no configuration, or the architecture is not supported.
-    """
+    """Return a model's configuration, and the loading options from `find_model_files`. Raises InputError if there is no
+    configuration, or the architecture is not supported."""
     with needs_extra("a language model", "train"):
         from transformers import AutoConfig
     local = find_model_files(source)

@@ -1,6 +1,5 @@
 """Backward curriculum: episodes begin at points of a solution, from its end back to its start (Salimans and Chen, arXiv
-1812.03381; the second phase of Go-Explore, arXiv 1901.10995, section 2.2).
-"""
+1812.03381; the second phase of Go-Explore, arXiv 1901.10995, section 2.2)."""
 
 from __future__ import annotations
 
@@ -78,8 +77,7 @@ class BackwardStarts:
 
     def metrics(self) -> dict[str, float]:
         """Return "start", the mean share of the solutions that is taken before episodes begin, and
-        "success_from_start", the success rate of the latest episodes of levels whose start is 0, as far as known.
-        """
+        "success_from_start", the success rate of the latest episodes of levels whose start is 0, as far as known."""
         left = [self.starts[level] / len(actions) for level, actions in self.solutions.items()]
         whole = [np.mean(played) for level, played in self._played.items() if played and not self.starts[level]]
         found = {"start": float(np.mean(left))} if left else {}

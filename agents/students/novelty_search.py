@@ -270,9 +270,7 @@ class NoveltySearch:
 
     def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:
         """Return the function by which `StudentAgent` plays the best policy, or a random one if none was evaluated.
-
-        ``temperature`` is ignored, as policies are deterministic.
-        """
+        ``temperature`` is ignored, as policies are deterministic."""
         drawn = np.random.default_rng([self.config.seed, _EXPLORE]).standard_normal(self.network.size)
         weights = self.network.unpack(self.best.genomes[0] if len(self.best) else drawn)
 

@@ -168,11 +168,8 @@ class PPO:
         self.net.load_state_dict(torch.load(folder / FILE, map_location=self.device, weights_only=True)["net"])
 
     def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return the function by which `StudentAgent` plays.
-
-        It takes lists of observations, recurrent states (None at the start of an episode) and random generators, and
-        returns lists of actions and next recurrent states.
-        """
+        """Return the function by which `StudentAgent` plays: from lists of observations, recurrent states (None at the
+        start of an episode) and random generators to lists of actions and next recurrent states."""
 
         def play(observations: list[Any], states: list[Any], rngs: Sequence[np.random.Generator]) -> Any:
             fresh = self.net.begin(1)[0]

@@ -41,11 +41,8 @@ def generalised_advantages(
 
 
 def value_loss(v_t: Tensor, v_old_t: Tensor, return_t: Tensor, clip: float | None = None) -> Tensor:
-    """Return half the squared error of the values, [...].
-
-    With ``clip``, the larger one of the errors of v and of v clipped to v_old +- clip (OpenAI's baselines, ppo2; Huang
-    et al. 2022, detail 9, find no benefit).
-    """
+    """Return half the squared error of the values, [...]. With ``clip``, the larger one of the errors of v and of v
+    clipped to v_old +- clip (OpenAI's baselines, ppo2; Huang et al. 2022, detail 9, find no benefit)."""
     error = (v_t - return_t).square()
     if clip is not None:
         bounded = v_old_t + (v_t - v_old_t).clamp(-clip, clip)
@@ -55,8 +52,7 @@ def value_loss(v_t: Tensor, v_old_t: Tensor, return_t: Tensor, clip: float | Non
 
 def standardise(adv_t: Tensor, counts_t: Tensor) -> Tensor:
     """Standardise advantages by mean and standard deviation over the steps where ``counts_t`` is True (Huang et al.
-    2022, detail 7); with fewer than two such steps, return them unchanged.
-    """
+    2022, detail 7); with fewer than two such steps, return them unchanged."""
     kept = adv_t[counts_t]
     return adv_t if len(kept) < 2 else (adv_t - kept.mean()) / (kept.std() + 1e-8)
 

@@ -170,8 +170,7 @@ class QConfig(StudentConfig):
 @record
 class PPOConfig(StudentConfig):
     """Settings of proximal policy optimisation (arXiv 1707.06347); defaults as in MiniGrid's starter code, if present
-    there.
-    """
+    there."""
 
     learner: ClassVar[str] = "ppo"
     extra: ClassVar[str] = "train"
@@ -235,8 +234,7 @@ class PPOConfig(StudentConfig):
 @record
 class GoExploreConfig(PPOConfig):
     """Settings of Go-Explore (arXiv 1901.10995): exploration from stored states, then PPO along the solutions found,
-    from their ends backwards. For levels that hardly any episode solves, in environments that can be set to a state.
-    """
+    from their ends backwards. For levels that hardly any episode solves, in environments that can be set to a state."""
 
     learner: ClassVar[str] = "go-explore"
     student: ClassVar[str] = "go_explore:GoExploreStudent"

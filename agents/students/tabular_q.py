@@ -26,9 +26,7 @@ _CHOICES = 5
 
 def q_target(r_t: float, v_next: float, terminated: bool, discount: float) -> float:
     """Return r + discount max_a Q(s', a), or r if the step terminated the episode (Sutton and Barto 2018, eq. 6.8).
-
-    Truncation is no termination: the last target of a truncated episode includes ``v_next``, max_a Q(s', a).
-    """
+    Truncation is no termination: the last target of a truncated episode includes ``v_next``, max_a Q(s', a)."""
     return r_t if terminated else r_t + discount * v_next
 
 

@@ -15,10 +15,8 @@ from .learned_bonus import LearnedBonus, layers
 
 @register("rnd")
 class NetworkDistillation(LearnedBonus):
-    """Error of a network that learns the output of a fixed random one (RND, arXiv 1810.12894).
-
-    The bonus is the mean squared error at the next observation.
-    """
+    """Error of a network that learns the output of a fixed random one (RND, arXiv 1810.12894). The bonus is the mean
+    squared error at the next observation."""
 
     paper = "RND, arXiv 1810.12894"
     optimum = "changes the optimal policies until its network has learned what is visited"
