@@ -20,11 +20,9 @@ FORM_OF_OLD_RUNS = TERSE
 
 
 def add_prompt_form(spec: EnvSpec, options: Mapping[str, Any], form: str | None) -> dict[str, Any]:
-    """Return an environment's options with ``prompt`` set to an agent's prompt form.
-
-    The options are returned unchanged if they already set ``prompt``, if the environment does not take this option, or
-    if the form is None or the default.
-    """
+    """Return an environment's options with ``prompt`` set to an agent's prompt form. The options are returned unchanged
+    if they already set ``prompt``, if the environment does not take this option, or if the form is None or the
+    default."""
     if form in (None, SENTENCES) or "prompt" in {**spec.kwargs, **options}:
         return dict(options)
     entry = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point

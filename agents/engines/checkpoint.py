@@ -58,11 +58,9 @@ def checkpoint_weights(language: Any, merge: bool = True) -> dict[str, Tensor]:
 
 
 def adapter_rank(language: Any) -> int | None:
-    """Return the rank of a policy's adapters, or None if there are none or they cannot be exported separately.
-
-    They cannot if ranks or scales differ, if they are not plain products of two matrices, or if their layers have other
-    names or shapes in a checkpoint.
-    """
+    """Return the rank of a policy's adapters, or None if there are none or they cannot be exported separately. They
+    cannot if ranks or scales differ, if they are not plain products of two matrices, or if their layers have other
+    names or shapes in a checkpoint."""
     from transformers.core_model_loading import revert_weight_conversion
 
     layers, kinds = _adapted(language.model), set()

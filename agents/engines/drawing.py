@@ -38,10 +38,8 @@ def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> 
 
 def invert(probabilities: Tensor, noise: Tensor) -> Tensor:
     """Return the ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
-
     For a large vocabulary, the part that holds the id is found from sums over parts, and the id within that part from a
-    cumulative sum in double precision.
-    """
+    cumulative sum in double precision."""
     size = probabilities.shape[1]
     if size <= _LARGE:
         total = probabilities.double().cumsum_(-1)

@@ -67,11 +67,9 @@ class PracticeEpisode:
 
 @dataclass(eq=False)
 class _Slot:
-    """Environment with its current episode; the fields in `_SAVED` are part of a saved state.
-
-    ``way`` are the actions that are taken before the episode begins for the student (see `BackwardStarts`); they are
-    neither trained on nor rewarded.
-    """
+    """Environment with its current episode; the fields in `_SAVED` are part of a saved state. ``way`` are the actions
+    that are taken before the episode begins for the student (see `BackwardStarts`); they are neither trained on nor
+    rewarded."""
 
     env: gym.Env[Any, Any]
     observation: Any = None
