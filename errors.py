@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NEAR = 5
-"""Most similar names in a message."""
+"""Largest number of similar names in a message."""
 FEW = 12
-"""Number of names up to which a message lists all names if none is similar."""
+"""Largest number of known names that a message lists in full if none is similar."""
 _LIKE = 0.6
-"""Ratio of `difflib.SequenceMatcher`, in [0, 1], from which names are similar."""
+"""Smallest ratio of `difflib.SequenceMatcher`, in [0, 1], of similar names."""
 
 
 class InputError(ValueError):

@@ -40,7 +40,7 @@ ScheduleLike = Schedule | Mapping[str, Any] | float
 
 
 def progress(step: int, over: int) -> float:
-    """Return the fraction step / over of updates done, clipped to [0, 1]; for ``over`` 0, 0 until step 1, then 1."""
+    """Return step / over, the fraction of updates done, clipped to [0, 1]; with ``over`` 0, 0 at step 0 and then 1."""
     if step <= 0:
         return 0.0
     return 1.0 if step >= over else step / over

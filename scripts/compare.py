@@ -27,7 +27,7 @@ class CompareOptions:
     first: tyro.conf.Positional[Path]
     """A file of palaestra eval --json, or of --out."""
     second: tyro.conf.Positional[Path]
-    """Another such file, of the same environment, split, seed and difficulties; only tasks in both files count."""
+    """A second such file, with the same environment, split, seed and difficulties; only tasks in both files count."""
     json: Path | None = None
     """Write the comparison to this file as JSON."""
     format: Format = "table"

@@ -51,7 +51,7 @@ class _Conversation:
 
 
 class ChatAgent(SlotAgent):
-    """Agent for text environments behind an OpenAI-compatible endpoint (hosted, vLLM, llama.cpp): openai:MODEL.
+    """Agent that plays text environments through an OpenAI-compatible endpoint (hosted, vLLM, llama.cpp): openai:MODEL.
 
     If all attempts of a request fail, the episode ends as invalid, with the reason as its error. If the conversation no
     longer fits the model's context, the episode ends as truncated. Thoughts that a server returns in a separate field

@@ -36,8 +36,8 @@ def token_bytes(shape: AttentionShape, like: Tensor) -> int:
 def row_length(max_length: int) -> int:
     """Return the capacity of a row of fixed size, in tokens: ``max_length`` + 1, rounded up to a multiple of 16.
 
-    One more, as a full row that does not decode is written one position past its contents (see `decoding`). Rounded, so
-    that rows of half precision begin at whole 32-byte sectors of a GPU's memory.
+    The additional position is for a full row that does not decode, which is written one position past its contents (see
+    `decoding`). Rounding lets rows of half precision begin at whole 32-byte sectors of a GPU's memory.
     """
     return -(-(max_length + 1) // 16) * 16
 

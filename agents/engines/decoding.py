@@ -42,7 +42,7 @@ flag, 1 or 0; the index of the answer's next token; the row of the answer buffer
 the token budget; the noise key (two lines); 1 if entropies are recorded; the number of likeliest ids to record; the
 number of tokens in the shared prompt."""
 _CHANGING = slice(0, 4)
-"""The lines that a step changes."""
+"""Lines of the state table that a step changes."""
 
 
 @dataclass(frozen=True)

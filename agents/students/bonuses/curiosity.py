@@ -74,7 +74,7 @@ class HindsightCuriosity(PredictionCuriosity):
     paper = "BYOL-Hindsight, arXiv 2211.10515"
     optimum = "changes the optimal policies until its model has learned what is not random"
     invariance: float = option(default=0.05, low=0, says="weight of the critic's value.")
-    code: int = option(default=8, low=1, says="size of the code.")
+    code: int = option(default=8, low=1, says="length of the code z.")
 
     def build(self, actions: gym.Space[Any]) -> None:
         super().build(actions)

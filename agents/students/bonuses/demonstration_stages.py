@@ -31,7 +31,8 @@ COUNTED = ("open door", "closed door", "locked door", "key", "ball", "box", "goa
 @register("stages")
 class StageBonus(StateBonus):
     """Similarity to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
-    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it unshaped, as the paper does.
+    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds the similarity itself, as the paper
+    does, instead of potential differences (see `StateBonus`).
 
     Before training, the environment's solver plays a few episodes. The similarity is scaled to a mean of 0 in the first
     stage and of 1 in the last one. The features of a gridworld are the changes since the episode began in the numbers

@@ -21,7 +21,8 @@ MOST_SEQUENCES = 5_000
 @register("empowerment")
 class EmpowermentBonus(StateBonus):
     """Empowerment of the next state: the capacity of the channel from actions to successors, computed exactly by taking
-    each action from a snapshot (InfoPower, arXiv 2204.08585). form="potential" adds differences instead.
+    each action from a snapshot (InfoPower, arXiv 2204.08585). form="potential" adds potential differences
+    instead (see `StateBonus`).
 
     The value is a share of the maximum, the logarithm of the number of action sequences. It is 0 for a state that ends
     the episode.

@@ -27,8 +27,8 @@ _LEAST = 1e-3
 @register("goal-text")
 class GoalTextBonus(StateBonus):
     """Similarity of a description of the agent's view to that of a goal, along the direction from a baseline to the
-    goal; by default the end and the start of the planner's path (VLM-RM, arXiv 2310.12921). form="plain" adds it
-    unshaped, as the paper does.
+    goal; by default the end and the start of the planner's path (VLM-RM, arXiv 2310.12921). form="plain" adds the
+    similarity itself, as the paper does, instead of potential differences (see `StateBonus`).
 
     The similarity is computed by `palaestra.rewards.terms.goals.GoalText`. The descriptions are those of the
     gridworld's text version. With form "potential" the similarity is scaled to 0 in the first state of an episode and 1

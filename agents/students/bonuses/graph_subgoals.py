@@ -133,7 +133,7 @@ class GraphEncoder:
 @register("graph-subgoals")
 class GraphSubgoalBonus(StateBonus):
     """Nearness to the planner's next waypoint: distance, and learned similarity in a graph of the places visited (G4RL,
-    arXiv 2511.10872). form="plain" adds it unshaped; the paper has other subgoals and no potential.
+    arXiv 2511.10872). form="plain" adds the nearness itself; the paper has other subgoals and no potential.
 
     For a state s and the next subgoal t, V is ``-|f(s) - f(t)|^2 + similarity * g(f(s)) . g(f(t))``: the reward of
     G4RL's low level, with encoder g and the agent's position in units of ``unit`` cells as features f. The graph grows
@@ -141,14 +141,15 @@ class GraphSubgoalBonus(StateBonus):
     subgoals come from a high-level policy, which a student does not have; here they are the planner's waypoints, in
     order.
 
-    With form "plain", V is added unshaped; a student may then stay before a subgoal, as the next one is farther. With
-    form "potential", the potential is V clipped to [-1, 1], plus 2 for each subgoal reached.
+    With form "plain", V itself is added; a student may then stay before a subgoal, because V falls when a subgoal is
+    reached and the next one is farther. With form "potential", the potential is V clipped to [-1, 1], plus 2 for each
+    subgoal reached.
     """
 
     paper = "G4RL, arXiv 2511.10872"
     needs = frozenset({"positions", "waypoints"})
     weight: float = 0.05
-    similarity: float = option(default=0.5, low=0, says="weight of the similarity.")
+    similarity: float = option(default=0.5, low=0, says="weight of the similarity g(f(s)) . g(f(t)).")
     threshold: float = option(
         default=1.0, low=0, says="distance from all nodes, in cells, above which a place becomes a node."
     )

@@ -20,7 +20,7 @@ from .slot_bonus import StateBonus
 @register("progress-head")
 class ProgressHeadBonus(StateBonus):
     """Progress that a network predicts from observations and learns from the environment's progress (after SC-VLA).
-    form="plain" adds the prediction unshaped.
+    form="plain" adds the prediction itself instead of potential differences (see `StateBonus`).
 
     The network is trained on the squared error to the environment's ``info["extras"]["completion"]``, one gradient step
     for every ``batch`` steps of all environments together. During the first ``settle`` observations, V is 0. SC-VLA
