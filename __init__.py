@@ -1,6 +1,7 @@
 """Palaestra: Gymnasium environments for language-model agents, teachers that choose the task, and a GRPO learner.
 
-``import palaestra`` registers every environment id with Gymnasium and loads nothing heavy; the rest loads on first use.
+``import palaestra`` registers every environment id with Gymnasium. Torch and other large packages are imported on first
+use.
 """
 
 from __future__ import annotations

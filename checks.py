@@ -1,13 +1,13 @@
-"""Checks of arguments, one vocabulary for all packages: each returns its value, or raises one sentence with the remedy.
+"""Checks of arguments, shared by all packages. A check returns the checked value, or raises InputError.
 
-A class derived from `Declared` states each option once; its constructor, the checks, the documentation and, for
-teachers, the saved settings follow::
+A class derived from `Declared` declares each option once. Its constructor, the checks, the documentation and, for
+teachers, the saved settings are made from the declarations::
 
     @register("tests-passed")
     class TestsPassed(Reward):
         partial: float = option(default=1.0, low=0, high=1, says="factor of the share of passed tests")
 
-Other functions call a check at the door; what is inside may then trust its values.
+Functions that users call check their arguments at the beginning; the code that they call relies on checked values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_number(
     """Return ``value`` as a float if it is a finite number in [low, high] and greater than ``above``.
 
     Raises:
-        InputError: it is not.
+        InputError: ``value`` is anything else.
     """
     known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     try:
@@ -52,7 +52,7 @@ def check_number(
 
 
 def describe_range(low: float, high: float, above: float = -math.inf) -> str:
-    """Describe the range of a number as the end of a noun phrase: "above 0", "of at least 1"; "" without bounds."""
+    """Return a text for the range of a number, to follow a noun: "above 0", "of at least 1"; "" without bounds."""
     if math.isfinite(above):
         return f"above {above:g}" + ("" if math.isinf(high) else f" and at most {high:g}")
     if math.isinf(high):
@@ -61,10 +61,10 @@ def describe_range(low: float, high: float, above: float = -math.inf) -> str:
 
 
 def check_share(name: str, value: Any, *, positive: bool = False) -> float:
-    """Return ``value`` as a float if it lies in [0, 1], or in (0, 1] where it must be positive.
+    """Return ``value`` as a float if it is a number in [0, 1], or in (0, 1] if ``positive`` is True.
 
     Raises:
-        InputError: it does not.
+        InputError: ``value`` is anything else.
     """
     return check_number(name, value, high=1.0, above=0.0) if positive else check_number(name, value, 0.0, 1.0)
 
@@ -73,7 +73,7 @@ def check_numbers(name: str, values: Any) -> tuple[float, ...]:
     """Return ``values`` as floats if each is a finite number.
 
     Raises:
-        InputError: it is no sequence of numbers, or one of them is not finite.
+        InputError: ``values`` is no sequence of numbers, or a number is not finite.
     """
     try:
         numbers = tuple(map(float, values))
@@ -86,10 +86,10 @@ def check_numbers(name: str, values: Any) -> tuple[float, ...]:
 
 
 def check_count(name: str, value: Any, low: int = 0, unit: str = "", *, high: float = math.inf) -> int:
-    """Return ``value`` as an int if it is a whole number in [low, high].
+    """Return ``value`` as an int if it is a whole number in [low, high]. ``unit`` is for the error message.
 
     Raises:
-        InputError: it is not.
+        InputError: ``value`` is anything else.
     """
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high:
         return int(value)
@@ -101,7 +101,7 @@ def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
     """Return ``value`` if it is one of ``choices``.
 
     Raises:
-        InputError: it is not; the message names the nearest.
+        InputError: ``value`` is no choice; the message names similar choices.
     """
     known: Collection[T] = tuple(choices)
     if value in known:
@@ -111,7 +111,7 @@ def check_choice(name: str, value: T, choices: Iterable[T]) -> T:
 
 @dataclasses.dataclass(frozen=True)
 class DeclaredOption:
-    """Declaration of one option: the bounds, choices or check of its value, and its meaning."""
+    """Declaration of one option; for the attributes see `option`."""
 
     low: float | None
     high: float
@@ -124,13 +124,13 @@ class DeclaredOption:
     says: str
 
     def take(self, name: str, value: Any, kind: Any) -> Any:
-        """Return the value that the object keeps for the value given.
+        """Check a value of the option, and return the value to store, converted to the type of the option.
 
         Args:
-            kind: the type that the option is annotated with.
+            kind: annotated type of the option.
 
         Raises:
-            InputError: a value out of range, or none of the choices.
+            InputError: the value is out of range, or none of the choices.
         """
         parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         if value is None and NoneType in parts:
@@ -171,21 +171,24 @@ def option(
 ) -> Any:
     """Declare an option of a class (see `declared`).
 
-    The annotation decides the check: a number is compared with its bounds, a ``Literal`` with its values; a ``bool`` is
-    made one; None passes where the annotation allows it, and where it is the default that `Declared.setup` replaces.
+    The annotated type decides the check: an int or float is compared with the bounds, a ``Literal`` with its values,
+    and a bool is converted by ``bool``. None is accepted if the annotation allows it, or if None is the default (for a
+    class whose `Declared.setup` replaces it).
 
     Args:
-        default, default_factory: value where none is given, or a function that makes it; without either the option is
-            required.
-        low, high, above: bounds of a number; a whole number is at least 0 unless ``low`` says otherwise.
-        choices: the allowed values, or a function that returns them when an object is made.
-        check: ``check(name, value)`` returns the value to keep, or raises InputError; it replaces all of the above.
-        unit: of a whole number, for the error message.
-        saved: False for an option that is no part of a teacher's saved settings.
-        init: False where a subclass fixes an option of its base to the default, so that it cannot be given.
-        kw_only: as for `dataclasses.field`; the class decides if it is left out.
+        default: value if none is given.
+        default_factory: function that makes the default. Without it and ``default`` the option is required.
+        low, high: least and greatest value of a number; without ``low``, the least int is 0.
+        above: number that a float must be greater than.
+        choices: the allowed values, or a function that returns them, called at each check.
+        check: ``check(name, value)`` returns the value to store, or raises InputError. With ``check``, the bounds, the
+            choices and the type are not checked.
+        unit: unit of an int, for the error message.
+        saved: False for an option that is not among a teacher's saved settings.
+        init: False if the option is no argument of the constructor, because a subclass fixes it to the default.
+        kw_only: as for `dataclasses.field`; by default as the class decorator says.
         group: heading under which the command line shows the option.
-        says: meaning, for the documentation of the class.
+        says: description, for the documentation of the class and the help of the command line.
     """
     declared = DeclaredOption(low, high, above, choices, check, unit, saved, group, says)
     metadata = {"option": declared}
@@ -196,9 +199,9 @@ def option(
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option, dataclasses.field))
 def record(cls: C) -> C:
-    """Class decorator that makes a frozen dataclass whose fields are options; `check_record` compares their values.
+    """Class decorator that makes a frozen dataclass whose fields are options, to be checked by `check_record`.
 
-    A plain value, ``epochs: int = 2``, changes the default of an option that a base declares.
+    An annotated plain value, ``epochs: int = 2``, changes the default of an option that a base class declares.
     """
     _take_defaults(cls, declared_options(cls))
     dataclasses.dataclass(frozen=True)(cls)
@@ -207,10 +210,10 @@ def record(cls: C) -> C:
 
 
 def check_record(values: Any, prefix: str = "") -> None:
-    """Check the options of a `record` and keep each as its option does; ``prefix`` stands before names in errors.
+    """Check all options of a `record` and store the checked values. ``prefix`` is put before names in error messages.
 
     Raises:
-        InputError: a value out of range.
+        InputError: an option is out of range.
     """
     kinds = _option_types(type(values))
     for name, declared in declared_options(type(values)).items():
@@ -218,7 +221,7 @@ def check_record(values: Any, prefix: str = "") -> None:
 
 
 class Declared:
-    """Base of classes whose options are declared (see `declared`)."""
+    """Base of classes with declared options (see `declared`)."""
 
     def __init__(self) -> None:  # of a class without options
         self.setup()
@@ -228,10 +231,11 @@ class Declared:
         self.setup()
 
     def take_options(self, values: Mapping[str, Any], owner: type | None = None) -> None:
-        """Check and keep the options of ``owner``, by default of the object's class; defaults where no value is given.
+        """Check the options declared by ``owner`` (default: the object's class) and store them as attributes. An option
+        missing in ``values`` gets its default.
 
         Raises:
-            InputError: an unknown name, or a value that its option refuses.
+            InputError: a name is unknown, or a value is out of range.
         """
         owner = owner or type(self)
         options, kinds = declared_options(owner), _option_types(owner)
@@ -243,16 +247,17 @@ class Declared:
             setattr(self, name, None if stands_for_default else declared.take(name, value, kinds[name]))
 
     def setup(self) -> None:
-        """Relate checked options to each other and prepare the object's state; the default has nothing to prepare."""
+        """Check how options relate to each other, and prepare the object's state. Called after each option is checked;
+        does nothing by default."""
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(option,))
 def declared(cls: C) -> C:
     """Class decorator that writes the constructor of a `Declared` class from its options.
 
-    The constructor checks and keeps every option, then calls `Declared.setup`. The docstring gets a section "Args" from
-    what the options say, and a section "Raises" if it has none. A plain value, ``floor: float = 0.1``, changes the
-    default of an option that a base declares. A class with an ``__init__``, or without any options, stays as it is.
+    The constructor checks and stores every option, then calls `Declared.setup`. The docstring gets a section "Args"
+    from ``says`` of the options, and a section "Raises" if it has none. An annotated value, ``floor: float = 0.1``,
+    changes the default of a base's option. A class that defines ``__init__``, or has no options, is returned unchanged.
 
     Raises:
         TypeError: an annotated attribute is neither an option nor a ClassVar.
@@ -262,7 +267,7 @@ def declared(cls: C) -> C:
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(option,))
 def keyword_declared(cls: C) -> C:
-    """Class decorator like `declared`, for options that are given by name only, except those with ``kw_only=False``."""
+    """Class decorator like `declared`, but options are keyword-only unless declared with ``kw_only=False``."""
     return _declare(cls, kw_only=True)
 
 
@@ -285,14 +290,14 @@ def _declare(cls: C, kw_only: bool) -> C:
 
 
 def _take_defaults(cls: type, inherited: Mapping[str, DeclaredOption]) -> None:
-    """Make options of a class's plain values for options that it inherits."""
+    """Turn the annotated plain values of a class into new defaults of the inherited options of the same names."""
     for name in inherited.keys() & inspect.get_annotations(cls).keys() & vars(cls).keys():
         if not isinstance(default := vars(cls)[name], dataclasses.Field):
             setattr(cls, name, dataclasses.field(default=default, metadata={"option": inherited[name]}))
 
 
 def makes_by_options(cls: type) -> bool:
-    """True if the constructor of a class is written from declared options, its own or those of a base."""
+    """Return True if the constructor of a class, which may be inherited, was written from declared options."""
     return "__dataclass_fields__" in vars(next(base for base in cls.__mro__ if "__init__" in vars(base)))
 
 
@@ -314,14 +319,15 @@ def _option_types(cls: type) -> dict[str, Any]:
 
 
 def _sort_options(cls: type) -> dict[str, DeclaredOption]:
-    """Sort the options of a class for readers: required ones, the class's own, those of its bases."""
+    """Return the options of a class sorted for the documentation: required options first, then options of the class,
+    then options of its bases."""
     bases = [inspect.get_annotations(base) for base in cls.__mro__]
     depth = {name: next(i for i, own in enumerate(bases) if name in own) for name in declared_options(cls)}
     return dict(sorted(declared_options(cls).items(), key=lambda one: (hasattr(cls, one[0]), depth[one[0]])))
 
 
 def _document(text: str, options: dict[str, DeclaredOption]) -> str:
-    """Add what the options say to a docstring, before its other sections, and that InputError refuses a wrong value."""
+    """Return a docstring with sections "Args", from ``says`` of the options, and "Raises", unless it has them."""
     lines = [
         textwrap.fill(f"{name}: {option.says}", 116, initial_indent=" " * 4, subsequent_indent=" " * 8)
         for name, option in options.items()

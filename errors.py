@@ -1,6 +1,6 @@
-"""The two errors that are the user's to mend, each one sentence that names the value received and the remedy.
+"""Errors that the user can correct: `InputError` and `MissingExtra`. The message is one sentence with the remedy.
 
-Everything else that is raised is a defect of ours. The command line turns both into exit code 2.
+The command line prints the message and exits with code 2. Any other exception is a defect of this package.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NEAR = 5
-"""Near names in a message, at most."""
+"""Largest number of similar names in a message."""
 FEW = 12
-"""Names of which all are told where none is near."""
+"""Largest number of known names that a message lists in full if none is similar."""
 _LIKE = 0.6
-"""Share of equal letters, as in `difflib`, from which names are alike."""
+"""Smallest ratio of `difflib.SequenceMatcher`, in [0, 1], of similar names."""
 
 
 class InputError(ValueError):
-    """Raised where what the caller passed cannot be used; nothing was written. The message states the value and the
-    remedy."""
+    """Error for input that cannot be used. Nothing has been written when it is raised. The message states the value and
+    the remedy."""
 
 
 class BaseModelError(InputError):
-    """The model that adapters were trained on is gone, or its weights are others."""
+    """Error for adapters whose base model is missing, or has other weights than those they were trained on."""
 
 
 class MissingExtra(ImportError):
-    """An optional dependency is absent; the message is the install command that brings it."""
+    """Error for a missing optional dependency of ``feature``; the message has the command that installs it. ``extra``
+    is the group of optional dependencies, in pyproject.toml, that contains it."""
 
     def __init__(self, feature: str, extra: str):
         super().__init__(f"{feature} needs the extra [{extra}]: pip install 'palaestra[{extra}]'.", name=extra)
@@ -39,7 +40,8 @@ class MissingExtra(ImportError):
 
 @contextmanager
 def needs_extra(feature: str, extra: str) -> Iterator[None]:
-    """Raise `MissingExtra` where an import in the block fails as a package of an extra is absent."""
+    """Raise `MissingExtra` if an import in the block fails because a package of an extra is not installed. Arguments as
+    for `MissingExtra`."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -78,17 +80,17 @@ _EXTRAS = {
     "wandb": ("wandb",),
     "web": ("bm25s", "lxml", "playwright", "werkzeug"),
 }
-"""Extra -> the modules that it brings, each under the smallest extra that has it."""
+"""Extra -> top-level modules of its packages. A module of several extras is listed for the smallest."""
 
 
 def find_extra(module: str | None) -> str | None:
-    """The extra that brings a module of another package; None where none does."""
+    """Return the extra that installs a top-level module; None if no extra does."""
     return next((extra for extra, modules in _EXTRAS.items() if module in modules), None)
 
 
 def find_place(error: BaseException) -> str:
-    """Find where an error arose in code that is neither this package's, nor installed, nor Python's own: the last such
-    line of its traceback, as ``in _learn, mine.py:12``; "" where there is none."""
+    """Return the last place in an error's traceback that is in the user's code, outside this package, installed
+    packages and the standard library: ``in _learn, mine.py:12``; "" if there is none."""
     foreign = [str(Path(__file__).parent), *filter(None, map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename).resolve()
@@ -98,15 +100,16 @@ def find_place(error: BaseException) -> str:
 
 
 def shorten(text: str, most: int = 60) -> str:
-    """Cut a text for a message to at most so many characters, with three dots at the end."""
+    """Return a text for a message; if it is longer than ``most`` characters, its beginning with "..." at the end."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def find_near(received: str, known: Iterable[str], most: int = NEAR, like: float = _LIKE) -> list[str]:
-    """Return at most ``most`` of the known names that are like the received one by ``like`` of 1, the likest first.
+    """Return up to ``most`` known names that are similar to ``received``, the most similar first.
 
-    Names are alike in their letters, whatever their case, or where one holds the other; a namespace ("palaestra/") and
-    a version ("-v0") count little.
+    The similarity, in [0, 1], must be at least ``like`` and at most 0.21 below the best. It is the ratio of `difflib`
+    without case, namespace ("palaestra/") and version ("-v0"), or 0.8 if larger for names that contain the received
+    one. With equal similarity, the full names decide.
     """
     received = received[:80]
     wanted, found = _reduce(received), []
@@ -124,17 +127,17 @@ def find_near(received: str, known: Iterable[str], most: int = NEAR, like: float
 
 
 def _reduce(name: str) -> str:
-    """A name without namespace and version, in small letters with one kind of dash."""
+    """Return a name without namespace and version, in lower case, with dashes for underscores."""
     return re.sub(r"-v\d+$", "", name.rpartition("/")[2].lower()).replace("_", "-")
 
 
 def unknown_name(kind: str, received: str, known: Iterable[str], table: str = "") -> InputError:
-    """The error for a name that is not registered, with at most five near names; where none is near, with all of a few,
-    or with where to see them.
+    """Return the error for an unknown name. The message has up to `NEAR` similar names; without any, all names if there
+    are at most `FEW`, else the command that lists all names, or a few examples.
 
     Args:
-        kind: what the name is of, in the singular: "teacher".
-        table: the words after ``palaestra list`` that show all names, if there is such a table.
+        kind: kind of object that is named, in the singular: "teacher".
+        table: arguments of ``palaestra list`` that show all names; "" if no table does.
     """
     names = sorted(set(known))
     start = f"unknown {kind} {shorten(received)!r}"

@@ -1,10 +1,10 @@
-"""One kind of registry for everything that is looked up by name: verifiers, rewards, teachers, agents, stages, recipes.
+"""Registry of objects by name: verifiers, rewards, teachers, agents, stages, recipes.
 
-A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use, so
-that registering a heavy component costs nothing. A registry may know the modules that register its entries, and imports
-them when it is first asked for a name it does not have, or for all names. Packages installed beside this one add to a
-registry through its entry-point group (``palaestra.teachers`` and so on), which is read at the same moment. What is in
-no package is named with its module, ``"my_module:my-name"`` or ``"my_module:MyClass"``, in registries that allow it.
+A name maps to an object, or to an entry-point string ``"package.module:attribute"`` that is imported on first use. A
+registry can have a list of modules that register its entries; they are imported when an unknown name or all names are
+first requested. At the same time, entries of other installed packages are read from the registry's entry-point group
+(``palaestra.teachers`` and so on). In registries that allow it, an object in any module can be named with its module,
+``"my_module:my-name"`` or ``"my_module:MyClass"``.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ from .errors import InputError, unknown_name
 
 T = TypeVar("T")
 F = TypeVar("F")
-# Whoever asks while another thread imports waits for it; one lock for all, as modules ask several registries.
+# Lookups wait while another thread imports. All registries share the lock, as imported modules use several registries.
 _DISCOVERING = threading.RLock()
 _ROOT = __name__.partition(".")[0]
 _IN_MODULE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*|[^:()]*\.py):([A-Za-z_][\w.-]*)")
-"""``module:name`` or ``file.py:name``: the module, and a registered name or an attribute."""
+"""Matches ``module:name`` or ``file.py:name``, where name is a registered name or an attribute."""
 
 
 def import_module(name: str) -> ModuleType:
     """Import a module by its name, or by the path of its file, ``mine.py`` or ``folder/mine.py``.
 
+    The folder of the file is added to ``sys.path``.
+
     Raises:
-        ImportError: there is no such module or file, or it does not load.
+        ImportError: there is no such module or file, its import fails, or another module of the same name is loaded.
     """
     if not name.endswith(".py"):
         return importlib.import_module(name)
@@ -52,22 +54,22 @@ def import_module(name: str) -> ModuleType:
 
 
 def take_callable(value: Any) -> Any:
-    """Return a class or function as it is. Raises InputError for anything else."""
+    """Return ``value`` if it is callable. Raises InputError for anything else."""
     if callable(value):
         return value
     raise InputError("is no class or function")
 
 
 class Registry(Generic[T]):
-    """Names of one kind.
+    """Mapping from names to objects of one kind.
 
     Args:
-        kind: what an entry is, in the singular ("teacher"); used in error messages.
-        group: entry-point group through which other distributions contribute, or None.
-        modules: full names of modules, and of packages with their direct modules, that register entries when imported.
-        table: the words after ``palaestra list`` that show all names, if there is such a table.
-        take: makes an entry of the object that ``module:attribute`` names; InputError says what it is not ("is no
-            class"). None: names with a module are not allowed.
+        kind: noun for an entry, in the singular ("teacher"), for error messages.
+        group: entry-point group by which other packages add entries, or None.
+        modules: full names of modules that register entries when imported; for a package, its direct modules as well.
+        table: arguments of ``palaestra list`` that show all names; "" if no table does.
+        take: ``take(object)`` makes the entry for a name ``module:attribute`` from that attribute, or raises InputError
+            with the end of a sentence ("is no class"). None: names with a module are not allowed.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Registry(Generic[T]):
         self._own: set[str] = set()  # names that this package's modules have registered
 
     def register(self, name: str) -> Callable[[F], F]:
-        """Decorator: ``@TEACHERS.register("my-teacher")``. A name that something else has is refused."""
+        """Return a decorator that registers an object by `add`: ``@TEACHERS.register("my-teacher")``."""
 
         def add(value: F) -> F:
             self.add(name, cast(T, value))
@@ -98,12 +100,10 @@ class Registry(Generic[T]):
         return add
 
     def add(self, name: str, value: T | str) -> None:
-        """Register ``value`` (or an entry-point string) under ``name``.
-
-        An entry point of another package only announces a name: the module that it points to may register it as well.
+        """Register ``value`` (or an entry-point string) under ``name``; this replaces another package's entry point.
 
         Raises:
-            InputError: the name is taken by something else.
+            InputError: another object has the name.
         """
         if name in self._entries and self._entries[name] is not value and name not in self._announced:
             raise InputError(f"the {self.kind} name {name!r} is already registered; choose another name.")
@@ -111,8 +111,8 @@ class Registry(Generic[T]):
         self._announced.discard(name)
 
     def __getitem__(self, name: str) -> T:
-        """The object that is registered under a name, or that ``module:name`` stands for: the module's attribute of
-        that name, or what it registers under it. Raises InputError with close names where there is none."""
+        """Return the object of a name. For ``module:name``, it is the module's attribute of that name, or the object
+        that the module registers under that name. Raises InputError with similar names if there is no object."""
         if name not in self._entries:
             self._discover()
         if name not in self._entries and (place := self._split(name)):
@@ -130,7 +130,7 @@ class Registry(Generic[T]):
         return value
 
     def check_options(self, name: str, options: Iterable[str]) -> None:
-        """Raise InputError, with close names, for an option that the callable under ``name`` does not take."""
+        """Raise InputError, with similar names, for an option that the callable of ``name`` does not accept."""
         parameters = inspect.signature(cast("Callable[..., Any]", self[name])).parameters
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             return
@@ -139,10 +139,10 @@ class Registry(Generic[T]):
                 raise unknown_name(f"option of the {self.kind} {name!r}:", option, parameters)
 
     def make(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Call what is registered under ``name``.
+        """Call the object of ``name`` with the arguments and options, and return the result.
 
         Raises:
-            InputError: unknown name or option, or one that is required and missing.
+            InputError: the name or an option is unknown, or a required option is missing.
         """
         self.check_options(name, options)
         factory = cast("Callable[..., Any]", self[name])
@@ -173,11 +173,11 @@ class Registry(Generic[T]):
         return len(self._entries)
 
     def items(self) -> list[tuple[str, T]]:
-        """Every name with its object, loaded, in alphabetical order."""
+        """Return all names with their objects, in alphabetical order. Objects given as entry points are imported."""
         return [(name, self[name]) for name in self]
 
     def _split(self, name: str) -> tuple[str, str] | None:
-        """The module and the name in it, where a name has both and this registry allows it."""
+        """Return the module and the name in it, for a name ``module:name``; None for others, or if not allowed."""
         found = _IN_MODULE.fullmatch(name) if self._take is not None else None
         return None if found is None else (found[1], found[2])
 
@@ -211,7 +211,8 @@ class Registry(Generic[T]):
         return self._found_in_modules.setdefault(name, entry)
 
     def registers(self, module: str, name: str) -> bool:
-        """True if ``module`` may have registered a name: it is in the registry, and none of this package's own."""
+        """Return True if ``name`` is registered and ``module`` may have done so. A module of another package cannot
+        have registered an entry of this package."""
         self._discover()
         if name not in self._entries or module.partition(".")[0] == _ROOT:
             return name in self._entries
@@ -226,7 +227,7 @@ class Registry(Generic[T]):
             self._announce()
 
     def _import(self) -> None:
-        # Emptied first: a module may look a name up while it is imported, and that calls this method again.
+        # Emptied first, because a module may look up a name during its import, which calls this method again.
         modules, self._modules = self._modules, []
         before = set(self._entries)
         try:

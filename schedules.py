@@ -1,8 +1,8 @@
 """Schedules of a number over training: pure functions ``schedule(step, steps) -> float``, as frozen dataclasses.
 
-``step`` counts updates from 0 and ``steps`` is how many the run will make. A schedule that names its own length in
-updates (``over``, ``every``, ``period``) uses that; one that does not spans the run. A step past the end has the last
-value. `schedule` builds one from plain data, ``{"kind": "linear", "start": 1, "end": 0}``; `as_data` writes it back.
+``step`` counts updates from 0, and ``steps`` is the number of updates of the run. The length of a schedule is given in
+updates (``over``, ``every``, ``period``), or is that of the run; after it, the last value stays. `schedule` makes a
+schedule from plain data, ``{"kind": "linear", "start": 1, "end": 0}``, and `as_data` returns the data of a schedule.
 """
 
 from __future__ import annotations
@@ -20,53 +20,55 @@ from .checks import check_choice, check_count, check_number
 from .errors import InputError, unknown_name
 
 _SMALL = 0.1
-"""Relative change of a number that is no jump."""
+"""Largest relative change that `describe_jump` does not report."""
 
 
 @runtime_checkable
 class Schedule(Protocol):
-    """A number that depends on training progress alone."""
+    """Number as a function of training progress alone."""
 
     def __call__(self, step: int, steps: int) -> float: ...
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lowest and highest value over all steps."""
+        """Lower and upper bound of the values over all steps, for runs of any length."""
         ...
 
 
 ScheduleLike = Schedule | Mapping[str, Any] | float
-"""A schedule, its data, or a constant (see `schedule`)."""
+"""Schedule, data of a schedule, or a constant (see `schedule`)."""
 
 
 def progress(step: int, over: int) -> float:
-    """The part of ``over`` updates that is done at ``step``, in [0, 1]; 0 before a run whose length is unknown (0)."""
+    """Return step / over, the fraction of updates done, clipped to [0, 1]; with ``over`` 0, 0 at step 0 and then 1."""
     if step <= 0:
         return 0.0
     return 1.0 if step >= over else step / over
 
 
 def linear(done: float, start: float, end: float) -> float:
-    """From ``start`` to ``end`` in proportion to ``done`` in [0, 1]."""
+    """Interpolate from ``start`` to ``end`` in proportion to ``done`` in [0, 1]."""
     return (1.0 - done) * start + done * end
 
 
 def half_cosine(done: float, start: float, end: float) -> float:
-    """From ``start`` to ``end`` along half a period of the cosine: flat at both ends, halfway at ``done`` = 0.5."""
+    """Interpolate from ``start`` to ``end`` for ``done`` in [0, 1] along half a cosine period: flat at both ends."""
     return end + (start - end) * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
 def describe_jump(
     name: str, value: Callable[[int, int], float], step: int, steps: int, more: int, interval: int = 1
 ) -> list[str]:
-    """Say it where a number that follows training jumps, as a run goes on to more steps than it was planned for.
+    """Return a sentence, as a list, if a scheduled number jumps because a run is resumed with another number of steps;
+    [] if the number changes by at most 10 %.
 
     Args:
-        name: of the number, for the sentence: "learning rate".
-        value: ``value(step, steps)``, the number in a step, counted from 1, of a run of ``steps``.
-        step: the last step that was taken, 0 for none.
-        steps, more: steps of the run as it was planned, and as it goes on.
-        interval: how many steps are counted at once.
+        name: name of the number, for the sentence: "learning rate".
+        value: ``value(step, steps)``, the number at a step, counted from 1, in a run of ``steps`` steps.
+        step: last step done before the run was resumed; 0 for none.
+        steps: planned steps of the run before.
+        more: planned steps of the resumed run.
+        interval: difference between the numbers of successive steps.
     """
     if step == 0 or step >= more or math.isclose(value(step, steps), value(step, more), rel_tol=_SMALL):
         return []
@@ -85,7 +87,7 @@ def _checked_over(over: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """``value`` at every step."""
+    """Schedule with ``value`` at every step."""
 
     kind: ClassVar[str] = "constant"
     value: float
@@ -103,7 +105,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A straight line from ``start`` to ``end`` over ``over`` updates (None: the run), then ``end``."""
+    """Straight line from ``start`` to ``end`` over ``over`` updates (None: the run), then ``end``."""
 
     kind: ClassVar[str] = "linear"
     start: float
@@ -147,13 +149,13 @@ class Cosine:
 
 @dataclass(frozen=True, slots=True)
 class Sigmoid:
-    """A logistic curve from ``start`` to ``end``, halfway at the fraction ``middle`` of ``over`` updates.
+    """Logistic curve from ``start`` to ``end``, scaled to reach both exactly.
 
     Args:
-        start: value at step 0, exactly: the curve is stretched so that it reaches both ends.
+        start: value at step 0.
         end: value after ``over`` updates.
-        steepness: slope parameter over the whole span, above 0; 10 makes nine tenths of the change in the middle 60 %.
-        middle: where the curve is steepest, as a fraction in [0, 1].
+        steepness: k > 0 of 1 / (1 + exp(-k (x - middle))), x in [0, 1]; 10: 90 % of the change in the middle 60 %.
+        middle: fraction of the updates at which the curve is steepest, in [0, 1].
         over: length in updates; None for the run.
     """
 
@@ -186,7 +188,7 @@ class Sigmoid:
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """``start * exp(-step / scale)``, towards 0 (SophiaVL-R1: the weight of thinking, scale 500 updates)."""
+    """Exponential decay to 0: ``start * exp(-step / scale)`` (SophiaVL-R1: weight of thinking rewards, scale 500)."""
 
     kind: ClassVar[str] = "exponential"
     start: float
@@ -206,13 +208,13 @@ class Exponential:
 
 @dataclass(frozen=True, slots=True)
 class StepDecay:
-    """``max(minimum, start * factor ** (step // every))`` (Train Long, Think Short, arXiv 2508.08940: token budgets).
+    """Decay in stages, ``max(minimum, start * factor ** (step // every))`` (Train Long, Think Short, arXiv 2508.08940).
 
     Args:
-        start: value during the first ``every`` updates; not below ``minimum``.
-        factor: what a stage multiplies by, in (0, 1].
-        every: length of a stage in updates.
-        minimum: floor.
+        start: value during the first ``every`` updates; at least ``minimum``.
+        factor: factor of each decay, in (0, 1].
+        every: updates between decays.
+        minimum: least value, at least 0.
     """
 
     kind: ClassVar[str] = "step-decay"
@@ -237,12 +239,11 @@ class StepDecay:
 
 @dataclass(frozen=True, slots=True)
 class Piecewise:
-    """Straight lines between ``points``, pairs (step, value) with rising steps; constant before the first and after the
-    last.
+    """Straight lines between points; constant before the first point and after the last.
 
     Args:
-        points: at least one pair.
-        unit: "updates": the steps are updates; "fraction": they are fractions of the run, in [0, 1].
+        points: pairs (step, value) with increasing steps, at least one.
+        unit: unit of the steps: "updates", or "fraction" for fractions of the run, in [0, 1].
     """
 
     kind: ClassVar[str] = "piecewise"
@@ -281,12 +282,12 @@ class Piecewise:
 
 @dataclass(frozen=True, slots=True)
 class Cyclical:
-    """Up from ``low`` to ``high`` and back again every ``period`` updates, for ever.
+    """Cycle of ``period`` updates, repeated: from ``low`` up to ``high`` and back.
 
     Args:
         low: value at the start of each period.
-        high: value in its middle.
-        period: updates, at least 2.
+        high: value in the middle of each period.
+        period: length in updates, at least 2.
         shape: "triangle" (straight) or "cosine" (smooth).
     """
 
@@ -318,10 +319,11 @@ KINDS: Mapping[str, type[Any]] = {
 
 
 def schedule(data: ScheduleLike) -> Schedule:
-    """A schedule from plain data: a number is constant; a mapping has "kind" and that kind's arguments.
+    """Make a schedule from a number (constant) or a mapping with "kind" and the arguments of that kind's class. Return
+    a schedule unchanged.
 
     Raises:
-        InputError: unknown kind, or arguments that it does not take.
+        InputError: the kind is unknown, or an argument is unknown, missing or out of range.
     """
     if isinstance(data, Mapping):
         arguments = dict(data)
@@ -344,10 +346,10 @@ def schedule(data: ScheduleLike) -> Schedule:
 
 
 def check_schedule(name: str, value: ScheduleLike, low: float = -math.inf, high: float = math.inf) -> Schedule:
-    """Return the schedule that ``value`` stands for if its values stay in [low, high].
+    """Return the schedule made from ``value`` (see `schedule`) if all values of the schedule are in [low, high].
 
     Raises:
-        InputError: they do not, or it is no schedule.
+        InputError: a value is outside, or no schedule can be made.
     """
     made = schedule(value)
     if low <= made.bounds[0] and made.bounds[1] <= high:
@@ -357,10 +359,10 @@ def check_schedule(name: str, value: ScheduleLike, low: float = -math.inf, high:
 
 
 def as_data(made: Schedule) -> dict[str, Any]:
-    """The plain data from which `schedule` builds ``made`` again; JSON-able.
+    """Return data that can be written as JSON, from which `schedule` makes ``made`` again.
 
     Raises:
-        InputError: ``made`` is none of the kinds of this module.
+        InputError: the class of ``made`` is not in `KINDS`.
     """
     cls: type[Any] = type(made)
     kind = getattr(cls, "kind", None)
@@ -373,14 +375,14 @@ def as_data(made: Schedule) -> dict[str, Any]:
 
 
 def read_schedule(text: str, end: float) -> Schedule:
-    """Read the words of a command line for how a rate goes on after its warm-up: a factor of it.
+    """Parse the command line's schedule of the factor by which the learning rate is multiplied after warm-up.
 
     Args:
-        text: "constant", "linear", "cosine", or any schedule as JSON.
-        end: the factor that "linear" and "cosine" end at.
+        text: "constant" (1), "linear" or "cosine" (from 1 to ``end``), or the data of a schedule as JSON.
+        end: factor at the end of "linear" and "cosine".
 
     Raises:
-        InputError: neither a known name nor the JSON of a schedule.
+        InputError: ``text`` is neither a known name nor the JSON of a schedule.
     """
     if text.lstrip().startswith("{"):
         try:

@@ -1,6 +1,6 @@
-"""Everything that acts: the agent protocol, the built-in agents, evaluation, and the learner (`palaestra.agents.grpo`).
+"""Agents: their protocol, the built-in ones, evaluation, and the learner of language models (`palaestra.agents.grpo`).
 
-Importing this package loads no torch; the language-model parts load on first use.
+Importing this package does not import torch; the language-model parts load on first use.
 """
 
 from __future__ import annotations

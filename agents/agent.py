@@ -1,9 +1,10 @@
 """The agent protocol and the registry of agents.
 
-An agent receives one observation per slot and returns one action per slot. A slot is one stream of episodes, so an
-agent with memory keeps it per slot and forgets it in ``reset``. Any callable ``observation -> action`` is an agent too,
-through `lookup.as_agent`. A `SlotAgent` acts in each slot by itself. The player (`palaestra.evaluate`, the learner)
-owns the environments; an agent that must see them (the oracle, the random one) receives them through `Agent.bind`.
+An agent receives one observation per slot and returns one action per slot. A slot is one environment, which plays one
+episode after another; an agent with memory keeps it per slot and clears it in ``reset``. `lookup.as_agent` makes an
+agent of any callable ``observation -> action``. A `SlotAgent` answers each slot independently. The caller
+(`palaestra.evaluate`, the learner) owns the environments; agents that need them (the oracle, the random agent) receive
+them through `Agent.bind`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ register = AGENTS.register
 
 
 class AgentError(RuntimeError):
-    """An agent raised, or returned something that is no batch of actions.
+    """Error for an agent that raised an exception or did not return one action per slot.
 
     Attributes:
-        slot: position in the batch where it failed, or None when the whole batch failed.
+        slot: index of the slot that failed, or None when the whole batch failed.
     """
 
     def __init__(self, message: str, slot: int | None = None):
@@ -40,11 +41,12 @@ class AgentError(RuntimeError):
 
 @dataclass(frozen=True)
 class EndEpisode:
-    """Returned in place of an action by an agent that cannot go on; the episode ends there as truncated.
+    """Value that `Agent.act` returns in place of an action to end the slot's episode, as truncated.
 
     Attributes:
-        valid: False if nothing could be played, so that the episode says nothing about the agent.
-        reason: why it cannot, in one sentence; shown as the episode's error.
+        valid: False if the episode tells nothing about the agent, for example because its endpoint failed; the episode
+            is then left out of scores.
+        reason: why the agent cannot continue, in one sentence; shown as the episode's error.
     """
 
     valid: bool = True
@@ -52,13 +54,12 @@ class EndEpisode:
 
 
 class Agent:
-    """Acts in a batch of slots. Subclasses define `act`, and the other methods as needed.
+    """Base of agents, which act in a batch of slots. Subclasses define `act`, and the other methods as needed.
 
     Attributes:
         name: the agent's name in reports.
-        max_slots: the most slots it can play at once, or None without a limit (a person plays one).
-        prompt_form: form of the prompts for this agent, a value of the environments' option ``prompt``; None keeps the
-            default.
+        max_slots: largest number of slots that the agent can play at the same time (1 for a person); None: no limit.
+        prompt_form: value of the environments' option ``prompt`` with which this agent is played; None: their default.
     """
 
     name: str = "agent"
@@ -69,63 +70,62 @@ class Agent:
         """Choose one action for each slot.
 
         Args:
-            observations: one per slot, position i is slot i.
+            observations: one per slot; index i is slot i.
             infos: the ``info`` that came with each observation. ``info["idle"]`` is True if the slot has nothing left
                 to play (its action is ignored). ``info["fresh"]`` is True if the observation replaces the whole
-                conversation before it (see `history`); an agent that keeps a conversation restarts it.
-                ``info["episode_seed"]``, if present, is a non-negative int that belongs to the episode, so that a
-                stochastic agent can act alike in whatever slot the episode is played.
+                conversation so far (see `history`); an agent that keeps a conversation must then start a new one.
+                ``info["episode_seed"]``, if present, is a non-negative int fixed for the episode; a stochastic agent
+                that draws from it acts the same in whichever slot the episode is played.
 
         Returns:
-            as many actions as there are observations; an `EndEpisode` ends the slot's episode.
+            One action per observation; an `EndEpisode` ends the slot's episode.
         """
         raise NotImplementedError(f"{type(self).__name__} must define act(observations, infos)")
 
     def reset(self, indices: Sequence[int]) -> None:
-        """Forget the memory of slots ``indices``, which begin new episodes at the next `act`."""
+        """Clear the memory of slots ``indices``, which begin new episodes at the next `act`."""
 
     def trace(self, slot: int) -> ActionTrace | None:
-        """Return the trace of a slot's newest action, or None without a trace; called once after each action."""
+        """Return the record of how a slot's newest action came about, or None. Called once after each action."""
         return None
 
     def bind(self, envs: Sequence[gym.Env]) -> None:
-        """Receive the environment of each slot, once, before any play. Most agents ignore it."""
+        """Receive the environments, one per slot. Called once, before the first episode; most agents ignore them."""
 
 
 class SlotAgent(Agent):
-    """An agent that acts in each slot by itself, so that a slow reply in one holds up no other.
+    """Agent that answers each slot independently, so that a slow reply in one slot does not delay the others.
 
-    Subclasses define `respond`, or `start` where replies are worked on together, with `advance`; `act` is made of
-    these.
+    Subclasses define `respond`; or, if replies are computed in a batch, `start` and `advance`. `act` calls these.
 
     Attributes:
-        threads: in how many threads `respond` may run at once, if it is a plain function; 1: in the caller's own,
-            unless the caller wants more; None: in the caller's own in any case.
+        threads: number of threads in which `respond` may run concurrently, if `respond` is not a coroutine. 1: in the
+            caller's thread, unless the caller asks for more. None: always in the caller's thread.
     """
 
     threads: int | None = 1
     _loop: EventLoop | None = None
 
     def respond(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
-        """Return the action for one observation, or a coroutine that does (an ``async def`` will do)."""
+        """Return the action for one observation. May be an ``async def``."""
         raise NotImplementedError(f"{type(self).__name__} must define respond(slot, observation, info)")
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Any:
-        """Call `respond`: its action, or for a coroutine the `concurrent.futures.Future` of its action."""
+        """Call `respond` and return its action; if `respond` is a coroutine, the `concurrent.futures.Future` of it."""
         return self.wait_for(self.respond(slot, observation, info))
 
     def advance(self) -> bool:
-        """Work in this thread on replies that were begun by `start`, until at least one has arrived; False where there
-        is nothing to work on."""
+        """Compute replies that `start` began, in this thread, until at least one is complete. Return False if there
+        are none to compute."""
         return False
 
     def closing(self) -> Callable[[], Awaitable[None]] | None:
-        """Return the function to call on the event loop when the agent is no more, such as the closing of connections;
-        it must not refer to the agent."""
+        """Return a coroutine function that releases resources such as connections, or None. It runs on the event loop
+        once the agent is garbage-collected, so it must not hold a reference to the agent."""
         return None
 
     def wait_for(self, reply: Any) -> Any:
-        """Start a coroutine on this agent's event loop and return its future; return any other reply unchanged."""
+        """Run an awaitable reply on this agent's event loop and return its future; return other replies unchanged."""
         if not inspect.isawaitable(reply):
             return reply
         if self._loop is None:
@@ -156,7 +156,7 @@ class SlotAgent(Agent):
 
 
 class EventLoop:
-    """An event loop in a separate thread, because the caller's thread may already run one (as in a notebook)."""
+    """Event loop in a separate thread, because the caller's thread may already run one (as in a notebook)."""
 
     def __init__(self, name: str, closing: Callable[[], Awaitable[None]] | None = None):
         self._loop = asyncio.new_event_loop()
@@ -170,7 +170,7 @@ class EventLoop:
         return asyncio.run_coroutine_threadsafe(wait(), self._loop)
 
     def close(self) -> None:
-        """End the loop and its pending tasks."""
+        """Cancel pending tasks and stop the loop."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=5.0)
@@ -191,7 +191,7 @@ async def _end(tasks: Collection[asyncio.Task[Any]], closing: Callable[[], Await
 
 
 def as_agent_error(error: Exception, slot: int) -> AgentError:
-    """Wrap the exception of an agent in an `AgentError` that names the slot; an `AgentError` only gets the slot."""
+    """Wrap an agent's exception in an `AgentError` for the slot; an `AgentError` without a slot gets this slot."""
     if isinstance(error, AgentError):
         error.slot = slot if error.slot is None else error.slot
         return error

@@ -1,4 +1,4 @@
-"""Any agent as a judge: the judge "agent", wherever a learner names a judge, or once this module is imported."""
+"""The judge "agent", which asks any agent for its scores. Importing this module registers it; learners import it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCALE = (1.0, 5.0)
 @JUDGES.register("agent")
 @declared
 class AgentJudge(Judge):
-    """Asks an agent for scores from 1 to 5, in one prompt, and reads its reply like an endpoint's."""
+    """Judge that asks an agent for scores from 1 to 5 in one prompt and parses the reply like that of an endpoint."""
 
     name = "agent"
     agent: Any = option(
@@ -25,7 +25,9 @@ class AgentJudge(Judge):
         says='an agent, a function of the prompt, or a name as on the command line: "openai:MODEL", the folder of a '
         "run or of a model, module:attribute.",
     )
-    max_characters: int = option(default=32_000, low=1, unit="characters", says="most shown of each response.")
+    max_characters: int = option(
+        default=32_000, low=1, unit="characters", says="longest part of each response that is shown."
+    )
 
     def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
         if not responses:

@@ -1,6 +1,6 @@
-"""Atomic writing of files: a reader never sees half a file, also while a run writes or after it was killed.
+"""Atomic writing of files: a reader never sees half a file, even while a run writes or after the run was killed.
 
-`check_output` says before anything is computed that a place cannot be written.
+`check_output` finds out, before anything is computed, whether a path can be written.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ _WRONG_PLACE = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOENT)
 
 
 def write_atomically(path: str | Path, text: str | bytes | Iterable[str]) -> Path:
-    """Write text as UTF-8 (or pieces of it, in turn), or bytes, to ``path``, make its folder, and return the path.
+    """Write bytes, or text as UTF-8, to ``path``; make its folder if missing, and return the path.
 
-    The text goes to a temporary file in the same folder, which replaces ``path`` at the end. If anything fails before,
-    ``path`` is unchanged and the temporary file is removed. A device or a pipe, such as /dev/stdout, is written as it
-    is.
+    The content goes to a temporary file in the same folder, which replaces ``path`` at the end. If anything fails
+    before, ``path`` is unchanged and the temporary file is removed. A device or a pipe, such as /dev/stdout, is written
+    directly.
+
+    Args:
+        text: the content, or an iterable of texts that are written one after the other.
 
     Raises:
-        InputError: there can be no file of this name.
-        OSError: it cannot be written for another reason, such as a full disk.
+        InputError: no file can be made at this path.
+        OSError: writing failed for another reason, such as a full disk.
     """
     path = Path(path)
     pieces = (
@@ -58,14 +61,14 @@ def write_atomically(path: str | Path, text: str | bytes | Iterable[str]) -> Pat
 
 
 def check_output(path: str | Path | None, option: str, *, folder: bool = False) -> None:
-    """Check that a file, or with ``folder`` a folder, can be written; nothing is left there.
+    """Check that a file (or, with ``folder``, a folder) can be written at a path; nothing is left behind.
 
     Args:
-        path: the place; None passes.
-        option: what gave it, for the message: "--out".
+        path: the path; None passes.
+        option: the option that gave the path, for the error message: "--out".
 
     Raises:
-        InputError: it cannot.
+        InputError: the path cannot be written.
     """
     if path is None:
         return

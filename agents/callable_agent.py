@@ -1,4 +1,4 @@
-"""Any function as an agent: plain or ``async def``, of the observation or of the conversation, or a generator."""
+"""Agents made of a function: plain, ``async def`` or a generator, of the observation or of the whole conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .agent import AgentError, EndEpisode, SlotAgent
 
 
 class CallableAgent(SlotAgent):
-    """Plays a function, called once for each observation; calls of an ``async def`` run concurrently.
+    """Agent that calls a function once for each observation; calls of an ``async def`` run concurrently.
 
     Args:
         function: ``observation -> action``. A first parameter named ``messages`` receives a copy of the conversation

@@ -1,6 +1,6 @@
-"""The remote side of environments in processes: environments by number, and the calls to them.
+"""Host of environments in another process: holds environments by number and executes the calls made to them.
 
-Runs as a program that serves one connection, or as an actor of Ray. Imports no more than the environments need.
+It runs as a program that serves one connection, or as a Ray actor, and imports no more than the environments need.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 CALLS = ("reset", "step", "oracle", "get_state", "set_state")
-"""Calls to an environment, besides creating and dropping it."""
+"""Methods of an environment that a client may call."""
 
 
 class EnvironmentHost:
-    """Holds environments. One request is served at a time."""
+    """Environments by number, and the execution of requests to them, one request at a time."""
 
     def __init__(self) -> None:
         self._environments: dict[int, Any] = {}
 
     def request(self, number: int, call: str, arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
-        """Make a call to an environment.
+        """Execute one call to an environment.
 
         Args:
-            number: number of the environment.
-            call: "make" with an id and its arguments, "drop", or one of `CALLS`.
+            number: number of the environment, chosen by the client.
+            call: "make" (creates it; ``arguments`` are an environment id and a mapping of its options), "drop" (deletes
+                it), or one of `CALLS`.
 
         Returns:
-            The result of the call, and its exception or None.
+            The result and None; or None and the exception that the call raised.
         """
         try:
             if call == "make":
@@ -53,12 +54,12 @@ class EnvironmentHost:
             return None, RuntimeError(f"the environment raised {error!r}")
 
     def process(self) -> int:
-        """Return the id of the process, as soon as it has started."""
+        """Return the id of this process. A client calls it to wait until the process has started."""
         return os.getpid()
 
 
 def make(env_id: str, arguments: Mapping[str, Any]) -> Any:
-    """Make an environment."""
+    """Make a Gymnasium environment with the given options, without the passive environment checker."""
     import gymnasium
 
     return gymnasium.make(env_id, disable_env_checker=True, **arguments)
@@ -74,17 +75,22 @@ def _portable(error: Exception) -> Exception:
 
 
 def _end_with(parent: int) -> None:
-    """End this process with its parent, even while an environment hangs."""
+    """Wait until the parent process has ended, then end this process, even if an environment hangs."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Serve the connection of a file descriptor until it is closed."""
+    """Serve requests on a connection until it is closed.
+
+    Args:
+        descriptor: file descriptor of the connection.
+        parent: id of the parent process, with which this process ends.
+    """
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)  # Ctrl-C and a closed terminal are the run's
+            signal.signal(getattr(signal, name), signal.SIG_IGN)  # the run handles Ctrl-C and a closed terminal
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     connection, host = Connection(descriptor), EnvironmentHost()
     connection.send((host.process(), None))

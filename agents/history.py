@@ -1,10 +1,10 @@
-"""Histories: an agent's view of a long episode, whose context restarts before it is full.
+"""Histories: shortened views of a long episode, which restart an agent's context before it is full.
 
-`HistoryWrapper` wraps any text environment with several turns. While a conversation holds few pages (observations), it
-passes through unchanged. Then one observation replaces the whole conversation: the beginning of the task, the history's
-digest of earlier turns, and the last pages. ``info["fresh"]`` is then True, and holders of a conversation
-(`LanguageAgent`, `ChatAgent`, the learner's rollouts) begin a new one. Histories are in the registry ``HISTORIES`` and
-are typed as ``--history "notes(keep=2)"``.
+`HistoryWrapper` wraps any text environment with several turns. A page is one observation. While the conversation holds
+at most ``until`` pages, observations pass through unchanged. The next observation then replaces the whole conversation:
+it shows the beginning of the task, the history's digest of earlier turns, and the last pages. ``info["fresh"]`` is then
+True, and whatever keeps a conversation (`LanguageAgent`, `ChatAgent`, the learner's rollouts) starts a new one.
+Histories are in the registry ``HISTORIES``; on the command line, ``--history "notes(keep=2)"``.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ HISTORIES: Registry[type[EpisodeHistory]] = Registry(
 )
 _NOTE = re.compile(r"<note>(.*?)</note>", re.DOTALL)
 _LONGEST_REPLY = 2_000
-"""Characters shown of an earlier reply."""
+"""Longest part of an earlier reply that is shown, in characters."""
 
 
 @dataclass(frozen=True)
 class Past:
-    """An episode so far.
+    """Pages, replies and notes of an episode so far.
 
     Attributes:
-        pages: the observations, the present one included.
-        replies: the actions, one fewer.
-        begun: index of the first page in the agent's context.
+        pages: all observations, including the current one.
+        replies: all actions, one fewer than ``pages``.
+        begun: index of the first page in the agent's current context.
         notes: the agent's notes.
         summary: summary of all pages before ``begun``.
-        asking: whether the agent is asked for a summary now.
+        asking: True while the agent is asked for a summary.
     """
 
     pages: tuple[str, ...]
@@ -55,39 +55,43 @@ class Past:
 
 @declared
 class EpisodeHistory(Declared):
-    """Base of histories: drops the pages before the last ``keep``, once the context holds more than ``until``.
+    """Base of histories, which keep only the last ``keep`` pages once the context holds more than ``until`` pages.
 
     Attributes:
-        instruction: text after the first page.
-        request: question for a summary at the end of a context; "" for none.
+        instruction: text appended to the first page.
+        request: text that asks for a summary before the context restarts; "" for none.
     """
 
     instruction = ""
     request = ""
-    keep: int = option(default=1, low=1, unit="pages", says="pages that stay, the present one included.")
-    until: int = option(
-        default=None, low=1, unit="pages", says="most in a context before it restarts, at least ``keep``, the default."
+    keep: int = option(
+        default=1, low=1, unit="pages", says="number of last pages that stay, including the current one."
     )
-    opening: int = option(default=2_000, unit="characters", says="of the first page that always stay: the task.")
+    until: int = option(
+        default=None, low=1, unit="pages", says="most pages in a context; at least ``keep``, which is the default."
+    )
+    opening: int = option(
+        default=2_000, unit="characters", says="length of the beginning of the first page (the task) that always stays."
+    )
 
     def setup(self) -> None:
         self.until = check_count("until", self.keep if self.until is None else self.until, self.keep, "pages")
 
     @property
     def room(self) -> int:
-        """Most characters of what `keeps` returns."""
+        """Largest length of the text that `keeps` returns, in characters."""
         raise NotImplementedError
 
     def receive(self, past: Past, reply: str) -> tuple[Past, str]:
-        """Remove the part for the history from a reply; return the rest, the action for the environment."""
+        """Take notes for the history out of a reply. Return the updated past and the action for the environment."""
         return past, reply
 
     def keeps(self, past: Past) -> str:
-        """Choose the text that stands for the turns before ``past.begun``."""
+        """Return the text that replaces the turns before ``past.begun``."""
         raise NotImplementedError
 
     def show(self, past: Past) -> str:
-        """Return the whole context in one text."""
+        """Return the whole context as one text: beginning of the task, digest of earlier turns, last turns."""
         parts = [past.pages[0][: self.opening]] if past.begun and self.opening else []
         kept = self.keeps(past) if past.begun else ""
         parts += [f"[Earlier turns]\n{kept}"] if kept else []
@@ -101,9 +105,9 @@ class EpisodeHistory(Declared):
 @HISTORIES.register("pages")
 @declared
 class LastPages(EpisodeHistory):
-    """The last pages, and of earlier turns the replies alone (as in WebAgent-R1, arXiv 2505.16421)."""
+    """History of the last pages in full, and of only the replies in earlier turns (WebAgent-R1, arXiv 2505.16421)."""
 
-    replies: int = option(default=40, says="most earlier replies that are listed, the latest.")
+    replies: int = option(default=40, says="number of earlier replies that are listed, the latest ones.")
 
     @property
     def room(self) -> int:
@@ -121,13 +125,15 @@ class LastPages(EpisodeHistory):
 @HISTORIES.register("notes")
 @declared
 class Notes(LastPages):
-    """The last pages, earlier replies, and notes that the agent writes between <note> and </note> in any reply."""
+    """History of the last pages, earlier replies, and notes that the agent writes between <note> and </note>."""
 
     instruction = (
         "Earlier pages are left out as you go on. What you must remember, write between <note> and </note> in your "
         "reply; notes stay in view."
     )
-    characters: int = option(default=2_000, low=1, says="most characters of all notes together; the oldest go first.")
+    characters: int = option(
+        default=2_000, low=1, says="most characters of all notes together; the oldest are dropped first."
+    )
 
     @property
     def room(self) -> int:
@@ -147,15 +153,15 @@ class Notes(LastPages):
 @HISTORIES.register("summary")
 @declared
 class Summary(EpisodeHistory):
-    """The last pages, and a summary of all earlier ones, rewritten whenever the context restarts.
+    """History of the last pages and a summary of all earlier ones, which is rewritten whenever the context restarts.
 
-    The playing agent writes the summary, in a separate turn that the environment does not see and that a learner trains
-    on like any other; or another agent writes it. By default ``until`` is ``keep + 3``.
+    By default the playing agent writes the summary, in an extra turn that the environment does not see and that a
+    learner trains on like any other turn; with ``by``, another agent writes it. By default ``until`` is ``keep + 3``.
     """
 
     characters: int = option(default=1_500, low=1, says="most characters of a summary.")
     by: str | Agent | None = option(
-        default=None, says="the agent that writes, named as for ``palaestra eval --agent``; None: the playing agent."
+        default=None, says="agent that writes summaries, as for ``palaestra eval --agent``; None: the playing agent."
     )
 
     def setup(self) -> None:
@@ -177,12 +183,12 @@ class Summary(EpisodeHistory):
         return self._writer is None
 
     def write(self, past: Past) -> str:
-        """Let the other agent summarise the context that ends."""
+        """Return the summary of the past that the agent ``by`` writes."""
         assert self._writer is not None
         return self.cut(self._writer(f"{self.show(past)}\n\n{self.request}"))
 
     def cut(self, summary: str) -> str:
-        """Return a reply without its thought, cut to the length limit."""
+        """Remove the thoughts from a reply and cut the rest to ``characters``."""
         said = without_thoughts(summary)
         return (summary if said is None else said).strip()[: self.characters]
 
@@ -191,7 +197,7 @@ class Summary(EpisodeHistory):
 
 
 class _Writer:
-    """An agent that answers one question at a time, in conversations of one turn."""
+    """Agent that answers one question at a time, in conversations of one turn."""
 
     def __init__(self, agent: str | Agent):
         from .lookup import find_agent
@@ -209,10 +215,10 @@ class _Writer:
 
 
 def parse_history(text: str) -> EpisodeHistory:
-    """Make the history that a text names, with arguments if any: ``pages``, ``notes(keep=2)``.
+    """Make a history from text, a name or a name with arguments: ``pages``, ``notes(keep=2)``.
 
     Raises:
-        InputError: no history has that name, or it does not take these arguments.
+        InputError: no history has that name, or the history does not take these arguments.
     """
     from .grpo.recipes.recipe import Component
 
@@ -222,14 +228,14 @@ def parse_history(text: str) -> EpisodeHistory:
 
 
 class HistoryWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
-    """Shows an agent a shortened past in place of a whole conversation.
+    """Wrapper that shows an agent a shortened past in place of the whole conversation (see this module).
 
-    ``info["fresh"]`` is True with an observation that stands for everything before it. ``get_state`` and ``set_state``
-    cover the past as well, and ``oracle`` answers requests for a summary.
+    ``info["fresh"]`` is True with an observation that replaces the conversation so far. ``get_state`` and ``set_state``
+    include the past, and ``oracle`` answers requests for a summary.
 
     Args:
         env: an environment whose observations and actions are text.
-        history: a `EpisodeHistory`, or its text.
+        history: an `EpisodeHistory`, or text for `parse_history`.
 
     Raises:
         InputError: observations or actions are not text.
@@ -272,7 +278,7 @@ class HistoryWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             if history.asks_player:
                 self._past, self._info = replace(past, asking=True), info
                 return history.request, float(reward), False, False, info
-            # The present page is not part of what ends.
+            # The current page stays, so the summary does not cover it.
             past = replace(past, summary=history.write(replace(past, pages=past.pages[:-1])))
         self._past = self._begin_anew(past)
         return history.show(self._past), float(reward), False, False, {**info, "fresh": True}
@@ -281,7 +287,7 @@ class HistoryWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         return replace(past, begun=len(past.pages) - self.history.keep)
 
     def oracle(self) -> Any:
-        """Return the next action of the environment's solver or, when a summary is asked for, the actions so far."""
+        """Return the next action of the environment's solver; if a summary is asked for, the actions so far."""
         if self._past.asking:
             return "; ".join(" ".join(reply.split()) for reply in self._past.replies)
         return self.env.get_wrapper_attr("oracle")()

@@ -1,4 +1,4 @@
-"""The agent at the keyboard: shows the observations that a model would receive and reads the answers."""
+"""The human agent: prints the observations that a model would receive and reads actions from the keyboard."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from .agent import Agent, register
 
 @register("human")
 class HumanAgent(Agent):
-    """One person in a terminal, one episode at a time.
+    """Agent for one person in a terminal, one episode at a time.
 
-    Text goes to the environment as typed. In an environment with numbered actions the prompt is repeated until
-    the line is a legal number or, where the environment names its actions, a name. In a terminal, lines are wrapped at
-    words, and the arrow keys type the environment's ``arrow_keys``, or else edit the line.
+    Each line is one action, passed to the environment as typed. In an environment with numbered actions the prompt is
+    repeated until the line is a legal number or, if the environment names its actions, a name. In a terminal, lines are
+    wrapped at words, and arrow keys type the texts of the environment's ``arrow_keys``; without them, they edit the
+    line.
 
     Args:
-        stdin: where answers are read, one line each; standard input by default.
-        stdout: where the observation is shown; standard output by default.
+        stdin: stream of actions, one per line; standard input by default.
+        stdout: stream to which observations are printed; standard output by default.
     """
 
     name = "human"
@@ -59,7 +60,7 @@ class HumanAgent(Agent):
         if shown := self._format_observation(slot, observation):
             show_text(console, shown)
         error = str(info.get("action_error") or "")
-        # Games begin their observations with it.
+        # Games already begin their observations with the error.
         if error and error not in str(observation):
             show_text(console, error, "red")
         space = self._envs[slot].action_space if slot < len(self._envs) else None
@@ -77,7 +78,8 @@ class HumanAgent(Agent):
             show_text(console, f"{answer!r} is not an action here.", "red")
 
     def arrow_keys(self, slot: int = 0) -> Mapping[str, str]:
-        """Words that the arrow keys type in an environment, by key; empty where its actions are no directions."""
+        """Return the text that each arrow key ("up", "down", "left", "right") types; {} if actions are no directions. A
+        text that ends with a line break is sent at once."""
         if slot >= len(self._envs):
             return {}
         names = self._action_names(slot)
@@ -86,7 +88,7 @@ class HumanAgent(Agent):
         return getattr(self._envs[slot].unwrapped, "arrow_keys", None) or walks
 
     def _read_line(self, console: Any, prompt: str, keys: Mapping[str, str]) -> str:
-        """Read a line; in a terminal it can be edited, and the arrow keys type ``keys`` or bring back earlier lines."""
+        """Read a line. In a terminal, the line can be edited, and arrow keys type ``keys`` or recall earlier lines."""
         from rich.text import Text
 
         if self._stdin is None and self._stdout is None and sys.stdin.isatty() and sys.stdout.isatty():
@@ -109,7 +111,7 @@ class HumanAgent(Agent):
         return line.rstrip("\r\n")
 
     def _format_observation(self, slot: int, observation: Any) -> str:
-        """Return the observation as text; if it is no text, the environment's own text rendering, or its repr."""
+        """Return the observation as text; for one that is not text, the environment's text rendering, or a repr."""
         if isinstance(observation, str):
             return observation
         if isinstance(observation, Mapping) and isinstance(observation.get("mission"), str):
@@ -127,7 +129,7 @@ class HumanAgent(Agent):
         return repr(observation)
 
     def _action_names(self, slot: int) -> dict[str, int]:
-        """Map lower-case names to numbers if the environment names its actions in an enumeration (as MiniGrid does)."""
+        """Map lower-case names of actions to numbers by the enumeration ``env.actions`` (as in MiniGrid); else {}."""
         if slot >= len(self._envs):
             return {}
         actions = getattr(self._envs[slot].unwrapped, "actions", None)

@@ -1,9 +1,9 @@
-"""The learners of ``palaestra train --learner``: what defines a run of each, what trains it, what plays its policy.
+"""Registry of the learners of ``palaestra train --learner``: the configuration, run class and agent of each.
 
-A learner's configuration is a frozen dataclass with ``to_json`` and ``from_json``, and its runs have ``start``,
-``resume``, ``run``, ``stop``, ``close``, ``step``, ``folder`` and ``config``, as `grpo.Learner` has them. Modules that
-need torch are named, and loaded on first use. Other packages contribute through the entry-point group
-``palaestra.learners``.
+A learner's configuration is a frozen dataclass with ``to_json`` and ``from_json``; its run class has ``start``,
+``resume``, ``run``, ``stop``, ``close``, ``step``, ``folder`` and ``config``, like `grpo.Learner`. Classes whose
+modules need torch are given as text and imported on first use. Other packages add learners through the entry-point
+group ``palaestra.learners``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .grpo.run.folder import DEFAULT_LEARNER, is_run, read_learner
 
 @dataclass(frozen=True)
 class LearnerKind:
-    """A learner.
+    """Entry of a learner in the registry `LEARNERS`.
 
     Attributes:
         summary: one line for ``--help``.
-        config: class of the record that defines a run.
-        run: "module:attribute" of the class of its runs.
-        agent: "module:attribute" of a function from a run's folder, and options such as ``checkpoint`` and
-            ``temperature``, to an `Agent`.
-        extra: the extra of the package that it needs; "" for none.
+        config: class of the configuration.
+        run: "module:attribute" of the run class.
+        agent: "module:attribute" of a function that takes a run's folder, and options such as ``checkpoint`` and
+            ``temperature``, and returns an `Agent`.
+        extra: optional dependency group (``pip install palaestra[extra]``) that the learner needs; "" for none.
     """
 
     summary: str
@@ -41,11 +41,11 @@ class LearnerKind:
     extra: str = ""
 
     def load_run(self) -> Any:
-        """Return the class of its runs. Raises MissingExtra where torch or transformers is absent."""
+        """Import and return the run class. Raises MissingExtra if torch or transformers is not installed."""
         return self._load(self.run, "training")
 
     def load_agent(self) -> Callable[..., Agent]:
-        """Return the function that makes an agent of a run. Raises MissingExtra as `load_run`."""
+        """Import and return the function ``agent``. Raises MissingExtra like `load_run`."""
         return self._load(self.agent, "a trained policy")
 
     def _load(self, place: str, feature: str) -> Any:
@@ -74,18 +74,22 @@ LEARNERS.add(
 
 
 def learner_of(source: str | Path) -> str:
-    """Name the learner of the run in a folder; of a model's folder or a hub id, the one of language models."""
+    """Return the name of the learner of the run in a folder; for a model's folder or a hub id, `DEFAULT_LEARNER`."""
     return read_learner(Path(source)) if is_run(Path(source)) else DEFAULT_LEARNER
 
 
 def load_player(folder: str | Path, **options: Any) -> Agent:
-    """Make an agent of the folder of a run, of whatever learner, or of what `LanguageModel.load` takes.
+    """Make an agent that plays the policy of a run, or a language model.
 
-    It bears the folder's name, with the checkpoint where one is asked for: "runs/first@best".
+    The agent's name is the folder, followed by the checkpoint if one is given in ``options``: "runs/first@best".
+
+    Args:
+        folder: folder of a run of any learner, or any source that `LanguageModel.load` accepts.
+        options: options of the learner's agent, such as ``checkpoint`` and ``temperature``.
 
     Raises:
         InputError: the folder cannot be played, or the agent does not take an option.
-        MissingExtra: torch or transformers is absent.
+        MissingExtra: torch or transformers is not installed.
     """
     agent = LEARNERS[learner_of(folder)].load_agent()(folder, **options)
     checkpoint = options.get("checkpoint", "newest")

@@ -1,5 +1,5 @@
-"""Agents by the text that names one on a command line: a registered name, the address of a chat endpoint, a folder,
-``module:attribute``, a registered model, a GGUF file, a hub id; and by anything else that acts, such as a function."""
+"""Lookup of agents: `find_agent` for the text that names one on a command line, and `as_agent`, which also takes
+functions and other objects that act."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ _PORT = re.compile(r"[\w.-]+:\d+(/|$)")
 def find_agent(text: str) -> Agent:
     """Find the agent that a command line names.
 
-    The text is one of: a registered name, perhaps with arguments, ``chat(model='m')``; the address of a chat endpoint
-    that serves one model, ``http://localhost:8000/v1``; ``openai:MODEL``, a model of the endpoint in the environment
-    variable ``OPENAI_BASE_URL``; a folder of a run or a model, a GGUF file, a name of ``palaestra list models`` or a
-    hub id, perhaps after ``hf:``; or ``module:name`` or ``file.py:name``, an attribute or a registration of the module.
+    Args:
+        text: one of
+
+            - a registered name, optionally with arguments: ``chat(model='m')``;
+            - the address of a chat endpoint that serves one model: ``http://localhost:8000/v1``;
+            - ``openai:MODEL``, a model of the endpoint in the environment variable ``OPENAI_BASE_URL``;
+            - the folder of a run or a model, a GGUF file, a name in ``palaestra list models``, or a hub id, optionally
+              after ``hf:``;
+            - ``module:name`` or ``file.py:name``, an attribute of the module or an agent that the module registers.
 
     Raises:
         InputError: the text has none of these forms.
-        MissingExtra: it names a model, and torch or transformers is absent.
+        MissingExtra: the text names a model, and torch or transformers is not installed.
     """
     if text in AGENTS:
         return make(text)
@@ -71,7 +76,7 @@ def find_agent(text: str) -> Agent:
 
 
 def _load_player(source: str) -> Agent:
-    # Here, as the configurations of learners load the parser of the command line.
+    # Imported here because the configurations of learners import the parser of the command line.
     from .learners import load_player
 
     return load_player(source)

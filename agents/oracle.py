@@ -1,5 +1,5 @@
-"""The environment's own solution: the agent that plays it, the upper bound of every table, and the worked solutions
-that demonstrations and hints are made of."""
+"""Solutions by an environment's scripted solver: the oracle agent, the upper bound of every table, and the worked
+solutions from which demonstrations and hints are made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .agent import Agent, register
 
 @register("oracle")
 class OracleAgent(Agent):
-    """Plays ``env.unwrapped.oracle()`` in every slot. It needs `bind`, which `palaestra.evaluate` calls."""
+    """Agent that plays the action ``env.oracle()`` in every slot. `bind` must be called first; evaluations do."""
 
     name = "oracle"
 
@@ -67,10 +67,13 @@ def oracle_action(env: gym.Env[Any, Any]) -> str:
 
 
 def worked_steps(info: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read the worked solution of the task that a reset began: its steps in order, the last one being the answer.
+    """Return the steps of the worked solution, in order; the last step is the answer.
+
+    Args:
+        info: ``info`` of a reset.
 
     Returns:
-        ``info["extras"]["solution_steps"]``, without blank steps; () where the environment tells no solution.
+        ``info["extras"]["solution_steps"]`` without blank steps; () if the environment gives no solution.
     """
     try:
         steps = (info.get("extras") or {}).get("solution_steps") or ()
@@ -80,14 +83,14 @@ def worked_steps(info: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def worked_action(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
-    """Write the solver's next action as a model would: the steps of the worked solution, one a line, then the answer.
+    """Write the solver's next action as a model would: one line for each step of the worked solution, then the answer.
 
-    If the environment needs it to read the answer, the answer follows a blank line, or the steps are put between the
-    tags of a thought. Actions of games, and answers without steps, come from `oracle_action`.
+    If the environment could not read the answer otherwise, a blank line precedes the answer, or the steps are put
+    between the tags of a thought. Actions of games, and answers without steps, come from `oracle_action`.
 
     Args:
-        env: the environment, before the action.
-        info: ``info`` of its reset.
+        env: the environment, in the state before the action.
+        info: ``info`` of the episode's reset.
 
     Raises:
         InputError: the environment has neither a solver nor steps.
@@ -101,12 +104,12 @@ def worked_action(env: gym.Env[Any, Any], info: Mapping[str, Any]) -> str:
 
 
 def write_solution(env: gym.Env[Any, Any], working: str) -> str:
-    """Write some working and the answer to the current question as one action from which the answer is read.
+    """Write a derivation and the solver's answer as one action, in a form from which the environment reads the answer.
 
     Args:
-        env: a question, before the action; any other environment gets the working and the solver's action, line by
-            line.
-        working: the way to the answer.
+        env: the environment, in the state before the action; if it is no `Question`, the solver's action simply follows
+            the derivation on a new line.
+        working: the derivation.
     """
     inner = _in_play(env)
     answer = oracle_action(env)
@@ -123,6 +126,6 @@ def write_solution(env: gym.Env[Any, Any], working: str) -> str:
 
 
 def _in_play(env: gym.Env[Any, Any]) -> Any:
-    """Return the environment itself, or the one of a mixture that the episode belongs to."""
+    """Return the unwrapped environment; for a `Mixture`, the environment that plays the current episode."""
     inner = env.unwrapped
     return inner.part if isinstance(inner, Mixture) else inner

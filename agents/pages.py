@@ -1,7 +1,7 @@
 """HTML pages: each is one file that includes its style and data, and opens without a network.
 
 `read_style` returns the style sheet that all pages share; `render` fills a jinja2 template, in which every value is
-escaped unless it is marked as safe. Light and dark follow the reader's system.
+escaped unless it is marked as safe. The light or dark theme follows the reader's system.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ def read_style() -> str:
 
 
 def hash_source(script: str) -> str:
-    """Return what allows one inline script in a Content-Security-Policy: ``'sha256-…'``."""
+    """Return the source expression ``'sha256-…'`` that allows one inline script in a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def render(template: Traversable, what: str, **values: Any) -> str:
-    """Fill a jinja2 template; ``style`` is the shared style sheet.
+    """Fill a jinja2 template; its variable ``style`` is the shared style sheet.
 
     Args:
-        what: name of the page, for the error.
-        values: the template's variables, and under ``filters`` functions by name.
+        what: name of the page, for the error message.
+        values: the template's other variables; ``filters``, if given, is a mapping of additional jinja2 filters.
 
     Raises:
         MissingExtra: jinja2 is not installed.

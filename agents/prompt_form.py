@@ -1,7 +1,7 @@
-"""The form in which environments speak to an agent: in sentences, or tersely to a model of characters.
+"""The form of an environment's prompts: full sentences, or terse text for a character-level model.
 
-A form is a value of the option ``prompt`` of `TaskEnv`. An agent has one (`Agent.prompt_form`), and a run of a language
-model records its own, so that the policy is asked in the same form wherever it plays.
+A form is a value of the option ``prompt`` of `TaskEnv`. An agent may require one (`Agent.prompt_form`). A run of a
+language model records its form, so that the policy gets prompts of the same form in every later evaluation.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from ..envs.task_env import TaskEnv
 
 PROMPT_FORMS = SENTENCES, TERSE = TaskEnv.prompts
 FORM_OF_OLD_RUNS = TERSE
-"""The form of runs whose configuration names none: they were begun when terse prompts were the only ones."""
+"""The form of runs whose configuration names none: they are from the time when all prompts were terse."""
 
 
 def add_prompt_form(spec: EnvSpec, options: Mapping[str, Any], form: str | None) -> dict[str, Any]:
-    """Add an agent's form of prompts to the arguments of an environment. Nothing is added if the arguments have a form,
-    if the environment does not accept one, or if the form is the default."""
+    """Return an environment's options with ``prompt`` set to an agent's prompt form. The options are returned unchanged
+    if they already set ``prompt``, if the environment does not take this option, or if the form is None or the
+    default."""
     if form in (None, SENTENCES) or "prompt" in {**spec.kwargs, **options}:
         return dict(options)
     entry = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point

@@ -1,4 +1,4 @@
-"""The agent that samples the action space: the lower bound of every table."""
+"""The agent that samples actions uniformly from the action space: the lower bound of every table."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .agent import Agent, register
 
 @register("random")
 class RandomAgent(Agent):
-    """Samples each slot's action space, with a separate random stream per episode.
+    """Agent that samples each slot's action space, with a separate random stream per episode.
 
-    The stream is seeded by ``info["episode_seed"]`` if present, so that an episode is played alike in any slot;
+    The stream is seeded by ``info["episode_seed"]`` if present, so that an episode is played the same in any slot;
     otherwise by the slot and its number of episodes so far.
 
     Args:
-        seed: non-negative int, the root of all streams.
-        space: the action space of every slot; None takes each environment's space, from `bind`.
+        seed: non-negative int from which all streams are derived.
+        space: the action space of every slot; None: the space of each environment given to `bind`.
     """
 
     name = "random"
@@ -55,8 +55,7 @@ class RandomAgent(Agent):
                 raise InputError(
                     "the random agent knows no action space; pass RandomAgent(space=...) or call bind(envs)."
                 )
-            # A copy: the environment's own space may be shared between environments, and sampling would disturb its
-            # stream.
+            # A copy, as environments may share one space and draw from it themselves.
             stream = copy.deepcopy(space)
             if "episode_seed" in info:
                 root = [self.seed, 0, int(info["episode_seed"])]

@@ -1,8 +1,8 @@
 """Replays: an episode of any environment as one HTML page that needs no network and no other file.
 
 `ReplayRecorder` wraps an environment and writes a page when an episode ends: observation, action and reward of each
-step, with pictures if the environment renders any. Text of the environment and the agent is shown literally and never
-interpreted; a content-security policy in the page forbids every address and every script but its own.
+step, with pictures if the environment renders any. Text of the environment and the agent is escaped; the page's
+content-security policy forbids network requests and all scripts but the page's own.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .atomic import write_atomically
 from .pages import hash_source, render
 
 _LONGEST = 100_000
-"""Characters shown of one observation, action or value."""
+"""Longest part of an observation, action or value that is shown, in characters."""
 _TOLD = ("reward_terms", "action_error", "feedback", "progress", "is_success", "reward_valid", "fresh")
-"""Keys of ``info`` that have a place of their own; the extras, which agents do not see, are left out."""
+"""Keys of ``info`` that the page shows separately; ``info["extras"]``, which agents do not see, is left out."""
 
 
 class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
-    """Writes every episode to ``folder`` as ``episode-0003-success.html``; an episode that a reset or closing the
-    environment cuts off is "unfinished".
+    """Wrapper that writes every episode as a page, ``folder/episode-0003-success.html``. An episode that a reset or
+    ``close`` cuts off is named "unfinished".
 
     Args:
         env: any environment; pictures come from the render mode "rgb_array".
         folder: output folder, created if missing.
-        title: the first line of the pages, such as the agent's name.
+        title: name of the agent, shown on each page.
         numbers: iterator of episode numbers, advanced at each reset; None counts from 0.
 
     Raises:
@@ -69,7 +69,7 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        # Before the step, as some environments read an action by the state that they are in.
+        # Before the step, as the names of actions may depend on the state.
         said = show_value(name_action(self.env.unwrapped, action))
         result = self.env.step(action)
         observation, reward, terminated, truncated, info = result
@@ -91,8 +91,8 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         return result
 
     def finish(self) -> str | None:
-        """Write the page of an episode that was not played to its end, and return the file of the newest episode's
-        page; None if nothing was done in it."""
+        """Write the page of an episode that has not ended, if there is one. Return the path of the newest episode's
+        page; None if that episode has no action yet."""
         self._write("unfinished")
         return None if self._page is None else str(self._page)
 
@@ -105,7 +105,7 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         return {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh"))}
 
     def _write(self, outcome: str, truncated: bool = False) -> None:
-        """Write the page of an episode with at least one action, and clear its steps."""
+        """Write the page of the episode if it has at least one action, and clear the recorded steps."""
         steps, self._steps = self._steps, []
         if len(steps) < 2:
             return
@@ -122,11 +122,11 @@ def make_page(
 
     Args:
         name: name of the environment.
-        facts: properties of the task and the player, in order; values that are None or "" are left out.
-        steps: steps in order, in the form of `ReplayRecorder`; the last one has no action.
-        outcome: "success", "failure", "invalid" (the machinery failed), "ended" (without reported success or failure)
-            or "unfinished".
-        truncated: whether a limit ended the episode.
+        facts: properties of the task and the agent, in order; values that are None or "" are left out.
+        steps: steps in order, as `ReplayRecorder` records them; the last one has no action.
+        outcome: "success", "failure", "invalid" (the reward could not be computed), "ended" (success not reported) or
+            "unfinished".
+        truncated: True if a limit ended the episode.
     """
     source = files(__package__ or __name__)
     script = source.joinpath("replay.js").read_text(encoding="utf-8")
@@ -145,7 +145,8 @@ def make_page(
 
 
 def show_value(value: Any) -> str:
-    """Return a value as text: text itself; plain data as JSON; arrays by their shape if they are large."""
+    """Return a value as text for a page: mappings as ``key=value``, large arrays as dtype and shape, the rest as JSON
+    (or, failing that, repr), cut to 100,000 characters."""
     if isinstance(value, str):
         return shorten(value, _LONGEST)
     if isinstance(value, np.ndarray) and value.size > 400:
@@ -161,7 +162,7 @@ def show_value(value: Any) -> str:
 
 
 def name_action(inner: Any, action: Any) -> Any:
-    """Return an action, or its name where the environment has an enumeration of its numbered ones."""
+    """Return the name of a numbered action if the environment has an enumeration ``actions``; else the action."""
     names = getattr(inner, "actions", None)
     try:
         return action if isinstance(action, str) or names is None else names(action).name
@@ -170,7 +171,7 @@ def name_action(inner: Any, action: Any) -> Any:
 
 
 def draw_png(picture: Any) -> str:
-    """A picture, uint8[height, width, 3], as base64 of a PNG for a page."""
+    """Encode a picture, uint8[height, width, 3], as PNG in base64."""
     from PIL import Image
 
     buffer = io.BytesIO()

@@ -1,8 +1,8 @@
 """Few-shot prompts: worked examples before the question that is asked.
 
-`ShotsWrapper` goes around an environment of one question an episode. Its observation is a `FewShotPrompt`: a text that
+`ShotsWrapper` wraps an environment of one question per episode. Its observation is a `FewShotPrompt`: a text that
 begins with other questions and their answers, which renderers of chat templates write as turns of a conversation. The
-examples are training tasks with the parameters of the episode's own, fixed by the episode's seed.
+examples are training tasks with the same parameters as the episode's task, chosen by the episode's seed.
 """
 
 from __future__ import annotations
@@ -18,21 +18,16 @@ from ..envs.unicode import Unicode
 from ..errors import InputError
 
 _STREAM = 0x5407
-"""Key of the random numbers that examples are drawn with."""
+"""Constant in the seed of the random numbers that examples are drawn with."""
 _TRIES = 10
-"""Draws for each example, with the episode's parameters; as many follow with any."""
+"""Most draws per example with the episode's parameters; then as many with any parameters."""
 
 Example = tuple[str, str]
 """A question and its answer."""
 
 
 class FewShotPrompt(str):
-    """A question after worked examples, as the text ``question\\nanswer\\n\\n...question``.
-
-    Attributes:
-        examples: the examples.
-        question: the question after the examples.
-    """
+    """Text of a question after worked examples, ``question\\nanswer\\n\\n...question``, that remembers its parts."""
 
     examples: tuple[Example, ...]
     question: str
@@ -47,16 +42,16 @@ class FewShotPrompt(str):
 
 
 class ShotsWrapper(gym.Wrapper[Any, Any, Any, Any]):
-    """Shows worked examples before the question of each episode.
+    """Wrapper that shows worked examples before the question of each episode.
 
     Args:
-        env: an environment in text whose episodes have one turn and which has a solver (``oracle``).
+        env: a text environment whose episodes have one turn and which has a solver (``oracle``).
         shots: number of examples, at least 1.
-        make_source: makes an environment that the examples are drawn from: the same, with the training split.
+        make_source: makes the environment that examples are drawn from; it must be the same, with the training split.
 
     Raises:
-        InputError: observations or actions are not text, or there is no solver. At a reset: an episode of several
-            turns, or too few other training tasks.
+        InputError: observations or actions are not text, or there is no solver. At a reset: episodes have several
+            turns, or there are too few other training tasks.
     """
 
     def __init__(self, env: gym.Env[Any, Any], shots: int, make_source: Callable[[], gym.Env[Any, Any]]):
@@ -85,7 +80,7 @@ class ShotsWrapper(gym.Wrapper[Any, Any, Any, Any]):
         super().close()
 
     def _draw(self, seed: int, question: str, info: Mapping[str, Any]) -> tuple[Example, ...]:
-        """Draw examples that are neither the task itself nor one another."""
+        """Draw distinct examples that differ from the episode's task."""
         if self._source is None:
             self._source = self._make_source()
         rng = np.random.default_rng([_STREAM, seed])
@@ -114,7 +109,8 @@ class ShotsWrapper(gym.Wrapper[Any, Any, Any, Any]):
 
     @staticmethod
     def _answer(source: gym.Env[Any, Any], info: Mapping[str, Any], seed: int, options: dict[str, Any] | None) -> str:
-        """Return the worked solution of the task at hand in one line if it is judged right, else the bare answer."""
+        """Return the worked solution of the task in ``source`` as one line, or the bare answer if the environment does
+        not count that line as a success."""
         steps = [" ".join(str(step).split()) for step in info.get("extras", {}).get("solution_steps") or ()]
         tried = ["; ".join(steps)] if len(steps) > 1 else []
         bare = source.get_wrapper_attr("oracle")()

@@ -1,6 +1,6 @@
 """Threads for the steps of environments that run programs.
 
-Such a step waits for a sandbox, so many steps run concurrently, each in a separate thread.
+A step that runs a program waits for a sandbox; steps of several environments therefore run concurrently in threads.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 import gymnasium as gym
 
 AT_ONCE = 32
-"""Steps that run at a time."""
+"""Most steps that run at the same time."""
 
 
 def threads_for(env: gym.Env[Any, Any]) -> ThreadPoolExecutor | None:
-    """Make threads to step environments like this one in; None when the steps do not wait for a sandbox."""
+    """Make a pool of `AT_ONCE` threads for the steps of environments like ``env``; None if they need no sandbox."""
     if getattr(env.unwrapped, "needs_sandbox", False):
         return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="step")
     return None

@@ -1,5 +1,5 @@
-"""Cost of a language model's replies: tokens, prices and number of cached replies. Also the trace of an action, which
-an evaluation writes next to the action."""
+"""Cost of a language model's replies (tokens, price, cached replies), and `ActionTrace`, the record of how an action
+came about that an evaluation writes beside the action."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TokenUsage:
-    """Sums over replies.
+    """Sums of tokens, replies and cost over a number of replies.
 
     Attributes:
         replies: number of replies, including cached ones.
         cached: number of replies from a cache, which cost nothing.
-        uncounted: number of replies without token counts from the server.
-        cut: number of replies that ended at the limit of tokens.
+        uncounted: number of replies for which the server gave no token counts.
+        cut: number of replies that ended at the token limit.
         prompt_tokens, completion_tokens: tokens of the replies with counts; a completion includes the thoughts.
         reasoning_tokens: tokens of thoughts, as far as the server reports them.
-        cost: cost in the currency of the prices; None without prices.
+        cost: cost in the currency of the prices; None if no prices are known.
     """
 
     replies: int = 0
@@ -59,18 +59,18 @@ class TokenUsage:
 
 
 def sum_usage(parts: Iterable[TokenUsage | None]) -> TokenUsage | None:
-    """Return the sum of the known usages; None if all are None."""
+    """Return the sum of the usages that are not None; None if all are None."""
     known = [part for part in parts if part is not None]
     return sum(known, TokenUsage()) if known else None
 
 
 @dataclass(frozen=True)
 class ActionTrace:
-    """Trace of how an action came about.
+    """Record of how an action came about.
 
     Attributes:
-        usage: of the replies that it took, or None.
-        notes: plain data for JSON, such as the thoughts of the model; written beside the action, and never judged.
+        usage: cost of the replies that led to the action, or None.
+        notes: JSON-serializable data, such as the model's thoughts; written beside the action, and never scored.
     """
 
     usage: TokenUsage | None = None

@@ -1,4 +1,4 @@
-"""Waypoints in an agent's words: the question that is put, and the places that are read from the answer."""
+"""Waypoints by an agent: the question that asks for them, and the parsing of places from the answer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PLACE = re.compile(r"\(\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\)")
 
 
 def read_waypoints(text: str, most: int) -> list[list[int]]:
-    """Read the first ``most`` places of an answer, written as (column, row); one that is repeated at once counts once.
-    Everything else is ignored."""
+    """Return the first ``most`` places in an answer as [column, row]; immediate repetitions count once, and text that
+    is no "(column, row)" is ignored."""
     found: list[list[int]] = []
     for column, row in _PLACE.findall(text):
         place = [int(column), int(row)]
@@ -29,13 +29,15 @@ def read_waypoints(text: str, most: int) -> list[list[int]]:
 
 
 def ask_for_waypoints(author: Any, tasks: Sequence[str], most: int) -> list[list[list[int]] | None]:
-    """Let an agent name the waypoints of each task; None where it did not answer in text.
+    """Ask an agent for the waypoints of each task.
 
     Args:
-        author: an agent, a function of the question, or the text by which a command line names one
-            (`lookup.find_agent`).
-        tasks: each as text.
-        most: most waypoints of a task; further ones are dropped.
+        author: an agent, a function of the question, or text for `lookup.find_agent`.
+        tasks: descriptions of the tasks.
+        most: largest number of waypoints per task; further ones are dropped.
+
+    Returns:
+        For each task a list of [column, row]; None if the agent's answer was no text.
 
     Raises:
         AgentError: the agent failed.

@@ -1,13 +1,13 @@
-"""``palaestra audit``: interference between tasks at a language model's newest checkpoint, or the loss of a student's
-success under changes of its view.
+"""``palaestra audit``: interference between tasks at a language model's newest checkpoint, or a student's loss of
+success when an adversary changes the view.
 
-A language model is updated on each of some tasks alone, with the run's recipe, and the log-probability of the scripted
-solver's answer to every task is measured before and after. The run itself is not changed. A task whose attempts all
-have the same reward gives no update, and a row of zeros.
+A language model is updated on each of several tasks separately, with the run's recipe, and the log-probability of the
+scripted solver's answer to every task is measured before and after. The run itself is not changed. A task whose
+attempts all have the same reward gives no update, and a row of zeros.
 
-A student of a gridworld (ppo, go-explore) is attacked: at every step an adversary changes a few cells of its view to
-steer it towards the adversary's goal, which is learned from preferences between segments of its play. For comparison,
-the table has the success with the same number of cells changed at random.
+A student of a gridworld (ppo, go-explore) is attacked: at every step an adversary changes a few cells of the view to
+steer the student towards the adversary's goal, which is learned from preferences between segments of play. For
+comparison, the table has the success with the same number of cells changed at random.
 
 examples:
   palaestra audit runs/first
@@ -41,15 +41,15 @@ class AuditOptions:
     run: tyro.conf.Positional[Path]
     """The run's folder."""
     tasks: int = 8
-    """Language models: tasks, spread evenly over the run's range of difficulty."""
+    """Language models: number of tasks, spread evenly over the run's range of difficulty."""
     samples: int | None = None
-    """Language models: attempts at a task for its update; by default as in the run."""
+    """Language models: attempts at a task for an update; by default as in the run."""
     cells: tuple[int, ...] = (1, 2)
-    """Students: cells of the view that are changed at a step; each number has its own row."""
+    """Students: numbers of cells of the view that are changed at each step; the table has rows for each number."""
     episodes: int = 20
     """Students: episodes on held-out tasks for each entry of the table."""
     tries: int = 64
-    """Students: changes that the adversary tries for each cell, drawn at random."""
+    """Students: random changes that the adversary tries for each cell."""
     play: int = 4_096
     """Students: steps of play from which the adversary learns its goal."""
     prefer: Literal["away", "idle"] = "away"
@@ -57,7 +57,7 @@ class AuditOptions:
     seed: int = 0
     """Seed of the tasks, the attempts and the attack."""
     json: Path | None = None
-    """Write the figures to this file as well."""
+    """Also write the results to this file, as JSON."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,17 +105,16 @@ def _attack(config: AuditOptions) -> int:
 
 
 class LearnerStudent:
-    """The policy of a run, as `teachers.interference.AuditedStudent`.
+    """Policy of a run with the protocol `teachers.interference.AuditedStudent`.
 
-    An update is one call of the run's own: its recipe, rewards, learning rate and optimiser, on the attempts at one
-    task. log P(success) is the log-probability of the scripted solver's actions, a lower bound: other answers may be
-    right as well.
+    An update uses the run's recipe, rewards, learning rate and optimiser, on the attempts at one task. log P(success)
+    is the log-probability of the scripted solver's actions, a lower bound, as other answers may be right as well.
 
     Args:
-        run: folder of the run; nothing in it is changed.
-        tasks: how many, evenly over the range of difficulty.
-        samples: attempts for an update; None for the run's own number.
-        seed: of the tasks and the attempts.
+        run: folder of the run, which is not changed.
+        tasks: number of tasks, spread evenly over the range of difficulty.
+        samples: attempts per update; None: the run's number.
+        seed: seed of the tasks and the attempts.
 
     Raises:
         InputError: there is no run, or it has no checkpoint.

@@ -1,4 +1,4 @@
-"""The part of ``palaestra audit`` for students: success while cells of their view are changed, by aim and at random."""
+"""Attack on students for ``palaestra audit``: success while cells of the view are changed, by aim and at random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InputError
 
 WEAK = 0.2
-"""Success without changes, below which an attack has too little to take."""
+"""Success rate without changes below which the cost of an attack cannot be measured."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,8 +23,8 @@ class AttackRow:
         kind: "none", "random" or "targeted".
         success: success rate of the episodes.
         low, high: 95 % interval of the success rate.
-        closer: mean over steps of the KL, in nats, by which the changes bring the student closer to the adversary's
-            target.
+        closer: mean over steps of the decrease, by the changes, of the KL divergence to the adversary's intended
+            policy, in nats.
     """
 
     cells: int
@@ -42,16 +42,17 @@ def attack_student(
 
     Args:
         run: folder of a run of ppo or go-explore on a gridworld.
-        cells: the numbers of cells to change.
+        cells: numbers of cells to change.
         episodes: episodes per evaluation.
-        tries: changes tried for each cell.
-        prefer: the adversary's goal, a key of `observation_attack.PREFERENCES`.
+        tries: random changes tried for each cell.
+        prefer: the adversary's goal, one of `observation_attack.PREFERENCES`.
         seed: seed of the attack and the tasks.
         play: steps of play from which the adversary learns its goal.
-        watch: receives a sentence before each part.
+        watch: called with a progress message before each part.
 
     Returns:
-        the share of preferences that the learned intention agrees with, and the rows.
+        The share of held-out preferences that the learned intention agrees with, and the rows: without changes, then
+        for each number of cells at random and by aim.
 
     Raises:
         InputError: the folder is no run, or its student cannot be attacked.
@@ -84,7 +85,7 @@ def attack_student(
 
 
 def print_attack(agreement: float, rows: Sequence[AttackRow], prefer: str, console: Any) -> None:
-    """Print a table with a line for each row, and its conclusion in a sentence."""
+    """Print the rows as a table, and a conclusion."""
     from rich import box
     from rich.table import Table
 
@@ -103,10 +104,10 @@ def print_attack(agreement: float, rows: Sequence[AttackRow], prefer: str, conso
 
 
 def judge_attack(rows: Sequence[AttackRow]) -> str:
-    """Say in a sentence what changes by aim cost.
+    """Return a sentence on the success that changes by aim cost, compared with random ones.
 
     Args:
-        rows: of no changes, and then of each number of cells at random and by aim, as `attack_student` returns them.
+        rows: rows in the order of `attack_student`.
     """
     plain = rows[0].success
     if plain < WEAK:
@@ -124,7 +125,7 @@ _WAYS = {"none": "", "random": "at random", "targeted": "by aim"}
 
 
 def check_cells(cells: Sequence[int], episodes: int, tries: int) -> None:
-    """Raise InputError unless all are at least 1."""
+    """Raise InputError unless ``cells`` is not empty and all numbers are at least 1."""
     for name, value in (*(("cells", count) for count in cells), ("episodes", episodes), ("tries", tries)):
         if value < 1:
             raise InputError(f"--{name} must be at least 1, not {value}.")

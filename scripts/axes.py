@@ -13,7 +13,7 @@ def parse_axes(texts: Iterable[str], space: ParamSpace) -> dict[str, Any]:
     """Parse each ``name=value``, ``name=low:high`` or ``name=choice,choice`` into an entry of a dictionary.
 
     Raises:
-        InputError: not of that form, an unknown or repeated axis, or a value that is not of the axis' kind or range.
+        InputError: a text has another form, an axis is unknown or repeated, or a value is not in the axis' range.
     """
     axes: dict[str, Any] = {}
     for text in texts:
@@ -37,7 +37,7 @@ def format_axis(axis: Axis) -> str:
 def _parse_value(axis: Axis, text: str) -> Any:
     if isinstance(axis, ChoiceAxis):
         by_text = {str(choice): choice for choice in axis.choices}
-        # A choice may itself hold a comma, so the whole text is tried first.
+        # A choice may contain a comma, so the whole text is tried first.
         if text in by_text:
             return [by_text[text]]
         return [by_text.get(part, part) for part in text.split(",")]

@@ -1,4 +1,4 @@
-"""``palaestra bench``: runs the benchmarks beside the package, which a checkout has and a wheel has not."""
+"""``palaestra bench``: run a benchmark. Benchmarks are part of a checkout, but not of an installed wheel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def main(argv: Sequence[str] | None = None) -> object:
     """Run one benchmark and return its exit code.
 
     Raises:
-        InputError: this is an installed wheel.
+        InputError: the package is an installed wheel, which has no benchmarks.
     """
     benchmarks = find_benchmarks()
     if benchmarks is None:
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> object:
 
 
 def find_benchmarks() -> ModuleType | None:
-    """Find the package of the benchmarks; None if it was left out of the installation."""
+    """Import and return the package of benchmarks; None if it is not installed."""
     try:
         return importlib.import_module("..benchmarks", __package__)
     except ModuleNotFoundError as error:

@@ -1,8 +1,8 @@
-"""The command line: ``palaestra COMMAND …``. Each command is one module here, imported only when it is called.
+"""Command line ``palaestra COMMAND …``. Each command is one module of this package, imported only when it is called.
 
-An error that the user can correct (an unknown name, a value out of range, a missing package) is one sentence on
-standard error and exit code 2; Ctrl-C is 130, SIGTERM 143 and SIGHUP 129. Any other error is a defect and keeps its
-traceback.
+An error that the user can correct (an unknown name, a value out of range, a missing package) is printed as one sentence
+on standard error, with exit code 2. Ctrl-C gives the exit code 130, SIGTERM 143 and SIGHUP 129. Any other error is a
+defect and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. ``argv`` is without the program's name; None is the process's own."""
+    """Run one command and return its exit code. ``argv`` excludes the program's name; None: ``sys.argv[1:]``."""
     try:
         return _run(argv)
     except KeyboardInterrupt as stop:  # before the command itself has begun
@@ -61,22 +61,22 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str]) -> int:
-    """Call ``command(argv)`` and convert its errors or its result to an exit code (see the module's docstring)."""
+    """Call ``command(argv)`` and convert its result or its errors to an exit code (see the module's docstring)."""
     import gymnasium as gym
 
     # As with `python -m`, modules of the current folder can be imported ("my_module:mine/Env-v0").
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    # While torch's threads wait for each other, GNU's OpenMP has them spin 300,000 times, up to 20 ms, and hold a core
-    # that another thread of the same product may wait for: beside one busy process, products of two threads took 4 to
-    # 14 times as long.
+    # While torch's threads wait for each other, GNU's OpenMP lets them spin 300,000 times, up to 20 ms, on a core that
+    # another thread of the same product may need: with one other busy process, products of two threads took 4 to 14
+    # times as long.
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
         os.environ["GOMP_SPINCOUNT"] = "1000"
     formatter, warnings.formatwarning = warnings.formatwarning, _format_warning
     try:
         with interrupt_on_signals():
             code = command(argv)
-        # Flush here, where a reader that has gone away (palaestra list | head) can still be caught.
+        # Flush here, where the error of a closed pipe (palaestra list | head) can still be caught.
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (InputError, MissingExtra, gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
@@ -106,14 +106,14 @@ def run_guarded(command: Callable[[Sequence[str]], object], argv: Sequence[str])
 
 
 def _format_warning(message: Warning | str, category: type[Warning], *place: object) -> str:
-    """A warning to the user as one line; one to a developer keeps its place in the code."""
+    """Format a UserWarning as one line for the user; warnings for developers keep file and line."""
     if category is UserWarning:
         return f"palaestra: {' '.join(str(message).split())}\n"
     return f"{':'.join(map(str, place[:2]))}: {category.__name__}: {message}\n"
 
 
 def run_command(argv: Sequence[str]) -> object:
-    """Run the command that ``argv`` begins with; its errors are the caller's.
+    """Run the command that ``argv`` begins with and return its result. Exceptions of the command propagate.
 
     Raises:
         InputError: there is no such command.

@@ -1,4 +1,4 @@
-"""``palaestra compare``: two evaluations, task by task, with the difference and its confidence interval.
+"""``palaestra compare``: compare two evaluations task by task: the difference with a confidence interval.
 
 examples:
   palaestra eval palaestra/Countdown-v0 --agent runs/first --json first.json
@@ -27,11 +27,11 @@ class CompareOptions:
     first: tyro.conf.Positional[Path]
     """A file of palaestra eval --json, or of --out."""
     second: tyro.conf.Positional[Path]
-    """Another, of the same environment, split, seed and difficulties: only tasks that are in both count."""
+    """A second such file, with the same environment, split, seed and difficulties; only tasks in both files count."""
     json: Path | None = None
-    """Write the comparison here as JSON."""
+    """Write the comparison to this file as JSON."""
     format: Format = "table"
-    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    """Form of the output: a table for the terminal; csv, markdown, latex (with booktabs) or json."""
     figure: Path | None = None
     """Draw the differences with their intervals into this file, .svg, .pdf or .png."""
 

@@ -1,6 +1,6 @@
-"""``palaestra completion``: a script that completes commands, options, ids, teachers, recipes and suites in a shell.
+"""``palaestra completion``: write a shell script that completes commands, options and names (ids, teachers, ...).
 
-The script holds all words, so that Tab starts no Python; write it again after an upgrade.
+The script contains all words, so that Tab starts no Python; write it again after an upgrade.
 
 examples:
   palaestra completion bash > ~/.local/share/bash-completion/completions/palaestra
@@ -31,7 +31,7 @@ Shell = Literal["bash", "zsh", "fish"]
 @dataclass(frozen=True)
 class CompletionOptions:
     shell: tyro.conf.Positional[Shell]
-    """Shell that reads the script."""
+    """Shell that the script is for."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def collect_words() -> CompletionWords:
-    """Collect the words of every command from its parser, and names from the registries; torch is not loaded."""
+    """Collect the options of every command from its parser, and names from the registries; torch is not imported."""
     from .cli import COMMANDS, run_command
     from .list import ON_REQUEST, TABLES
 
@@ -54,9 +54,9 @@ def collect_words() -> CompletionWords:
         module, _, attribute = place.partition(":")
         listed: Any = getattr(importlib.import_module(f"...{module}", __name__), attribute)
         names[kind] = listed if isinstance(listed, Registry) else listed()
-    # A suite may be called by its last part.
+    # A suite may also be given without its namespace.
     names["suites"] = [spelling for name in names["suites"] for spelling in (name.rpartition("/")[2], name)]
-    # Only names that no shell takes for anything else.
+    # Only names without characters that are special in a shell.
     plain = re.compile(r"[\w./+-]+")
     registered = {kind: tuple(filter(plain.fullmatch, listed)) for kind, listed in names.items()}
     calls: dict[str, Callable[[Sequence[str]], Any]] = {
@@ -64,7 +64,7 @@ def collect_words() -> CompletionWords:
         **{f"bench {name}": lambda argv, name=name: run_command(["bench", name, *argv]) for name in benchmarks},
     }
     for command, call in calls.items():
-        # tyro writes the table of a parser's options into its own script. A command whose extra is absent has none.
+        # tyro's completion script contains the table of a parser's options. A command whose extra is missing has none.
         with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit, ImportError):
             call(["--tyro-print-completion", "bash"])
         table = re.search(r"^COMPLETION_SPEC = (\{.*\})$", printed.getvalue(), re.MULTILINE)
@@ -103,7 +103,7 @@ _NAMES = {
     "bonuses": "agents.students.bonuses:BONUSES",
     "learners": "agents.learners:LEARNERS",
 }
-"""Kind of names -> the registry that has them, or the function that lists them."""
+"""Kind of names -> the registry with these names, or a function that lists them."""
 _OPTIONS = {
     "--teacher": "teachers",
     "--teachers": "teachers",
@@ -117,10 +117,10 @@ _OPTIONS = {
     "--bonus": "bonuses",
     "--learner": "learners",
 }
-"""Option of any command -> what its value is a name of."""
+"""Option of any command -> the kind of names of the option's values."""
 _POSITIONALS = {
     **dict.fromkeys(("train", "eval", "play", "design", "bench baselines"), "envs"),
     "list": "tables",
     "completion": "shells",
 }
-"""Command -> the kind of names that its positional words are."""
+"""Command -> the kind of names of the command's positional arguments."""

@@ -1,7 +1,7 @@
 """Completion scripts for bash, zsh and fish, made from the words of ``palaestra completion``.
 
-Each script finds the command and the option that the cursor is in, and offers the words that can stand there; where
-there are none, the shell completes names of files. Bash and zsh share the part that finds.
+Each script finds the command and the option at the cursor, and offers the words that are possible there; if there are
+none, the shell completes file names. Bash and zsh share the part that finds the words.
 """
 
 from __future__ import annotations
@@ -149,15 +149,15 @@ complete -c palaestra -f -a '(__palaestra_find)'
 
 @dataclass(frozen=True)
 class CompletionWords:
-    """Words that can be completed.
+    """Words for completion.
 
     Attributes:
         commands: command -> its subcommands; the key "" has the commands of the program itself.
-        options: "bench teachers" -> its options.
+        options: command, such as "bench teachers" -> its options.
         flags: keys such as "train --lora" of options without a value.
         singles: keys of options that take one value.
         values: words -> the keys of options whose value is one of these words. A key that ends in a space, "train ",
-            stands for the positional words of the command.
+            stands for the positional arguments of the command.
     """
 
     commands: dict[str, tuple[str, ...]]
@@ -168,7 +168,7 @@ class CompletionWords:
 
 
 def render_script(shell: str, words: CompletionWords) -> str:
-    """Write the script of "bash", "zsh" or "fish"; that of zsh is to be sourced or to lie in a folder of ``fpath``."""
+    """Return the script for "bash", "zsh" (to be sourced, or put in a folder of ``fpath``) or "fish"."""
     if shell == "fish":
         template, quoted, between = _FISH, "'{}'", " "
         case, indents = "{0}case {1}\n{0}    string split ' ' -- '{2}'", (20, 12, 8)

@@ -1,4 +1,4 @@
-"""``palaestra dataset``: write tasks of an environment as a data set: Parquet for train and test, and a card.
+"""``palaestra dataset``: write tasks of an environment as a data set: Parquet files for train and test, and a card.
 
 examples:
   palaestra dataset palaestra/Countdown-v0 --n 1000 --out countdown
@@ -26,27 +26,27 @@ from .options import parse_options
 @dataclass(frozen=True)
 class DatasetOptions:
     env: tyro.conf.Positional[str]
-    """An environment's id; see palaestra list envs."""
+    """Environment id; see palaestra list envs."""
     n: int = 1000
-    """Tasks of the training split."""
+    """Number of tasks of the training split."""
     test: int | None = None
-    """Tasks of the test split, which has none in common with the other; a fifth of n by default, 0 for none."""
+    """Number of tasks of the test split, none of which is in the training split; by default n / 5, 0 for none."""
     seed: int = 0
-    """Seed of the first task; the others follow."""
+    """Seed of the first task; further tasks have the following seeds."""
     difficulty: float | None = None
-    """From 0 (easiest) to 1; without it, drawn for each task."""
+    """Difficulty of all tasks, from 0 (easiest) to 1; by default drawn for each task."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Axes: name=value, name=low:high or name=choice,choice."""
     env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Further arguments of the environment: name=value."""
     license: str = "mit"
-    """For the card; tasks that come from another data set have the licence of that."""
+    """Licence on the card; tasks from another data set must have the licence of that data set."""
     lm_eval: bool = False
-    """Write a task for lm_eval (lm-evaluation-harness) beside the data, which evaluates the test split."""
+    """Also write a task for lm_eval (lm-evaluation-harness), which evaluates the test split."""
     out: Path | None = None
-    """A new or empty folder."""
+    """Folder for the data set, new or empty."""
     push: str | None = None
-    """A data set on the Hugging Face Hub, user/name, to upload to; log in first with: hf auth login."""
+    """Data set on the Hugging Face Hub, user/name, to upload to; log in first with: hf auth login."""
     private: bool = False
     """With --push: make a new data set private."""
 

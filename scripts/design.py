@@ -1,11 +1,11 @@
 """``palaestra design``: let a language model design the reward of an environment, as a Python program.
 
-The author is shown the task and the quantities that the environment supplies, and writes a program. A critic rejects
-what is no program, fails on recorded episodes or contradicts success, with a text that goes back to the author. With
-words for ``palaestra train`` after ``--``, every accepted program trains a policy, and what an analyser finds in that
-run goes into the next round's prompt (Auto MC-Reward, arXiv 2312.09238). With --candidates several programs are trained
-in each round and the one with the highest success is carried on (Eureka, arXiv 2310.12931). With --what factors the
-author writes what a network sees of each step when it spreads returns over steps (LaRe, arXiv 2412.11120).
+The author is shown the task and the quantities that the environment supplies, and writes a program. A critic rejects a
+reply that is no program, fails on recorded episodes or contradicts success; the reason goes back to the author. With
+options of ``palaestra train`` after ``--``, every accepted program trains a policy, and an analyser's report on that
+run is in the next round's prompt (Auto MC-Reward, arXiv 2312.09238). With --candidates several programs are trained in
+each round, and the one with the highest success is improved further (Eureka, arXiv 2310.12931). With --what factors the
+author writes features of steps from which a network redistributes returns over steps (LaRe, arXiv 2412.11120).
 
 examples:
   palaestra design palaestra/DoorKeyText-v0 --author "chat(model='m', base_url='http://localhost:8000/v1')"
@@ -57,28 +57,27 @@ class DesignOptions:
     env: tyro.conf.Positional[str]
     """Environment id; "module:id" imports the module first."""
     author: str
-    """Who writes the programs: a registered agent such as "chat(model='m')", the address of a chat endpoint
+    """Agent that writes the programs: a registered agent such as "chat(model='m')", the address of a chat endpoint
     that serves one model (http://localhost:8000/v1), a model as for palaestra eval, any
-    callable prompt -> reply as module:attribute, or scripted:FILE,FILE for replies that are written already."""
+    callable prompt -> reply as module:attribute, or scripted:FILE,FILE for replies that are read from files."""
     what: Literal["reward", "factors"] = "reward"
-    """A reward of whole episodes, or factors of single steps for the reward and the bonus "lare"; factors are verified
-    on the recorded episodes alone, in one round."""
+    """Kind of program: a reward of whole episodes, or factors of single steps for the reward and the bonus "lare".
+    Factors are verified only on the recorded episodes, in one round."""
     critic: str | None = None
-    """Who reviews a program that has passed all checks, as for --author; "none" for nobody. By default the author, or
-    nobody for a scripted author."""
+    """Agent that reviews a program that has passed all checks, as for --author; "none" for no review. By default the
+    author, or none for a scripted author."""
     analyser: str | None = None
-    """Who reads failed episodes between rounds, as for --critic."""
+    """Agent that reads failed episodes between rounds; values as for --critic."""
     rounds: int = 1
-    """Number of programs, each an improvement of the previous one."""
+    """Number of rounds; each improves the program of the previous one."""
     attempts: int = 3
-    """Largest number of replies in a round before the critic accepts one."""
+    """Most replies in a round until the critic accepts one."""
     candidates: int = 1
-    """Programs per round; above 1 needs words for training after --, as success after training chooses among them."""
+    """Programs per round; above 1, options for training are required after --, as success after training decides."""
     run: Path | None = None
-    """The folder of a run that has trained already; its episodes, and its program if it has one, begin the first
-    round."""
+    """Folder of a trained run; its episodes, and its reward program if it has one, are in the first round's prompt."""
     players: tuple[str, ...] = ("oracle", "random")
-    """Agents that record the episodes on which programs are tried; at best some that succeed and some that fail."""
+    """Agents that record the episodes on which programs are tested; some should succeed and some should fail."""
     episodes: int = 8
     """Recorded episodes of each player, spread over the difficulties."""
     axis: Texts = ()
@@ -97,7 +96,7 @@ class DesignOptions:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An accepted program, the episodes played with it, and its fitness: the success of the policy that it trained."""
+    """Accepted program, rows of the episodes played with it, and its fitness, the success of the trained policy."""
 
     program: RewardProgram
     rows: Sequence[Mapping[str, Any]]
@@ -120,7 +119,8 @@ class Design:
     """One call of the command.
 
     Args:
-        words: for ``palaestra train``; None trains nothing, and the analyser reads the recorded episodes.
+        config: the options of the command.
+        words: arguments of ``palaestra train``; None trains nothing, and the analyser reads the recorded episodes.
 
     Raises:
         InputError: an option cannot be used; nothing was written.
@@ -166,7 +166,7 @@ class Design:
         self._log: list[dict[str, Any]] = []
 
     def run(self) -> int:
-        """Design round by round; the best program so far is always in ``reward.py`` of the folder."""
+        """Run all rounds and return the exit code; ``reward.py`` of the folder always has the best program so far."""
         if self.config.what == "factors":
             return self._design_factors()
         best: Candidate | None = None
@@ -197,7 +197,7 @@ class Design:
         return 0
 
     def _design_factors(self) -> int:
-        """Let the author write a factor program; it is in ``factors.py`` of the folder."""
+        """Let the author write a factor program to ``factors.py`` of the folder; return the exit code."""
         made = design_factors(self.author, self.task, self.recorded, self.config.attempts)
         for number, attempt in enumerate(made, 1):
             critique = attempt.critique
@@ -217,7 +217,8 @@ class Design:
         return 0
 
     def _try(self, folder: Path) -> Candidate | int | None:
-        """Let the author write a program and train with it; None where none was accepted, or an exit code."""
+        """Let the author write a program, and train with it. Return None if no program was accepted, and the exit code
+        of a training that a signal stopped."""
         made = design_program(
             self.author,
             self.task,
@@ -255,7 +256,7 @@ class Design:
         return words
 
     def _record(self) -> tuple[DesignTask, list[Episode]]:
-        """Describe the environment, and record episodes of the players."""
+        """Return the description of the environment, and the recorded episodes of the players."""
         import gymnasium
 
         from ..agents.evaluation import environment_spec
@@ -290,7 +291,7 @@ class Design:
         return self.author if text == self.config.author else self._find_agent(text)
 
     def _find_agent(self, text: str) -> Agent:
-        """Find an agent; one that is a model has room for programs."""
+        """Find an agent; a model gets the token limits of the command's options."""
         if text.startswith("scripted:"):
             return ScriptedAuthor(text.removeprefix("scripted:").split(","))
         if text not in AGENTS and ":" not in text and "(" not in text:
@@ -315,5 +316,5 @@ class Design:
 
 
 def _newest_success(run: Path) -> float:
-    """Share of successes in a run's newest evaluation."""
+    """Return the success rate in a run's newest evaluation."""
     return float(json.loads((run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()[-1])["success"])

@@ -14,7 +14,7 @@ _ABBREVIATIONS = ("eq.", "eqs.", "sec.", "alg.", "fig.", "app.", "al.", "e.g.", 
 
 def summary(value: Any) -> str:
     """Return the first sentence of a docstring on one line; "" for an object without a docstring."""
-    # Not inspect.getdoc: it gives a class without a docstring its base's, which describes something else.
+    # Not inspect.getdoc, which returns the base class's docstring for a class without one.
     text = inspect.cleandoc(value.__doc__ or "").split("\n\n")[0]
     line = " ".join(text.split()).replace("``", "`")
     for end in re.finditer(r"[.!?]\s", line):

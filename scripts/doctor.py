@@ -1,7 +1,7 @@
-"""``palaestra doctor``: components that work on this machine, and for each missing one the command that installs it.
+"""``palaestra doctor``: check which components work on this machine, and print install commands for missing ones.
 
 Every component is used once, through the code that environments and the learner use: a program runs in the sandbox, a
-database answers, Chromium shows a page. A check that takes too long is killed; no check leaves anything behind.
+database answers, Chromium shows a page. A check that takes too long is killed. No check leaves anything behind.
 
 examples:
   palaestra doctor
@@ -36,7 +36,7 @@ class DoctorOptions:
     json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print the outcome as JSON."""
     seconds: float = 60.0
-    """Time that each check may take."""
+    """Time limit of each check, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class CheckOutcome:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command. Return 0 if the core works, otherwise 1."""
+    """Run the command. Return 0 if all checks of the group "core" are ok, otherwise 1."""
     options = tyro.cli(DoctorOptions, args=argv, prog="palaestra doctor", description=__doc__)
     if not options.seconds > 0:
         raise InputError(f"--seconds must be above 0, not {options.seconds:g}.")
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def examine(checks: dict[str, MachineCheck], seconds: float) -> list[CheckOutcome]:
-    """Run checks, a few at once. Each slow check runs in a separate process with a time limit of ``seconds``."""
+    """Run checks, four at a time. Each check that is not quick runs in a separate process with a time limit."""
     from rich.console import Console
 
     with Console(stderr=True).status(f"{len(checks)} checks"), ThreadPoolExecutor(AT_ONCE) as pool:

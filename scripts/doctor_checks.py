@@ -1,8 +1,8 @@
-"""Checks of ``palaestra doctor``: each check runs a component through the project's own code that uses it.
+"""Checks of ``palaestra doctor``: each check runs a component through the code of this package that uses it.
 
-A check is a function without arguments that returns its finding in words, and raises if the component is absent or
-fails. Run as a module with the name of a check, this file does that check and prints its outcome as JSON. A check that
-hangs or crashes then ends nothing else.
+A check is a function without arguments that returns a description of the component, and raises if the component is
+missing or fails. Run as a module with the name of a check as argument, this file does the check and prints the outcome
+as JSON; a check that hangs or crashes then affects nothing else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MachineCheck:
     Attributes:
         group: heading in the list.
         needed_for: features that do not work without the component.
-        add: the one command that installs it.
+        add: command that installs the component.
         run: returns a description of the component; raises an exception with the reason if it is absent or fails.
         quick: True if the check only reads numbers and names, and needs no separate process.
     """
@@ -50,13 +50,13 @@ CORE = "core"
 
 
 def find_checks() -> dict[str, MachineCheck]:
-    """Return every check by name, the core's first."""
+    """Return all checks by name, those of the group "core" first."""
     models = {f"model {name}": _check_of_model(name) for name in MODELS}
     return {**_CHECKS, **models, **{f"extra {name}": _check_of_extra(name) for name in find_extras()}}
 
 
 def find_extras() -> dict[str, list[str]]:
-    """Each extra of the installed package with the distributions that it brings."""
+    """Return the extras of the installed package: name -> names of the distributions that it installs."""
     found: dict[str, list[str]] = {}
     for requirement in importlib.metadata.requires("palaestra") or ():
         name = re.match(r"[\w.-]+", requirement)

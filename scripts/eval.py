@@ -67,44 +67,44 @@ from .stopping import exit_code
 @dataclass(frozen=True)
 class EvalOptions:
     env: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Environment id, or several; "module:id" imports the module first. The folder of a run stands for what it was
-    trained on: environment, axes and options, with the run as the agent."""
+    """Environment id, or several; "module:id" imports the module first. The folder of a run stands for the environment,
+    axes and options that the run was trained on, with the run as the agent."""
     suite: str | None = None
-    """In place of environments a suite: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
+    """Suite, in place of environments: fixed held-out tasks of many; see palaestra list suites. --out is a folder."""
     sweep: Path | None = None
-    """In place of environments and agent a TOML file with several of both (agents, environments, settings); --out is
-    the folder of their episodes, with the table as results.csv and sweep.html, and goes on where it was stopped."""
+    """TOML file with several agents and environments (keys agents, environments, settings), in place of both. --out is
+    the folder for the episodes, results.csv and sweep.html; the same call again resumes a stopped sweep."""
     agent: str | None = None
     """A registered agent, with arguments if any, as in "chat(model='m', retries=8)"; openai:MODEL, a model of an
     OpenAI-compatible endpoint, or the endpoint's address, http://localhost:8000/v1, for the only model that it serves;
     module:name (an agent or any function of the observation or of messages); the folder of a run or of a model, a
-    registered model (palaestra list models), a GGUF file, or a hub id, perhaps as hf:NAME. By default random."""
+    registered model (palaestra list models), a GGUF file, or a hub id, optionally as hf:NAME. By default random."""
     base_url: str | None = None
-    """The endpoint of openai:MODEL; by default the environment variable OPENAI_BASE_URL, and then OpenAI's own. The key
-    is that of OPENAI_API_KEY."""
+    """Address of the endpoint of openai:MODEL; by default the environment variable OPENAI_BASE_URL or, if that is not
+    set, OpenAI's address. The key is read from OPENAI_API_KEY."""
     agent_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    """Further arguments of a registered agent or a model: name=value; a value may be JSON. Of an endpoint, among
-    others: model=NAME beside an address, prices=[0.15,0.6] (of a million tokens read and written),
+    """Further arguments of a registered agent or a model: name=value; a value may be JSON. For an endpoint, among
+    others: model=NAME (if --agent is an address), prices=[0.15,0.6] (of a million prompt and completion tokens),
     requests_per_minute=60, retries=8, timeout=600, api=completions, resend_reasoning=true,
     extra={"reasoning_effort":"low"}."""
     tools: Literal["native", "react"] | None = None
     """Form of tool calls of an endpoint's model: native uses the endpoint's function calls, react uses text (thought,
-    action, observation); by default the form in the environment's text."""
+    action, observation); by default the form that the environment's prompt describes."""
     cache: Path | None = None
     """Folder that caches the replies of an endpoint: a request repeated in the same episode, sample and turn is
     answered from the cache, also for other runs."""
     episodes: int | None = None
     """Number of episodes; by default 100."""
     rows: str | None = None
-    """Rows of a data set in place of episodes: all, so many from its beginning, or a file with an id a line. Each is
-    asked once, in the order of the source, with all options in their order. The default where --env-option names a
-    source, unless --episodes, --split, --difficulty or --axis is given."""
+    """Rows of a data set, in place of episodes: all, a number of rows from the beginning, or a file with one id per
+    line. Each row is played once, in the order of the source, with answer options in their original order. Default all
+    if --env-option names a source and none of --episodes, --split, --difficulty and --axis is given."""
     seed: int = 0
-    """Root of the episode seeds; the same seed plays the same episodes."""
+    """Seed of the episodes; the same seed plays the same episodes."""
     split: Literal["train", "test", "all"] | None = None
     """Split of the tasks; by default test."""
     difficulty: tuple[float, ...] = ()
-    """Difficulties dealt out in turn, each from 0 to 1; by default spread evenly."""
+    """Difficulties from 0 to 1, which the episodes get in turn; by default spread evenly."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Restrict axes: name=value, name=low:high or name=choice,choice."""
     env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
@@ -112,55 +112,57 @@ class EvalOptions:
     checkpoint: str | None = None
     """Checkpoint of a run: newest (the default), best (of its evaluations), or a step."""
     greedy: bool = False
-    """A model takes its likeliest tokens, in place of sampling at the temperature of its training."""
+    """Take a model's likeliest tokens instead of sampling."""
     temperature: float | None = None
-    """A model's sampling temperature; by default as a run was trained, or 1; for an endpoint, its own."""
+    """Sampling temperature of a model; by default that of the run's training; for another model 1, for an endpoint the
+    endpoint's default."""
     system: str | None = None
-    """A model's system prompt; by default as a run was trained, or none."""
+    """System prompt of a model; by default that of the run's training; for another model none."""
     chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
-    """Arguments of a model's chat template: name=value, such as enable_thinking=false; date=2026-01-05 is the day that
-    a template is told which asks for it. By default as a run was trained; for another model none, and today."""
+    """Arguments of a model's chat template: name=value, such as enable_thinking=false, or date=2026-01-05 for a
+    template that writes a date. By default those of the run's training; for another model none, and today's date."""
     max_new_tokens: Annotated[int | None, tyro.conf.arg(aliases=["--max-tokens"])] = None
-    """A model's longest action in tokens; by default as a run was trained, or 64, and 1024 for a model of more than 50
-    million weights; 4096 for an endpoint."""
+    """Longest action of a model in tokens; by default that of the run's training; for another model 64, or up to 1024
+    if it has more than 50 million weights; 4096 for an endpoint."""
     max_episode_tokens: int | None = None
-    """A model's most action tokens in an episode; by default as a run was trained, or without limit."""
+    """Most action tokens of a model in an episode; by default that of the run's training; for another model no
+    limit."""
     context: int | None = None
-    """A model's longest conversation in tokens; by default as a run was trained, or 1024, and 4096 for a model of more
-    than 50 million weights."""
+    """Longest conversation of a model in tokens; by default that of the run's training; for another model 1024, or 4096
+    if it has more than 50 million weights."""
     engine: str | None = None
     """Engine that samples from a model, such as vllm; by default torch. See palaestra list engines."""
     engine_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Arguments of the engine: name=value."""
     history: str | None = None
-    """Part of a long episode that the agent sees, such as "pages(keep=2)"; see palaestra list histories. By default as
-    a run was trained, or all of it."""
+    """View of a long episode that the agent gets, such as "pages(keep=2)"; see palaestra list histories. By default
+    that of the run's training; for another agent the whole episode."""
     shots: int | None = None
-    """Worked examples before each question, training tasks with its parameters, for a model that has not learned to
-    answer; a model without a chat template then ends its answer with the line. By default as a run was trained, or
-    none."""
+    """Number of worked examples before each question (training tasks with the same parameters), for a model that has
+    not learned to answer; a model without a chat template must then answer in one line. By default that of the run's
+    training; for another agent none."""
     bins: int = 5
-    """Difficulty bins in the table."""
+    """Number of difficulty bins in the table."""
     samples: int = 1
     """Number of plays of each task; above 1 the table has pass@k, and its intervals are over tasks."""
     num_envs: int = 32
-    """Environments played side by side; does not change the result."""
+    """Most environments played at the same time; does not change the result."""
     concurrency: int | None = None
     """Number of concurrent requests, such as to an endpoint; a plain function is then called in that many threads. By
-    default --num-envs requests, and a plain function is called once at a time."""
+    default --num-envs requests, and a plain function is called in one thread."""
     json: Path | None = None
-    """Write the report here as JSON, for palaestra compare too."""
+    """Write the report to this file as JSON, also for palaestra compare."""
     format: Format = "table"
-    """Form of the output: a table for the eye; csv, markdown, latex (with booktabs) or json for elsewhere."""
+    """Form of the output: a table for the terminal; csv, markdown, latex (with booktabs) or json."""
     figure: Path | None = None
     """Draw success with its intervals into this file, .svg, .pdf or .png."""
     out: Path | None = None
-    """Write the trajectories here, one JSON object a line. Until the end the file is called OUT.partial, and each
-    episode is in it as soon as it has ended."""
+    """Write the trajectories to this file, one JSON object per line. Until the end the file is called OUT.partial, to
+    which each episode is appended as soon as it has ended."""
     resume: bool = False
     """Resume from the episodes of OUT.partial, or of OUT."""
     retries: int = 0
-    """Number of replays of an episode in which the agent raised or the machinery failed."""
+    """Number of times that an episode is replayed if the agent raised or the environment failed."""
     replay: Path | None = None
     """Write each episode into this folder as a page to step through, which needs no network."""
 
@@ -222,8 +224,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"] | int | list[str] | None:
-    """Return the rows of a data set that --rows names, or all where the options ``given`` name a source; None where
-    tasks are drawn, as from the source that a run was trained on, whose rows are partly known to it."""
+    """Return the value of --rows for `evaluate`; by default "all" if the user's environment options ``given`` name a
+    source, and None (random tasks) otherwise, as a run may know rows of the source that it was trained on."""
     text = config.rows
     drawn = [name for name in ("episodes", "split", "difficulty", "axis") if getattr(config, name)]
     if text is None:
@@ -240,7 +242,7 @@ def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"
 
 
 def _names_no_folder(env_id: str) -> bool:
-    """Return whether this is the path of a folder that does not exist, rather than an id."""
+    """Return True if a text has the form of a path rather than of an id, and the path does not exist."""
     namespace, slash, _ = env_id.partition("/")
     known = {name.partition("/")[0] for name in gym.registry if "/" in name}
     is_path = bool(slash) and ":" not in env_id and namespace not in known and not re.search(r"-v\d+$", env_id)
@@ -248,13 +250,13 @@ def _names_no_folder(env_id: str) -> bool:
 
 
 def _shared(config: EvalOptions) -> dict[str, Any]:
-    """The settings that hold for one environment and for several."""
+    """Return the settings of `evaluate` that apply to one environment and to several."""
     names = ("num_envs", "samples", "history", "replay", "concurrency", "resume", "retries")
     return {name: getattr(config, name) for name in names} | {"progress": True, "shots": config.shots or 0}
 
 
 def _evaluate_several(config: EvalOptions) -> int:
-    """Evaluate on a suite or on several environments."""
+    """Evaluate on a suite or on several environments; return the exit code."""
     if config.suite is not None and config.env:
         raise InputError(f"--suite {config.suite} has its own environments; leave {config.env[0]} out.")
     if config.suite is None and not config.env:
@@ -281,7 +283,7 @@ def _evaluate_several(config: EvalOptions) -> int:
 
 
 def _sweep(config: EvalOptions) -> int:
-    """Evaluate the agents of a file on its environments."""
+    """Evaluate the agents of a sweep's file on its environments; return the exit code."""
     assert config.sweep is not None
     if config.env or config.agent or config.suite or config.out is None:
         raise InputError("--sweep names agents and environments in its file, and needs a folder by --out.")
@@ -301,7 +303,7 @@ def _sweep(config: EvalOptions) -> int:
 
 
 def _report(config: EvalOptions, play: Callable[[], Report | SuiteReport]) -> int:
-    """Show the report and return the exit code; after Ctrl-C or a signal the report of the episodes so far."""
+    """Play, print the report (after Ctrl-C or a signal, that of the episodes so far), and return the exit code."""
     from rich.console import Console
 
     try:
@@ -334,7 +336,7 @@ def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -
 
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
-    """Find the agent, with the settings of a model or of an endpoint if any are given."""
+    """Find the agent that ``text`` names, with the settings of a model or an endpoint from the command line."""
     names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context", "engine")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
     if given := [each for group in config.engine_option for each in group]:
@@ -375,7 +377,7 @@ def _find_agent(text: str, config: EvalOptions) -> Agent:
 
 
 def _flag_of(setting: str) -> str:
-    """The option of the command line that gives a setting of an agent."""
+    """Return the command-line option that gives a setting of an agent."""
     return f"--{setting.removesuffix('s') if setting.endswith('_options') else setting}".replace("_", "-")
 
 

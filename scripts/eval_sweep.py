@@ -1,12 +1,12 @@
-"""``palaestra eval --sweep FILE``: agents by environments, from a file, into one table and a page.
+"""``palaestra eval --sweep FILE``: evaluate several agents on several environments, with one table and a page.
 
-A file in TOML names agents, environments and settings. Each pair is a separate evaluation, whose episodes are kept in
-the folder --out, so that a stopped sweep can be resumed.
+A TOML file lists agents, environments and settings. Each pair of agent and environment is a separate evaluation, whose
+episodes are written to the folder --out, so that a stopped sweep can be resumed.
 
     agents = ["random", "oracle", { name = "small, greedy", agent = "smollm2-135m", greedy = true }]
     environments = ["palaestra/Arithmetic-v0", { env = "palaestra/Dataset-v0", source = "mine.jsonl", rows = "all" }]
 
-    [settings]          # of every evaluation, as evaluate() takes them
+    [settings]          # arguments of evaluate(), for every evaluation
     episodes = 100
 """
 
@@ -27,7 +27,7 @@ from ..errors import InputError, unknown_name
 if TYPE_CHECKING:
     from rich.table import Table
 
-# Arguments of `evaluate` that a sweep may set; other names of an environment are arguments of it.
+# Arguments of `evaluate` that a sweep may set; other keys of an environment's entry are options of the environment.
 SETTINGS = (
     *("episodes", "seed", "split", "difficulties", "axes", "rows", "samples", "history", "shots", "retries"),
     "bins",
@@ -36,13 +36,13 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class SweepEntry:
-    """An agent or an environment of a sweep.
+    """Agent or environment of a sweep.
 
     Attributes:
-        name: in the table.
-        what: the agent or the id.
-        options: further words: settings of a model, or arguments of the environment.
-        settings: of the evaluation.
+        name: name in the table.
+        what: text that names the agent, or environment id.
+        options: settings of the agent, or options of the environment.
+        settings: arguments of `evaluate` for this environment; they override those of the sweep.
     """
 
     name: str
@@ -53,7 +53,7 @@ class SweepEntry:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Agents, environments and settings of a sweep, as its file has them."""
+    """Agents, environments and settings of a sweep, as read from the file."""
 
     agents: tuple[SweepEntry, ...]
     environments: tuple[SweepEntry, ...]
@@ -61,10 +61,10 @@ class Sweep:
 
     @classmethod
     def read(cls, path: Path) -> Sweep:
-        """Read a file.
+        """Read a sweep from a file.
 
         Raises:
-            InputError: it is no TOML, or has other keys or kinds of values.
+            InputError: the file is no TOML, or has other keys or kinds of values.
         """
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -104,11 +104,12 @@ def run_sweep(
     """Evaluate each agent on each environment. Finished evaluations are read from ``out``; interrupted ones resume.
 
     Args:
-        out: the folder, with a file of episodes for each pair.
-        find: makes an agent from its text and options.
+        out: folder with a file of episodes for each pair of agent and environment.
+        find: makes an agent from the text that names it and options.
+        progress: True draws progress bars.
 
     Returns:
-        (name of the agent, name of the environment, report), agents outermost.
+        (name of the agent, name of the environment, report) for each pair; all pairs of an agent are adjacent.
     """
     reports = []
     out.mkdir(parents=True, exist_ok=True)
@@ -131,7 +132,7 @@ def run_sweep(
 
 
 def rows_of(reports: list[tuple[str, str, Report]]) -> list[dict[str, Any]]:
-    """The row of each report, with the names of the sweep."""
+    """Return `Report.row` of each report, with the sweep's names of agent and environment."""
     found = []
     for agent, environment, report in reports:
         row = {name: value for name, value in report.row().items() if name != "difficulty"}
@@ -140,7 +141,7 @@ def rows_of(reports: list[tuple[str, str, Report]]) -> list[dict[str, Any]]:
 
 
 def table_of(reports: list[tuple[str, str, Report]], caption: str) -> Table:
-    """A rich table of environments by agents."""
+    """Return a rich table of success, with environments as rows and agents as columns."""
     from rich.table import Table
 
     agents = list(dict.fromkeys(agent for agent, _, _ in reports))
@@ -154,7 +155,7 @@ def table_of(reports: list[tuple[str, str, Report]], caption: str) -> Table:
 
 
 def write_page(reports: list[tuple[str, str, Report]], path: Path) -> None:
-    """Write a page with a table of environments by agents and a bar with its interval for each success."""
+    """Write an HTML page with a table of environments by agents; each cell has a bar of success with its interval."""
     agents = list(dict.fromkeys(agent for agent, _, _ in reports))
     cells = {(agent, environment): report for agent, environment, report in reports}
     head = "".join(f"<th>{html.escape(agent)}</th>" for agent in agents)

@@ -24,9 +24,9 @@ from .options import parse_options
 @dataclass(frozen=True)
 class ExportOptions:
     run: tyro.conf.Positional[Path]
-    """The run's folder, or a model: a folder, as of one with adapters, a registered model, or a GGUF file."""
+    """Folder of a run, or a model: a folder (also of adapters), a registered model, or a GGUF file."""
     merge: bool = False
-    """Add low-rank adapters to the weights. Without it a policy with adapters is written as adapters, for peft."""
+    """Merge low-rank adapters into the weights; by default a policy with adapters is written as adapters, for peft."""
     out: Path | None = None
     """Folder to write, new or empty; by default RUN/export, if RUN is a folder."""
     checkpoint: str = "newest"
@@ -53,14 +53,16 @@ def export(
     """Write the policy of a run to ``out`` and return that path; nothing is left there if writing fails.
 
     Args:
-        merge: add adapters to the weights.
+        run: folder of a run, or a model.
+        out: folder to write, new or empty.
+        merge: True merges adapters into the weights.
         checkpoint: "newest", "best" or a step.
-        chat_options: arguments of the chat template, added to the run's arguments or overriding them. The written
-            template has all of them built in, except the date.
+        chat_options: arguments of the chat template, which extend or override the run's. The written template has all
+            of them built in as defaults, except the date.
 
     Raises:
-        InputError: there is no such run or checkpoint, or ``out`` is in use.
-        MissingExtra: torch, transformers or peft is absent.
+        InputError: there is no such run or checkpoint, or ``out`` is not empty.
+        MissingExtra: torch, transformers or peft is not installed.
     """
     if not run.is_dir() and not is_model_name(str(run)):
         raise InputError(f"{str(run)!r} is no folder; give the folder of a run or a model (palaestra list models).")

@@ -1,18 +1,18 @@
-"""``palaestra list``: what is registered, from the registries themselves.
+"""``palaestra list``: list what is registered: environments, agents, teachers, recipes, rewards and so on.
 
 examples:
   palaestra list
   palaestra list envs teachers
-  palaestra list envs solve equation         those whose name or summary holds every word
+  palaestra list envs solve equation         environments whose name or summary contains every word
   palaestra list recipes dapo gspo          every stage of the named recipes
   palaestra list rewards overlong           one reward in full, with its options: type, default, range, meaning
   palaestra list components                 what recipes are made of, stage by stage
   palaestra list components surrogate kl_k3 one stage, and one component in full
-  palaestra list designers                  what designs a reward for a table of states, for the bonus "designed"
-  palaestra list engines                    what samples from a model
-  palaestra list models                     models for --model NAME, with licence and what installs them
-  palaestra list bonuses                    what --bonus adds for students, and whether the optimal policies stay
-  palaestra list measures                   what rewards, teachers and components read, and what supplies it
+  palaestra list designers                  algorithms that design reward tables, for the bonus "designed"
+  palaestra list engines                    engines that sample from a model
+  palaestra list models                     models for --model NAME, with licence and install command
+  palaestra list bonuses                    rewards that --bonus adds for students, with effect on optimal policies
+  palaestra list measures                   quantities that rewards, teachers and components read, with suppliers
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
 """
@@ -56,14 +56,14 @@ class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
     by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
-    or the summary must hold each word. Whole names of recipes, components, stages, measures, teachers, rewards,
+    or the summary must contain each word. Whole names of recipes, components, stages, measures, teachers, rewards,
     bonuses, histories, agents, designers or verifiers show these in full."""
     show: tuple[str, ...] = ()
-    """Names of recipes (or, after components, of stages and components) to show whole."""
+    """Names of recipes (or, after components, of stages and components) to show in full."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Short for --format json."""
+    """Same as --format json."""
     html: tyro.conf.FlagCreatePairsOff[bool] = False
-    """With envs: the gallery, one page with an easy and a hard example of each environment, on standard output."""
+    """With envs: print the gallery, an HTML page with an easy and a hard example of each environment."""
     format: Literal["table", "markdown", "json"] = "table"
     """Format of the output."""
 
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
-    """List the named rows of a table in full: the whole docstring, and the options."""
+    """Return the named rows of a table with the whole docstring and the options."""
     rows = []
     for row in (TABLES | ON_REQUEST)[kind]():
         value = _WITH_OPTIONS[kind]()[row["name"]] if row["name"] in names else None
@@ -128,7 +128,7 @@ _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "histories": lambda: HISTORIES,
     "agents": lambda: AGENTS,
 }
-"""Tables whose rows have options -> their registry."""
+"""Table whose rows have options -> function that returns its registry."""
 
 _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
     "recipes": recipe_rows,
@@ -136,11 +136,11 @@ _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
     "measures": measure_rows,
     **{kind: partial(_rows_with_options, kind) for kind in _WITH_OPTIONS},
 }
-"""Tables whose rows can be shown in full, by their names."""
+"""Table -> function that returns the rows of given names in full."""
 
 
 def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, list[Row]]:
-    """Keep the rows whose name or summary holds every word, and the tables with such rows.
+    """Return the rows whose name or summary contains every word, for the tables with such rows.
 
     Raises:
         InputError: no row is left; the message suggests names similar to the first word without a match.
@@ -170,7 +170,7 @@ def _holds(row: Row, words: Sequence[str]) -> bool:
 
 
 def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Return named rows in full, as tables with a title each."""
+    """Arrange rows in full as tables for printing: title -> rows."""
     if kind == "recipes":
         return {f"{row['name']}: {row['summary']} ({row['paper']})": stage_rows(row) for row in rows}
     if kind == "measures":
@@ -189,7 +189,7 @@ def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _print_or_dump(data: dict[str, list[Row]], tables: dict[str, list[Row]], options: ListOptions) -> int:
-    """Print ``data`` as JSON, or ``tables``."""
+    """Print ``data`` as JSON or, in another format, ``tables``; return the exit code 0."""
     if options.json or options.format == "json":
         print(json.dumps(data, indent=2, ensure_ascii=False))
     elif options.format == "markdown":
@@ -224,7 +224,7 @@ def teachers() -> list[Row]:
 
 
 def requests() -> list[Row]:
-    """Every request that a proposal can make of the learner: key of its meta, value, effect, and who makes it."""
+    """List every request that a teacher's proposal can make of the learner: key, value, effect, and its teachers."""
     made = {name: getattr(value, "asks", ()) for name, value, _ in _entries(TEACHERS)}
     return [
         {
@@ -243,7 +243,7 @@ def verifiers() -> list[Row]:
 
 
 def rewards() -> list[Row]:
-    """List every reward: name, summary, episodes that it compares, measures that it needs, paper."""
+    """List every reward: name, summary, its input (a step, an episode, a group, ...), measures that it needs, paper."""
     rows = []
     for name, value, text in _entries(REWARDS):
         sees = next((word for base, word in _SEES if value is not None and issubclass(value, base)), "an episode")
@@ -368,11 +368,11 @@ ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
     "measures": measures,
     "models": models,
 }
-"""Tables that need torch or are for few, which are printed only when they are asked for."""
+"""Tables that need torch or interest few users, which are only printed on request."""
 
 
 def _entries(registry: Registry[Any]) -> Iterator[tuple[str, Any, str]]:
-    """Name, object and one line of each entry; one whose package is absent says so, and the rest is still listed."""
+    """Yield name, object and summary of each entry; for an entry that cannot be imported, None and the error."""
     for name in registry:
         try:
             value = registry[name]
@@ -383,12 +383,12 @@ def _entries(registry: Registry[Any]) -> Iterator[tuple[str, Any, str]]:
 
 
 def markdown(tables: dict[str, list[Row]]) -> str:
-    """The tables as Markdown with a heading each, arXiv numbers as links."""
+    """Format tables as Markdown, with a heading each, and arXiv numbers as links."""
     parts = []
     for kind, rows in tables.items():
         if not rows:
             continue
-        # Beside a hundred recipes there is no room for how each differs: that is what `palaestra list recipes` is for.
+        # The column "differs" is too wide for Markdown; `palaestra list recipes` shows it.
         columns = [column for column in rows[0] if column != "differs"]
         lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
         lines += [f"| {' | '.join(_cell(column, row[column]) for column in columns)} |" for row in rows]

@@ -1,6 +1,6 @@
-"""The gallery: every environment with its description, its axes, and an easy and a hard example with the solver's play.
+"""Gallery of environments, one HTML page: ``palaestra list envs --html > gallery.html``.
 
-One self-contained page, made from the registered environments alone: ``palaestra list envs --html > gallery.html``.
+For every registered environment it shows description, axes, and an easy and a hard example, played by the solver.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..errors import MissingExtra
 from .axes import format_axis
 
 SIZES = (("easy", 0.0), ("hard", 1.0))
-TURNS = 4  # of a game are shown
+TURNS = 4  # most turns of a game that are shown
 
 
 @dataclass(frozen=True)
 class Example:
-    """Worked example of a task: the observations and the solver's actions, turn by turn."""
+    """Worked example of a task: observations and solver's actions in ``turns``, the worked solution in ``steps``."""
 
     title: str
     params: str
@@ -36,7 +36,7 @@ class Example:
 
 @dataclass(frozen=True)
 class GalleryEntry:
-    """One environment of the page; ``sections`` are the headings of its docstring with their text."""
+    """Environment on the page; ``sections`` are pairs (heading, text) of the docstring."""
 
     id: str
     anchor: str
@@ -48,7 +48,7 @@ class GalleryEntry:
 
 
 def page(ids: Sequence[str]) -> str:
-    """The page as HTML.
+    """Return the page with the given environments as HTML.
 
     Raises:
         MissingExtra: jinja2 is not installed.
@@ -62,7 +62,7 @@ def page(ids: Sequence[str]) -> str:
 
 
 def entry(env_id: str) -> GalleryEntry:
-    """Collect the page's entry of one environment; its oracle plays the examples."""
+    """Make the entry of one environment, whose oracle plays the examples."""
     anchor = env_id.replace("/", "-")
     try:
         env = gym.make(env_id, disable_env_checker=True)
@@ -80,7 +80,7 @@ def entry(env_id: str) -> GalleryEntry:
 
 
 def headings(family: type) -> tuple[str, list[tuple[str, str]]]:
-    """The first sentence of a docstring, and (heading, text) of its sections."""
+    """Return the first line of a class's docstring, and (heading, text) of each section."""
     title, *lines = inspect.cleandoc(family.__doc__ or "").splitlines() or [""]
     sections: list[tuple[str, list[str]]] = []
     for line in lines:

@@ -1,6 +1,6 @@
-"""The table of measures with both of its sides, for ``palaestra list measures``: who supplies a quantity, who needs it.
+"""Table of measures for ``palaestra list measures``: named quantities, with their suppliers and consumers.
 
-In go the registries of environments, rewards, teachers and of the learner's stages; out comes a row for each measure.
+The rows are made from the registries of environments, rewards, teachers and the learner's stages.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from ..teachers.levels.trajectories import CRITIC_EXTRAS
 from .list_stages import Row, stages
 
 SHOWN = 4
-"""Names that are printed in full; of more, their number."""
+"""Most names in a list of suppliers or consumers; a longer list is cut."""
 
 
 def measures() -> list[Row]:
-    """List every measure: name, shape, unit, summary, suppliers and readers; long lists of names are shortened.
+    """List every measure: name, shape, unit, summary, suppliers and consumers; long lists of names are shortened.
 
     Raises:
-        MissingExtra: torch is absent, which the learner's components need.
+        MissingExtra: torch, which the learner's components need, is not installed.
     """
     rows = _list_all()
     return [{**row, **{side: _shorten_list(row[side]) for side in _SIDES}} for row in rows]
 
 
 def measure_rows(names: Sequence[str]) -> list[Row]:
-    """The named measures, with everything that supplies or needs them.
+    """List the named measures with all their suppliers and consumers.
 
     Raises:
-        InputError: there is no measure of a name.
-        MissingExtra: torch is absent.
+        InputError: a name is no measure.
+        MissingExtra: torch is not installed.
     """
     for name in names:
         if name not in MEASURES:
@@ -48,7 +48,7 @@ def measure_rows(names: Sequence[str]) -> list[Row]:
 
 _SIDES = ("supplied by", "needed by")
 _ANY_SPACE = gym.spaces.Box(0.0, 1.0, (1,))
-"""A task space that teachers of every kind accept; their needs do not depend on it."""
+"""Task space that all teachers accept; the needs of a teacher do not depend on the space."""
 
 
 def _list_all() -> list[Row]:
@@ -81,7 +81,7 @@ _OTHERS = {
     "program_value": "reward program",
     **dict.fromkeys(CRITIC_EXTRAS, "EpisodeCritic of TeacherWrapper"),
 }
-"""Suppliers that are no registered piece of the learner or the environments."""
+"""Measure -> supplier that is neither an environment nor a registered component."""
 
 Named = tuple[str, Iterable[str]]
 
@@ -121,7 +121,7 @@ def _components(side: str) -> Iterator[Named]:
 
 
 def _collect(pairs: Iterable[Named]) -> dict[str, list[str]]:
-    """Measure -> who names it."""
+    """Invert pairs (name, measures): return measure -> names."""
     found: dict[str, list[str]] = {}
     for who, names in pairs:
         for name in names:

@@ -1,6 +1,6 @@
 """Options of registered classes and functions, for ``palaestra list`` and the site.
 
-A declared option (`checks.option`) gives its range and meaning; of any other parameter the type and default are known.
+Options declared by `checks.option` have range and meaning; for other parameters only type and default are known.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def option_rows(value: Any) -> list[Row]:
 
 
 def _find_options(value: Any) -> Mapping[str, DeclaredOption]:
-    """Return the declared options of a class, or of the class that a registered configuration of it makes."""
+    """Return the declared options of a class; for a registered configuration of a teacher, those of its ``teacher``."""
     made = getattr(value, "teacher", value)
     return declared_options(made) if isinstance(made, type) else {}
 
@@ -54,7 +54,7 @@ def _describe_choices(option: DeclaredOption, kind: str) -> str:
 
 
 def show_default(value: Any) -> str:
-    """Text of a default, the same in every process."""
+    """Format a default value, without memory addresses, so that the text is the same in every process."""
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     text = repr(value)
@@ -62,7 +62,7 @@ def show_default(value: Any) -> str:
 
 
 def describe_class(value: Any) -> str:
-    """Return a docstring without the section that repeats what declared options say."""
+    """Return a docstring, without the section "Args" if that repeats declared options."""
     text = inspect.cleandoc(value.__doc__ or "")
     if not _find_options(value):
         return text

@@ -1,7 +1,6 @@
-"""Recipes stage by stage, and the components that each stage offers, for ``palaestra list``.
+"""Tables of recipes by stage, and of the components of each stage, for ``palaestra list``.
 
-The learner's registries go in; rows of text come out. Recipes can be listed without torch; components live in modules
-that import torch, so listing them loads it.
+Recipes can be listed without torch; listing components imports torch.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from .docstrings import find_citation, summary
 Row = dict[str, Any]
 
 BASE = "grpo"
-"""The recipe that others are compared with."""
+"""Recipe with which others are compared."""
 SHOWN = 40
-"""Characters of a component in a table of many recipes."""
+"""Longest text of a component in a table of many recipes, in characters."""
 
 
 def recipes() -> list[Row]:
@@ -53,7 +52,7 @@ def recipe_rows(names: Sequence[str]) -> list[Row]:
 
 
 def stage_rows(recipe: Row) -> list[Row]:
-    """A row of `recipe_rows` as a table: each stage with its component and, where it is another, GRPO's."""
+    """Convert a row of `recipe_rows` to a table: each stage with its component and, if it differs, GRPO's component."""
     theirs = _recipes()[BASE].stages()
     rows = []
     for stage, component in recipe["stages"].items():
@@ -63,9 +62,8 @@ def stage_rows(recipe: Row) -> list[Row]:
 
 
 def differs(recipe: Any) -> str:
-    """``surrogate gspo; reduction token_mean``: the stages that differ from GRPO's, with parameters only where the name
-    alone would not tell them apart.
-    """
+    """Return the stages that differ from GRPO's as text, "surrogate gspo; reduction token_mean". Parameters are only
+    shown if the names of the components are the same."""
     base = _recipes()[BASE]
     theirs = base.stages()
     parts = []
@@ -77,7 +75,7 @@ def differs(recipe: Any) -> str:
 
 
 def _bare(text: str) -> str:
-    """Components without their parameters."""
+    """Remove the parameters from a text of components."""
     while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
         text = shorter
     return text
@@ -91,7 +89,7 @@ def components() -> list[Row]:
     """List every component of every stage, in the order of the pipeline: summary, parameters with defaults, paper.
 
     Raises:
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
     return [
         {
@@ -112,7 +110,7 @@ def component_rows(names: Sequence[str]) -> list[Row]:
 
     Raises:
         InputError: a name is neither a stage nor a component.
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
     rows = components()
     registries = stages()
@@ -142,10 +140,10 @@ def parameters(component: Any) -> str:
 
 
 def stages() -> dict[str, Registry[Any]]:
-    """The stages of the learner with their components loaded.
+    """Return the registries of the learner's stages by name, with all components imported.
 
     Raises:
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
     with needs_extra("listing components", "train"):
         found = importlib.import_module("..agents.grpo.recipes.stages", __package__).STAGES

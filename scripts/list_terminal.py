@@ -1,6 +1,6 @@
-"""Registries in a terminal, for ``palaestra list``: tables, or paragraphs where columns would be too narrow to read.
+"""Printing of rows in a terminal, for ``palaestra list``: as tables, or as paragraphs if columns would be too narrow.
 
-In: for each title, rows of named texts; what people copy stands in the first column, or in that called "name".
+The name of a row, which users copy, is in the first column or in the column "name".
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 READABLE = 24
-"""Characters below which a column of sentences is too narrow."""
+"""Smallest readable width of a column of sentences, in characters."""
 
 
 def print_tables(tables: dict[str, list[Row]]) -> None:
-    """Print tables as wide as the terminal."""
+    """Print the rows of each title as a table, or as paragraphs if the terminal is too narrow for the table."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -30,7 +30,7 @@ def print_tables(tables: dict[str, list[Row]]) -> None:
         if measure_width(rows) <= console.width:
             table = Table(box=box.SIMPLE_HEAD)
             for column in rows[0] if rows else ("nothing is registered",):
-                # Names are what people copy: they are never broken.
+                # Users copy names, so these are never broken.
                 table.add_column(column, no_wrap=bool(rows) and column in _heads(rows), overflow="fold")
             for row in rows:
                 table.add_row(*(Text(cell) for cell in row.values()))
@@ -40,9 +40,9 @@ def print_tables(tables: dict[str, list[Row]]) -> None:
 
 
 def measure_width(rows: list[Row]) -> int:
-    """Return the characters that a table needs, with no column narrower than `READABLE` and its longest word."""
+    """Return the width in characters of a table in which no column is narrower than `READABLE` or its longest word."""
     if any("\n" in cell for row in rows for cell in row.values()):
-        return sys.maxsize  # whole docstrings are read across the terminal, not down a column
+        return sys.maxsize  # whole docstrings need the full width of the terminal
     width = 2
     for column in rows[0] if rows else ():
         cells = [row[column] for row in rows]
@@ -53,7 +53,7 @@ def measure_width(rows: list[Row]) -> int:
 
 
 def _heads(rows: list[Row]) -> list[str]:
-    """Return the columns that name a row: up to the column "name", or the first column alone."""
+    """Return the columns that name a row: all up to the column "name" or, without that, the first column."""
     columns = list(rows[0])
     return columns[: columns.index("name") + 1 if "name" in columns else 1]
 

@@ -1,8 +1,8 @@
-"""``palaestra new``: a package of one's own with one piece in it, its test, its entry point and a README.
+"""``palaestra new``: write a package of your own, with a working example to replace, tests, entry point and README.
 
-The piece is a small example that works, to be replaced. After ``pip install -e FOLDER`` every command, and every
-registry of Python, knows it by its name, and ``pytest`` in the folder tests it: an environment with the suite that all
-environments pass.
+The example is an environment, teacher, reward, recipe or agent. After ``pip install -e FOLDER``, all commands and
+registries know it by its name, and ``pytest`` in the folder tests it; an environment must pass the tests of all
+environments.
 
 examples:
   palaestra new env word-sums          # gym.make("word_sums/WordSums-v0")
@@ -37,7 +37,7 @@ class NewOptions:
     kind: tyro.conf.Positional[Literal["env", "teacher", "reward", "recipe", "agent"]]
     """Kind of object in the package."""
     name: tyro.conf.Positional[str]
-    """Its name: letters, digits, - and _, beginning with a letter."""
+    """Name of the object: letters, digits, - and _, beginning with a letter."""
     path: Path = Path()
     """Parent folder of the new package's folder."""
 
@@ -77,7 +77,7 @@ def _taken(kind: str) -> Sequence[str]:
 
 
 def write_package(place: Path, files: dict[str, str]) -> None:
-    """Write files into a new folder, all or none.
+    """Write files (path -> text) into a new folder, all or none.
 
     Raises:
         InputError: the folder exists, or cannot be written.
@@ -86,7 +86,7 @@ def write_package(place: Path, files: dict[str, str]) -> None:
         raise InputError(f"{str(place)!r} exists already, and nothing in it is changed; take another name or --path.")
     partial = place.with_name(f".{place.name}.partial")
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(partial, ignore_errors=True)  # left by a process that was killed
         for path, text in files.items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True)
             (partial / path).write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""The files of a package with one piece of one's own, for ``palaestra new``: a small example that works, and its test.
+"""Files of the package that ``palaestra new`` writes: a small working example with its test.
 
-In each text ``$name`` is the registered name, ``$module`` the module and ``$Class`` the class. Out: file -> text.
+In each template ``$name`` is the registered name, ``$module`` the module and ``$Class`` the class.
 """
 
 from __future__ import annotations
@@ -353,7 +353,7 @@ def test_its_option_counts():
 
 
 class Piece(NamedTuple):
-    """The entry-point group, the texts, and the extra of Palaestra that it needs, if any."""
+    """Example of one kind: entry-point group, texts of README, code and test, commands to try, and required extra."""
 
     group: str
     what: str
@@ -384,7 +384,9 @@ def write_pieces(kind: str, project: str, module: str, name: str, title: str) ->
     Args:
         kind: one of `KINDS`.
         project: name of the distribution.
-        name: that it is registered under.
+        module: name of the module.
+        name: registered name.
+        title: name of the class.
     """
     piece = KINDS[kind]
     words = {"project": project, "module": module, "name": name, "Class": title, "title": title}

@@ -1,8 +1,8 @@
-"""The options of ``palaestra train`` in groups, so that ``--help`` can be read.
+"""Command-line options of ``palaestra train``, made from a learner's configuration and grouped for ``--help``.
 
-A dataclass for the command line is made from the configuration of a learner: its fields, with their types and what they
-say. The options that most runs set come first, and ``--help`` shows only these; the others follow in the groups that
-they declare. Each record has a separate group.
+`make_form` makes a dataclass with the fields, types and descriptions of the configuration, which tyro parses. The
+options that most runs set come first, and ``--help`` shows only these; the others follow in the groups that they
+declare. Each nested record of the configuration is a separate group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIRST = (
     *("env", "model", "steps", "prompts", "samples", "max_new_tokens", "lr", "teacher", "recipe", "system", "axis"),
     *("env_option", "seed", "out", "resume", "learner"),
 )
-"""The options that most runs set, of any learner, in the order of need."""
+"""Options of any learner that most runs set, in the order of ``--help``."""
 _POSITIONAL = "the first argument"
 OTHER_NAMES = {
     "learning-rate": "--lr",
@@ -59,15 +59,15 @@ OTHER_NAMES = {
     **dict.fromkeys(("vf-coef", "value-coef"), "--value-weight"),
     **dict.fromkeys(("clip-range", "clip-coef"), "--clip"),
 }
-"""Names of options in TRL, verl, OpenRLHF, Stable-Baselines3 and CleanRL -> their names here."""
+"""Name of an option in TRL, verl, OpenRLHF, Stable-Baselines3 or CleanRL -> its name in this package."""
 
 
 def refuse_other_names(arguments: Iterable[str], known: Collection[str]) -> None:
-    """Raise InputError for an option by the name that another library gives it.
+    """Raise InputError for an option that has another library's name (see `OTHER_NAMES`).
 
     Args:
         arguments: the command line.
-        known: the options that there are, without dashes in front.
+        known: names of the existing options, without leading dashes.
     """
     for word in arguments:
         option = word[2:].partition("=")[0].replace("_", "-") if word.startswith("--") else ""
@@ -80,7 +80,7 @@ def refuse_other_names(arguments: Iterable[str], known: Collection[str]) -> None
 
 
 def groups_of(config: Any) -> dict[str, list[str]]:
-    """Return the options of a configuration under a heading, by heading; in the order in which they are declared."""
+    """Return heading -> names of the options that declare this heading (``group``), in the order of declaration."""
     groups: dict[str, list[str]] = {}
     for name, declared in declared_options(type(config)).items():
         if declared.group:
@@ -96,12 +96,12 @@ _ABOUT = {
 
 
 def make_form(config: Any, extra: Mapping[str, tuple[Any, Any, str]], short: bool = False) -> type[Any]:
-    """Make the dataclass that the command line is parsed into.
+    """Make the dataclass into which the command line is parsed.
 
     Args:
-        config: supplies the defaults.
-        extra: further options: name -> (type, default, help).
-        short: show no options in the help but `FIRST`.
+        config: configuration with the defaults.
+        extra: options that are not part of the configuration: name -> (type, default, help).
+        short: True shows only the options in `FIRST` in the help.
     """
     hints, words = get_type_hints(type(config), include_extras=True), describe_fields(type(config))
     groups = groups_of(config)
@@ -135,9 +135,8 @@ def read_form(form: Any, config: Any) -> Any:
 
 
 def describe_fields(record: type[Any]) -> dict[str, str]:
-    """Read the description of each field: what its option says, or the ``Attributes`` in the docstrings of a dataclass
-    and its bases; "" for fields without one.
-    """
+    """Return field -> description, from ``says`` of its option or from the section "Attributes" in the docstrings of
+    the dataclass and its bases; "" for fields without a description."""
     words = dict.fromkeys((field.name for field in dataclasses.fields(record)), "")
     for cls in reversed(record.__mro__):
         text = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2]
@@ -148,7 +147,7 @@ def describe_fields(record: type[Any]) -> dict[str, str]:
 
 
 def list_options(config: Any) -> set[str]:
-    """Return the options that set a configuration, without dashes in front: "lr-warmup", "warmup.steps"."""
+    """Return the names of the options of a configuration, without leading dashes: "lr-warmup", "warmup.steps"."""
     found = set()
     for name in (item.name for item in dataclasses.fields(config)):
         value = getattr(config, name)
@@ -158,7 +157,7 @@ def list_options(config: Any) -> set[str]:
 
 
 def _find_top_fields(config: Any) -> list[str]:
-    """Return the fields at the top level: fields without a group that are set by a single option."""
+    """Return the fields that are neither in a group nor hidden from the command line."""
     hints = get_type_hints(type(config), include_extras=True)
     grouped = {name for names in groups_of(config).values() for name in names}
     hidden = {name for name, hint in hints.items() if tyro.conf.Suppress in getattr(hint, "__metadata__", ())}
@@ -166,6 +165,6 @@ def _find_top_fields(config: Any) -> list[str]:
 
 
 def _row(name: str, kind: Any, value: Any, text: str, flat: bool = False) -> tuple[str, Any, Any]:
-    """Make a field; ``flat`` leaves the name of a group out of its options."""
+    """Make a field for `dataclasses.make_dataclass`; ``flat`` omits the field's name as a prefix of nested options."""
     marks = (tyro.conf.arg(help=text), *((tyro.conf.OmitArgPrefixes,) if flat else ()))
     return name, Annotated[(kind, *marks)], dataclasses.field(default_factory=lambda: value)

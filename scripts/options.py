@@ -12,13 +12,13 @@ _PYTHON = {"True": True, "False": False, "None": None}
 
 
 def parse_options(texts: Iterable[str], what: str) -> dict[str, Any]:
-    """Parse each ``name=value``; a value that is JSON (a number, true, null, a list, an object) is read as such.
+    """Parse texts ``name=value`` into a dictionary; values are parsed as JSON if possible, else kept as text.
 
     Args:
         what: owner of the options, with an article, for the error message: "a teacher".
 
     Raises:
-        InputError: a text that is not ``name=value``, or a duplicate name.
+        InputError: a text has another form, or a name is given twice.
     """
     options: dict[str, Any] = {}
     for text in texts:

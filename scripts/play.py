@@ -1,7 +1,8 @@
 """``palaestra play``: play an environment yourself, in the terminal.
 
-You see the observations of a model and answer as it would; ``?`` shows the next step of a solution, Ctrl-C ends. Where
-actions are directions, the arrow keys type them. Each episode ends with its result and the scripted solver's answer.
+You see the observations that a model would get, and type its answers. ``?`` shows the next step of a solution, Ctrl-C
+ends. If actions are directions, the arrow keys type them. After each episode its result is shown, and after a failure
+the solver's answer.
 
 examples:
   palaestra play palaestra/Sokoban-v0
@@ -39,7 +40,7 @@ class PlayOptions:
     env: tyro.conf.Positional[str]
     """Environment id; "module:id" imports the module first."""
     difficulty: float | None = None
-    """From 0 to 1; by default drawn anew for each episode."""
+    """Difficulty, from 0 to 1; by default drawn for each episode."""
     axis: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Restrict axes: name=value, name=low:high or name=choice,choice."""
     env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
@@ -47,7 +48,7 @@ class PlayOptions:
     episodes: int = 1
     """Number of episodes."""
     seed: int | None = None
-    """Seed of the first episode; the same seed gives the same episodes. By default, another game each time."""
+    """Seed of the first episode; the same seed gives the same episodes. By default random."""
     split: Literal["train", "test", "all"] = "all"
     """Split of the tasks."""
 
@@ -116,14 +117,14 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
         if isinstance(action, str) and action.strip() == HINT:
             say(_hint(env, hints), "cyan")
             hints += 1
-            # The text above the hint is not repeated below it.
+            # The observation is not printed again after the hint.
             observation, info = "" if isinstance(observation, str) else observation, {}
             continue
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         done = terminated or truncated
     why = "" if info.get("is_success") else "out of turns" if truncated else str(info.get("feedback") or "")
-    # A game begins its last observation with the error that follows as the reason.
+    # The last observation of a game begins with the error, which is printed as the reason below.
     if isinstance(observation, str) and (rest := observation.removeprefix(why).strip("\n")):
         say(rest)
     if info.get("is_success"):
@@ -136,7 +137,7 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
 
 
 def _hint(env: gym.Env[Any, Any], given: int) -> str:
-    """Return the solver's next step: for a question the step after the ``given`` ones, for a game its move."""
+    """Return the solver's next step: for a question the solution step of index ``given``, for a game the next move."""
     inner: Any = env.unwrapped
     if isinstance(inner, Question):
         steps = inner.solution_steps(inner.here())

@@ -1,4 +1,4 @@
-"""``palaestra report``: one self-contained page about a run, report.html, that opens without a network.
+"""``palaestra report``: write report.html, a self-contained page about a run that opens without a network.
 
 examples:
   palaestra report runs/first
@@ -30,9 +30,9 @@ TABLE_ROWS = 12
 @dataclass(frozen=True)
 class ReportOptions:
     run: tyro.conf.Positional[Path]
-    """The run's folder."""
+    """Folder of the run."""
     beside: tuple[Path, ...] = ()
-    """Other runs on the same ladder, whose climbs are drawn beside this one's."""
+    """Other runs on the same ladder, whose rungs are plotted together with this run's."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,14 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     """Write ``run``/report.html from the files that the run has written so far, and return its path.
 
-    The run may still be going, may have been killed in the middle of a line, and may have no evaluation yet.
+    The run may be still in progress, may have been killed in the middle of a line, and may have no evaluation yet.
 
     Args:
-        beside: by name, other runs on the same ladder; their rungs.jsonl is drawn beside this run's, if that has one.
+        beside: name -> folder of other runs on the same ladder, whose ``rungs.jsonl`` is plotted together with this
+            run's.
 
     Raises:
         InputError: the folder has no run, or one of its files is malformed.
-        MissingExtra: matplotlib or jinja2 is absent.
+        MissingExtra: matplotlib or jinja2 is not installed.
     """
     run = Path(run)
     config = read_config(run)
@@ -101,16 +102,13 @@ def read_config(run: Path) -> Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read the objects of a JSON-lines file; [] without a file. Raises the errors of `iterate_rows`."""
+    """Return the objects in a JSON-lines file; [] if the file does not exist. Raises InputError as `iterate_rows`."""
     return [row for _, row in iterate_rows(path)] if path.is_file() else []
 
 
 def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """Read the objects of a JSON-lines file one after the other, each with the number of its line.
-
-    An incomplete last line, from a run that was killed, is left out. Raises InputError for any other line that is no
-    object.
-    """
+    """Yield (line number, object) for each line of a JSON-lines file. An incomplete last line, from a run that was
+    killed, is skipped. Raises InputError for any other line that is no JSON object."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
@@ -126,7 +124,7 @@ def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def by_step(rows: Iterable[Row]) -> list[Row]:
-    """Merge rows into one a step, in order. If a step was repeated after a resume, the later row counts."""
+    """Merge the rows of each step into one, and sort by step. Values of later rows override those of earlier ones."""
     merged: dict[Any, Row] = {}
     for row in rows:
         merged[row.get("step", 0)] = {**merged.get(row.get("step", 0), {}), **row}
@@ -134,7 +132,7 @@ def by_step(rows: Iterable[Row]) -> list[Row]:
 
 
 def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """Compute the figures at the top: (name, value, basis of the measurement)."""
+    """Compute the key figures at the top of the page: (name, value, basis of the measurement)."""
     found = []
     if evaluations:
         first, last = evaluations[0], evaluations[-1]
@@ -168,9 +166,8 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
 
 
 def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
-    """Make header and cells of success by step and difficulty, at most `TABLE_ROWS` rows, with the first and the last
-    among them.
-    """
+    """Make the table of success by step, environment and difficulty: {"bins": column headings, "rows": rows} of
+    at most `TABLE_ROWS` evaluations, including the first and the last."""
     everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
     bins = sorted({(row["low"], row["high"]) for row in everything})
     names = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.get("environments", {})))
@@ -194,9 +191,7 @@ def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
 
 
 def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[Row]:
-    """Choose at most ``count`` episodes, half of them successes if there are enough of both, each half spread over
-    time.
-    """
+    """Choose at most ``count`` episodes, evenly spread over the run; half are successes if there are enough of both."""
     ordered = sorted(trajectories, key=lambda row: row.get("step", 0))
     won = [row for row in ordered if row.get("is_success")]
     lost = [row for row in ordered if not row.get("is_success")]
@@ -206,7 +201,7 @@ def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[
 
 
 def pick_evenly(items: Sequence[Any], count: int) -> list[Any]:
-    """Choose ``count`` of ``items`` at even distances, the first and the last among them; all if there are no more."""
+    """Choose ``count`` items at even distances, including the first and the last; all items if there are not more."""
     if len(items) <= count:
         return list(items)
     if count < 2:
@@ -215,7 +210,7 @@ def pick_evenly(items: Sequence[Any], count: int) -> list[Any]:
 
 
 def format_episode(row: Row) -> Row:
-    """Convert an episode for the page: every observation and action as text."""
+    """Convert an episode for the page: observations, actions and parameters as text, and "outcome"."""
     turns = [
         {**turn, "observation": format_value(turn.get("observation")), "action": format_value(turn.get("action"))}
         for turn in row.get("turns", ())
@@ -229,18 +224,18 @@ def format_episode(row: Row) -> Row:
 
 
 def format_value(value: Any) -> str:
-    """Return text unchanged and anything else as JSON; half a surrogate pair, which no file can hold, becomes "?"."""
+    """Return text unchanged and anything else as JSON; lone surrogates, which cannot be encoded, become "?"."""
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shown.encode("utf-8", "replace").decode("utf-8")
 
 
 def is_finite_number(value: Any) -> TypeGuard[float]:
-    """Return whether a measured value is a finite number (a step without gradients, for example, has no loss)."""
+    """Return True if a measured value is a finite number (a step without gradients, for example, has no loss)."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 
 def format_number(value: Any) -> str:
-    """Format three significant digits; a dash if the value is unknown."""
+    """Format a number with three significant digits; a dash if the value is unknown."""
     return f"{value:.3g}" if is_finite_number(value) else "–"
 
 

@@ -1,6 +1,5 @@
-"""The plots of a run's report: rewards, success, lengths, entropy and other measurements over the steps, success by
-difficulty, and the tasks that the teacher sampled. Each is an SVG element as text, or "" if there are no data.
-"""
+"""Plots of a run's report: rewards, success, lengths, entropy and other metrics over the steps, success by difficulty,
+and the tasks that the teacher sampled. Each plot is an SVG element as text, or "" if there are no data."""
 
 from __future__ import annotations
 
@@ -21,11 +20,11 @@ from ..errors import shorten
 
 Row = dict[str, Any]
 
-# Inches. A page shows them at about one and a half times their size on a wide screen, and whole on a phone.
+# Sizes of plots in inches. The page scales them to about 150 % on a wide screen, and to the width of a phone.
 SINGLE, PANEL, LARGE_PANEL = (4.8, 2.9), (3.3, 2.1), (4.6, 2.3)
 WINDOWS = 40  # columns of a heat map: enough to see a curriculum move, few enough for each to hold several groups
 LEVELS = 10  # rows for an axis of many values
-LABEL = 24  # characters of a value beside a map; of a title, twice as many
+LABEL = 24  # longest label of a row in characters; a title may have twice as many
 LISTED = 12  # an axis with no more values than this has a row for each
 
 # Colours of the light page. The style sheet converts them for the dark page, which needs a transparent background.
@@ -52,8 +51,8 @@ STYLE: dict[Any, Any] = {
     "ytick.major.size": 3,
 }
 Range = Literal["share", "small share", "from 0", "free"]
-# Title of a panel -> its range, and the figures in it, each with its name in the legend; figures that a run lacks are
-# left out. A share runs from 0 to 1: an effective sample size of nearly 1 is a line at the top, and no noise.
+# Title of a panel -> range of its axis, and its metrics with their names in the legend; metrics that a run lacks are
+# left out. The axis of a share goes from 0 to 1, so that an effective sample size of nearly 1 does not look noisy.
 PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "reward of an episode": ("free", {"reward": ""}),
     "success in training": ("share", {"success": ""}),
@@ -69,7 +68,7 @@ PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "gradient norm": ("from 0", {"grad_norm": ""}),
     "tokens/s by phase": ("from 0", {"rollout_tokens_per_s": "rollout", "train_tokens_per_s": "training"}),
 }
-# The same of students, which act without tokens.
+# The same for students, which have no tokens.
 STUDENT_PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "actions an episode": ("from 0", {"actions": ""}),
     "bonus of an episode": ("free", {"bonus": ""}),
@@ -88,9 +87,8 @@ LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
 
 def evaluation_lines(evaluations: Sequence[Row]) -> str:
-    """Success on held-out tasks over the steps: all of them with the confidence band, and a line for each difficulty
-    bin, or for each of several environments.
-    """
+    """Plot success on held-out tasks over the steps: overall with a confidence band, and a line for each difficulty bin
+    or, with several environments, for each environment."""
     rows = [row for row in evaluations if _is_finite(row.get("success"))]
     if not rows:
         return ""
@@ -134,10 +132,10 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
 
 
 def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
-    """Success in training: difficulty (up) by step (right), or a line where all tasks have one difficulty.
+    """Plot success in training as a heat map of difficulty by step; if all tasks have the same difficulty, as a line.
 
     Returns:
-        ``svg``, and ``is_map``; {} if there are no data.
+        {"svg": the plot, "is_map": True for a heat map}; {} if there are no data.
     """
     rows = [row for row in proposals if _is_finite(row.get("difficulty")) and _is_finite(row.get("success"))]
     if not rows:
@@ -168,9 +166,8 @@ def training_heat(proposals: Sequence[Row]) -> dict[str, Any]:
 
 
 def sampled_heats(proposals: Sequence[Row]) -> list[str]:
-    """Draw the tasks that the teacher sampled: for difficulty and each axis, the share of rollouts by value (up) and
-    step (right). Constant axes are left out.
-    """
+    """Plot the tasks that the teacher sampled: for difficulty and each axis, a heat map of the share of rollouts by
+    value and step. Constant axes are left out."""
     rows = [row for row in proposals if isinstance(row.get("params"), dict)]
     if not rows:
         return []
@@ -203,7 +200,7 @@ def _draw_sampled(name: str, share: np.ndarray, edges: np.ndarray, labels: Seque
 
 
 def pass_at_k_lines(metrics: Sequence[Row]) -> str:
-    """Plot pass@k in training for each k with the intervals of its steps, both smoothed by a moving mean."""
+    """Plot pass@k in training over the steps, for each k with its intervals, smoothed by a moving mean."""
     found = []
     for k in sorted({int(name[5:]) for row in metrics for name in row if name[:5] == "pass@" and name[5:].isdigit()}):
         names = (f"pass@{k}", f"pass@{k}_low", f"pass@{k}_high")
@@ -218,7 +215,7 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
         for (k, steps, values), colour in zip(found, _ramp(len(found))):
             mean, low, high = map(_smooth, values)
             axes.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
-            # One step alone would be a line without length.
+            # A single step would be an invisible line.
             axes.plot(steps, mean, color=colour, marker="o" if len(steps) == 1 else "", label=f"pass@{k}")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set(xlabel="step", ylabel="tasks solved")
@@ -230,7 +227,7 @@ def pass_at_k_lines(metrics: Sequence[Row]) -> str:
 
 
 def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
-    """Rungs climbed over the attempts, a line for each run that counted them."""
+    """Plot the rungs of a ladder that are climbed, over the attempts, with a line for each run."""
     found = {name: [row for row in rows if _is_finite(row.get("rungs"))] for name, rows in climbs.items()}
     if not any(found.values()):
         return ""
@@ -253,7 +250,7 @@ def climb_lines(climbs: Mapping[str, Sequence[Row]]) -> str:
 
 
 def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> list[str]:
-    """The learner's measurements over the steps: each step faint, and the mean of its neighbourhood in front."""
+    """Plot the learner's metrics over the steps: raw values faintly, and their moving means in front."""
     drawn = []
     for title, (limits, figures) in (PANELS | STUDENT_PANELS).items():
         lines = []
@@ -269,7 +266,7 @@ def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> list[str]:
 def _draw_curves(title: str, limits: Range, lines: Sequence[tuple[Any, ...]], figure: Figure) -> None:
     axes = figure.add_subplot()
     for label, colour, steps, values in lines:
-        # One step alone would be a line without length.
+        # A single step would be an invisible line.
         marker = "o" if len(steps) == 1 else ""
         axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
         axes.plot(steps, _smooth(values), color=colour, linewidth=1.8, marker=marker, label=label, clip_on=False)
@@ -294,7 +291,7 @@ def _draw_curves(title: str, limits: Range, lines: Sequence[tuple[Any, ...]], fi
 
 
 def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
-    """The figure that ``draw`` fills, as an SVG element that scales with the page and is the same in every process."""
+    """Return the figure that ``draw`` fills as an SVG element; the text is the same in every process."""
     named = draw.func if isinstance(draw, functools.partial) else draw
     with mpl.rc_context({**STYLE, "svg.hashsalt": getattr(named, "__qualname__", "")}):
         figure = Figure(figsize=inches, layout="constrained")
@@ -306,12 +303,12 @@ def as_svg(draw: Callable[[Figure], None], inches: tuple[float, float]) -> str:
 
 
 def _ramp(count: int) -> np.ndarray:
-    """Return ordered colours; the first is dark enough to be legible."""
+    """Return ``count`` ordered colours from light to dark; the lightest is still legible."""
     return mpl.colormaps["viridis_r"](np.linspace(0.3, 1.0, max(count, 1)))
 
 
 def _share_axis(axes: Axes) -> None:
-    """Let the axis upwards run from 0 to 100 %, with lines at its ends drawn whole."""
+    """Set the vertical axis to 0 to 100 %, without clipping lines at the limits."""
     axes.set_ylim(0, 1)
     for line in axes.lines:
         line.set_clip_on(False)
@@ -329,7 +326,7 @@ def _heat(
     label: str,
     highest: float | None = None,
 ) -> None:
-    """A map of ``values`` [rows, windows] over the steps; cells without data are blank."""
+    """Draw a heat map of ``values`` [rows, windows] over the steps; NaN cells are blank."""
     top = highest if highest is not None else max(float(np.nanmax(values)), 1e-9)
     mesh = axes.pcolormesh(
         edges - 0.5,
@@ -340,7 +337,7 @@ def _heat(
         vmax=top,
         rasterized=True,
     )
-    # Every label has its row; of many, only some find room.
+    # Every row has a label; of many, only some are shown.
     shown = range(0, len(labels), math.ceil(len(labels) / 7))
     axes.set_yticks([row + 0.5 for row in shown], [shorten(labels[row], LABEL) for row in shown])
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -350,7 +347,7 @@ def _heat(
 
 
 def _windows(rows: Sequence[Row]) -> np.ndarray:
-    """Edges [windows + 1] of equal, whole-numbered windows over the steps."""
+    """Return the edges [windows + 1] of at most `WINDOWS` equal windows over the steps, in whole numbers."""
     first, last = min(row["step"] for row in rows), max(row["step"] for row in rows)
     width = math.ceil((last - first + 1) / WINDOWS)
     return np.arange(first, last + width + 1, width)
@@ -361,8 +358,11 @@ def _window(edges: np.ndarray, step: int) -> int:
 
 
 def _number_levels(values: Sequence[float]) -> tuple[np.ndarray, list[str]]:
-    """The row of the map for each value [values], and the labels of the rows from below: a row for each whole number or
-    each of a few values, or `LEVELS` equal intervals.
+    """Assign numbers to rows of a heat map: one row per whole number or per value if there are few, else `LEVELS` equal
+    intervals.
+
+    Returns:
+        The row of each value, int[values], and the labels of the rows from the bottom.
     """
     distinct = sorted(set(values))
     low, high = distinct[0], distinct[-1]
@@ -376,7 +376,7 @@ def _number_levels(values: Sequence[float]) -> tuple[np.ndarray, list[str]]:
 
 
 def _axis_levels(rows: Sequence[Row], name: str) -> tuple[np.ndarray, list[str]]:
-    """The row of the map for each proposal's value on one axis [proposals], and the labels of the rows from below."""
+    """Assign the proposals' values on one axis to rows of a heat map; see `_number_levels` for the result."""
     values = [row["params"][name] for row in rows]
     distinct = set(values)
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in distinct):
@@ -388,9 +388,9 @@ def _axis_levels(rows: Sequence[Row], name: str) -> tuple[np.ndarray, list[str]]
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:
-    """Centred moving mean over a twentieth of the run; the window shrinks at the ends."""
+    """Return the centred moving mean over a twentieth of the run; the window shrinks at the ends."""
     half = len(values) // 40
-    # Sums of what differs from the first value, so that a constant stays one to the last digit.
+    # Sums of differences from the first value, so that a constant stays exactly constant.
     total = np.concatenate([[0.0], np.cumsum(values - values[0])])
     index = np.arange(len(values))
     low, high = np.maximum(index - half, 0), np.minimum(index + half + 1, len(values))

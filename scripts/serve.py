@@ -1,8 +1,8 @@
-"""``palaestra serve``: environments over OpenEnv's WebSocket protocol, for its clients, TRL, verifiers and others.
+"""``palaestra serve``: serve environments over OpenEnv's WebSocket protocol, for OpenEnv, TRL, verifiers and others.
 
-Each connection has a separate environment. Clients choose seed, difficulty, params, and the split and axes if these are
-not set here. They see observations, and the measurements in the state, but never a solution. The server listens on this
-machine alone unless --host is given; --token then keeps strangers out.
+Each connection has a separate environment. Clients choose seed, difficulty, params, axes and split, unless an option
+below fixes them. They get observations, and the measurements in the state, but never a solution. The server accepts
+only connections from this machine unless --host is given; set --token then, which clients must send.
 
 examples:
   palaestra serve palaestra/Sokoban-v0
@@ -27,25 +27,25 @@ from ..errors import InputError
 @dataclass(frozen=True)
 class ServeOptions:
     env: tyro.conf.Positional[tuple[str, ...]]
-    """Ids of environments; the first one is played unless a reset names another."""
+    """Environment ids; the first one is played unless a client's reset names another."""
     host: str = "127.0.0.1"
-    """The address to listen at."""
+    """Address to listen on."""
     port: int = 8000
-    """Port to listen at; 0 takes a free one."""
+    """Port to listen on; 0 takes a free one."""
     token: str | None = None
     """Token that clients must send, as "Authorization: Bearer TOKEN" or ?token=TOKEN."""
     split: Literal["train", "test", "all"] | None = None
-    """The split of all tasks; by default clients choose."""
+    """Split of all tasks; by default clients choose."""
     difficulty: float | None = None
     """Difficulty of all tasks; by default clients choose."""
     connections: int = 256
-    """Connections at a time."""
+    """Most connections at the same time."""
     message_bytes: int = 2**24
-    """The longest message."""
+    """Longest message in bytes."""
     idle_seconds: float = 600.0
-    """Seconds of silence after which a connection is closed."""
+    """Seconds without a message after which a connection is closed."""
     step_seconds: float = 60.0
-    """Time limit of a reset or a step, in seconds; a longer one ends its connection."""
+    """Time limit of a reset or a step, in seconds; the connection is closed if it is exceeded."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

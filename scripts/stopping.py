@@ -1,7 +1,7 @@
-"""Signals that end a command: SIGTERM and SIGHUP end it as Ctrl-C does, with exit code 128 + their number.
+"""Handling of signals: SIGTERM and SIGHUP end a command like Ctrl-C, with exit code 128 + the signal's number.
 
-`interrupt_on_signals` is for any command: what Ctrl-C would interrupt is interrupted. `stop_after_step` is for
-training, which ends after its step.
+`interrupt_on_signals` is for any command, which is interrupted at once. `stop_after_step` is for training, which ends
+after the current step.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that ask a program to end, beside Ctrl-C's."""
+"""Signals other than SIGINT (Ctrl-C) that ask a program to end."""
 RECEIVED = threading.Event()
 """Set once a signal has asked this process to end."""
 _TOGETHER = 0.5
-"""Seconds within which signals are one request: a terminal that closes, or a service manager, sends several."""
+"""Seconds within which several signals count as one request, as a closing terminal or a service manager sends several.
+"""
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the command.
+    """Exception raised when a signal ends the command.
 
     Args:
-        number: of the signal.
+        number: number of the signal.
     """
 
     def __init__(self, number: int):
@@ -37,13 +38,14 @@ class Stopped(KeyboardInterrupt):
 
 
 def note_signals() -> None:
-    """From now on, only note in `RECEIVED` that a signal has come."""
+    """Replace the handlers of `SIGNALS`: from now on, signals only set `RECEIVED`."""
     for number in SIGNALS:
         signal.signal(number, lambda number, frame: RECEIVED.set())
 
 
 def exit_code(stop: BaseException | None) -> int:
-    """Return the exit code of a command that was interrupted by ``stop`` or by one of its causes."""
+    """Return the exit code of a command interrupted by ``stop``: 128 + the number of the signal in ``stop`` or its
+    causes, 130 if there is none."""
     while stop is not None and not isinstance(stop, Stopped):
         stop = stop.__cause__
     return 128 + (signal.SIGINT if stop is None else stop.number)
@@ -51,14 +53,12 @@ def exit_code(stop: BaseException | None) -> int:
 
 @contextmanager
 def interrupt_on_signals() -> Iterator[None]:
-    """Raise `Stopped` in the block when a signal comes that would end this process, as Ctrl-C raises KeyboardInterrupt.
-
-    Signals that are ignored, as SIGHUP under nohup, or handled by others stay so.
-    """
+    """Raise `Stopped` within the context when a signal of `SIGNALS` arrives, as Ctrl-C raises KeyboardInterrupt.
+    Signals that are ignored (SIGHUP under nohup) or already have another handler are not affected."""
     process, begun = os.getpid(), {}
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != process:  # a fork of this process, which has no use for it
+        if os.getpid() != process:  # in a forked child, which ends by default
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
@@ -79,14 +79,14 @@ def interrupt_on_signals() -> Iterator[None]:
 
 @contextmanager
 def stop_after_step(stop: Callable[[], None], say: Callable[[str], None]) -> Iterator[Callable[[], int]]:
-    """Let the first signal (Ctrl-C or another) call ``stop``, and a second one interrupt the block at once.
+    """Within the context, let the first signal (Ctrl-C or another) call ``stop``, and a second one raise `Stopped`.
 
     Args:
-        stop: makes the block end after its current step.
+        stop: makes the code in the context end after its current step.
         say: shows a sentence to the user.
 
     Yields:
-        A function that returns the exit code of a block that was stopped.
+        A function that returns the exit code after a stop.
     """
     process, received, since = os.getpid(), signal.SIGINT, 0.0
 
@@ -124,7 +124,7 @@ def _restore(before: dict[int, Any]) -> None:
 
 
 def _leave_lost_terminal(number: int) -> None:
-    """Redirect output to nowhere if the terminal is gone and writing to it fails."""
+    """After SIGHUP, redirect standard output and error to the null device if writing to the terminal fails."""
     if number != getattr(signal, "SIGHUP", None):
         return
     for stream in (sys.stdout, sys.stderr):

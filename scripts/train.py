@@ -1,4 +1,4 @@
-"""``palaestra train``: train a language model, or a student of gridworlds, on an environment, under a teacher.
+"""``palaestra train``: train a language model, or a small student of array observations, under a teacher.
 
 examples:
   palaestra train palaestra/Arithmetic-v0 --axis digits=1 terms=2:4 --out runs/first
@@ -101,13 +101,13 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "--patience, --collapse, --engine, --ray, --workers and --env-processes.",
     ),
 }
-"""Options beside those of the configuration: name -> (type, default, help)."""
+"""Options that are not part of the configuration: name -> (type, default, help)."""
 _LANGUAGE_ONLY = ("env_weight", "chat_option", "engine_option", "warmup_axis", *train_ranks.OPTIONS)
 
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """A parsed command line."""
+    """Parsed command line: the options in `_OWN`, and the configuration made of the others."""
 
     learner: str
     axis: Texts
@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     name = _find_learner(arguments)
-    learner = LEARNERS[name]  # an unknown name is told before its options are
+    learner = LEARNERS[name]  # raises for an unknown name before the options are parsed
     _refuse_options_of_others(arguments, name)
     options = _parse(arguments, learner.config())
     language = name == DEFAULT_LEARNER
@@ -152,7 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:
-    """Start the run of a command line, or resume it; ``again``: an earlier start of it may have left a run."""
+    """Start the run of a command line, or resume one with --resume. With ``again``, after a restart of processes,
+    resume the run if the folder already has it."""
     kind = LEARNERS[name]
     if options.resume is not None:
         if options.out is not None:
@@ -173,12 +174,12 @@ def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again:
 
 
 def read_config(arguments: Sequence[str]) -> TrainConfig:
-    """The configuration of a new run of a language model that a command line describes."""
+    """Return the configuration of a new run of a language model from a command line."""
     return _build_config(_choose_defaults(arguments, _parse(arguments, TrainConfig())))
 
 
 def _find_learner(arguments: Sequence[str]) -> str:
-    """The learner that a command line names, or whose run it resumes."""
+    """Return the name of the learner of a command line: that of --learner, or of the run to resume."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in ("--learner", "--resume"):
         parser.add_argument(option, nargs="?")
@@ -193,14 +194,14 @@ def _find_learner(arguments: Sequence[str]) -> str:
 
 
 def _refuse_options_of_others(arguments: Sequence[str], name: str) -> None:
-    """Raise InputError for an option that another learner has and this one has not, or another library."""
+    """Raise InputError for an option that only other learners have, or that has another library's name."""
     options = {other: list_options(kind.config()) for other, kind in LEARNERS.items()}
     options[DEFAULT_LEARNER] |= {option.replace("_", "-") for option in _LANGUAGE_ONLY} | {"warmup.axis"}
     common = {option.replace("_", "-") for option in _OWN if option not in _LANGUAGE_ONLY}
     refuse_other_names(arguments, options[name] | common)
     for word in arguments:
         option = word[2:].partition("=")[0].replace("_", "-") if word.startswith("--") else ""
-        # A flag has a twin: --no-anneal.
+        # Every flag has a negation, such as --no-anneal.
         known = {option, option.removeprefix("no-")}
         owners = [other for other, theirs in options.items() if known & theirs]
         if owners and name not in owners and option not in common:
@@ -211,7 +212,7 @@ def _refuse_options_of_others(arguments: Sequence[str], name: str) -> None:
 
 
 def _choose_defaults(arguments: Sequence[str], options: TrainOptions) -> TrainOptions:
-    """The options of a new run, with defaults that follow the model of a language model."""
+    """Return the options of a new run; for a language model other than tiny, with defaults that depend on the model."""
     config = options.config
     if not isinstance(config, TrainConfig) or config.model == "tiny":
         return options
@@ -227,7 +228,7 @@ def train(learner: Any) -> int:
     """Run to the end with progress on the terminal, then write the report.
 
     Returns:
-        0; 1 if the run ended as it could not learn; 128 + the number of a signal that stopped it, 130 for Ctrl-C.
+        0; 1 if the run ended because it could not learn; 128 + the number of a signal that stopped it, 130 for Ctrl-C.
     """
     from rich.console import Console
 
@@ -265,7 +266,7 @@ def train(learner: Any) -> int:
 
 
 class _Watcher:
-    """Shows the learner's progress as bars: one for the warm-up, one for training."""
+    """Observer that shows the learner's progress as bars: one for the warm-up, one for training."""
 
     def __init__(self, bars: Bars):
         self._bars = bars
@@ -286,13 +287,13 @@ class _Watcher:
             self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
         values = progress.values
         if "success" in values:
-            # The warm-up measures success rarely, but on many episodes: the latest value is shown. Each training step
-            # measures it on few: a running mean is shown.
+            # The warm-up measures success rarely, but on many episodes, so the latest value is shown; a training step
+            # measures success on few episodes, so a running mean is shown.
             share = 1.0 if progress.phase == "warmup" else 0.1
             before = self._success.get(progress.phase, values["success"])
             self._success[progress.phase] = (1 - share) * before + share * values["success"]
             if progress.phase == "warmup" and not self._bars.console.is_terminal:
-                # The output has no moving bar, as in a file.
+                # Output to a file has no moving bars.
                 measured = f"loss {values['loss']:.3f}, {values['success']:.0%} of training tasks"
                 self._bars.console.print(f"warm-up step {progress.step}: {measured}")
         parts = [f"success {self._success[progress.phase]:.0%}"] if progress.phase in self._success else []
@@ -323,7 +324,7 @@ def _parse(arguments: Sequence[str], config: Any) -> TrainOptions:
 
 
 def _build_config(options: TrainOptions) -> Any:
-    """Apply the options outside the configuration (axes, teacher options) to it."""
+    """Return the configuration with the options outside it (axes, options of environment, teacher, ...) applied."""
     config = options.config
     changes: dict[str, Any] = {}
     if options.env_weight:
@@ -342,7 +343,7 @@ def _build_config(options: TrainOptions) -> Any:
 
 
 def _parse_axes(texts: Sequence[str], config: Any) -> dict[str, Any]:
-    """Parse ranges of the axes that the configuration's environment has; lists instead of tuples, as in JSON."""
+    """Parse axes of the configuration's environment, with lists instead of tuples, as in JSON."""
     import gymnasium
 
     from ..agents.grpo.run.blend import environment_of
@@ -358,7 +359,7 @@ def _parse_axes(texts: Sequence[str], config: Any) -> dict[str, Any]:
 
 
 def _parse_weight(text: str) -> Any:
-    """A number, ``start:end`` for a linear schedule over the run, or a schedule as JSON, as plain data."""
+    """Parse a weight to a schedule's data: a number, ``start:end`` (linear over the run), or a schedule as JSON."""
     import json
 
     try:

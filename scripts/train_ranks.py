@@ -1,4 +1,4 @@
-"""``palaestra train --nproc``: the processes of a run, started here or by torchrun, and what becomes of lost ones."""
+"""Processes of ``palaestra train --nproc``: started here or by torchrun, and restarted after one was lost."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ..errors import InputError, MissingExtra
 from .stopping import RECEIVED, SIGNALS, exit_code, note_signals
 
 _GRACE = 2.0
-"""Seconds that a process waits for its launcher to notice which other was lost, and to say so."""
+"""Seconds that a process waits for the launcher to notice and report the loss of another process."""
 _PRELOADED = ["transformers.modeling_utils", "palaestra.agents.grpo.learner", "palaestra.scripts.train"]
-"""Modules that the processes share where they are forks of one process."""
+"""Modules that are imported once for all processes, if these are forked from one server process."""
 _LOST = 75
 """Exit code of a process that has already reported that it lost another process."""
 _STOPPED = tuple(128 + number for number in (signal.SIGINT, *SIGNALS))
@@ -58,7 +58,7 @@ OPTIONS: dict[str, tuple[Any, Any, str]] = {
 
 @dataclass(frozen=True)
 class RunProcesses:
-    """The processes of a run: the values of `OPTIONS`."""
+    """Settings of the processes of a run: values of the options in `OPTIONS`."""
 
     nproc: int = 1
     shard: bool = False
@@ -66,7 +66,11 @@ class RunProcesses:
     rank_timeout: float = 10.0
 
     def check(self, learner_shares: bool) -> None:
-        """Raise InputError for a value out of range, or for several processes where there can be one only."""
+        """Raise InputError for a value out of range or an impossible combination.
+
+        Args:
+            learner_shares: True if the learner can train in several processes.
+        """
         for name, value, least in (("nproc", self.nproc, 1), ("max-restarts", self.max_restarts, 0)):
             if value < least:
                 raise InputError(f"--{name} must be at least {least}, got {value}.")
@@ -87,7 +91,7 @@ class RunProcesses:
 
 
 def check_split(config: Any) -> None:
-    """Raise InputError for a new run of a language model that cannot be split over processes."""
+    """Raise InputError if a new run's configuration does not allow --shard: a warm-up, or --compile."""
     if config.model != "tiny" and (steps := config.warmup.most_steps(config.model)):
         raise InputError(
             f"a warm-up of {steps} steps trains the whole model in one process, which --shard is there to avoid; "
@@ -98,30 +102,31 @@ def check_split(config: Any) -> None:
 
 
 def world_size() -> int:
-    """Number of processes that torchrun started for this run; 1 without it."""
+    """Return the number of processes that torchrun started for this run; 1 without torchrun."""
     return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
 
 
 def resume_command(folder: Path, shard: bool = False, processes: int = 1) -> str:
-    """The command that continues a run with a number of processes, or with as many as it has now."""
+    """Return the command that continues a run with ``processes`` processes, or the current number if that is larger."""
     count = max(processes, world_size())
     shared = f" --nproc {count}" + " --shard" * shard if count > 1 else ""
     return f"palaestra train --resume {folder}{shared}"
 
 
 def restarts() -> int:
-    """Count how often torchrun has started this run's processes again after one of them was lost."""
+    """Return the number of times that torchrun has restarted this run's processes after one was lost."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
 
 
 def check_gpus(device: str, processes: int) -> bool:
-    """Return True if a run on a device ("auto" included) has its processes on GPUs, one each.
+    """Return True if the processes of a run with this device run on GPUs, one each.
 
     Args:
-        processes: number of processes to start here, if torchrun has started none.
+        device: "auto", "cpu", "cuda" or "cuda:NUMBER".
+        processes: number of processes to start on this machine, if torchrun has started none.
 
     Raises:
-        InputError: the device is one particular GPU, or this machine has too few.
+        InputError: the device is one particular GPU, or this machine has too few GPUs.
     """
     import torch
 
@@ -139,23 +144,24 @@ def check_gpus(device: str, processes: int) -> bool:
 
 
 def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[Any], int] | None = None) -> int:
-    """Lead a run in the process of rank 0, follow in the others.
+    """Run this process's part of a run: rank 0 leads, the other ranks follow.
 
     Args:
-        cuda: the run is on GPUs, one per process.
+        processes: settings of the processes.
+        cuda: True if the run is on GPUs, one per process.
         folder: folder of the run, for the message about a lost process.
-        run: the leader's part, called with its `agents.grpo.ranks.leader.Ranks`; returns the exit code. Used in the
-            process of rank 0 only.
+        run: function of the leader's `agents.grpo.ranks.leader.Ranks` that returns the exit code; only used in the
+            process of rank 0.
 
     Returns:
-        The exit code. After a lost process, or Ctrl-C in mid-step, this process ends without returning.
+        The exit code. After a lost process, or Ctrl-C in the middle of a step, this process exits without returning.
     """
     from ..agents.grpo.ranks.channel import LostRank
 
     try:
         if run is not None and os.environ["RANK"] == "0":
             return _lead(processes, cuda, run)
-        # The models that will come are made of it, and the leader needs as long to read its command line.
+        # Needed for the models, and imported while the leader parses the command line.
         import transformers.modeling_utils  # noqa: F401
 
         from ..agents.grpo.ranks.channel import RankChannel
@@ -171,7 +177,7 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
     except LostRank as lost:
         code = _LOST
         note_signals()
-        # The launcher ends this process, and speaks for all, where it has noticed the loss.
+        # If the launcher has noticed the loss, it ends this process and prints the message for all.
         if not RECEIVED.wait(_GRACE):
             _say(
                 f"process {os.environ['RANK']} ends, as another process of the run {lost}; {_remedy(folder, processes)}"
@@ -179,7 +185,7 @@ def take_part(processes: RunProcesses, cuda: bool, folder: Path, run: Callable[[
     except KeyboardInterrupt as stop:
         code = exit_code(stop)
         _say(f"stopped in the middle of a step; {_remedy(folder, processes)}")
-    # Without the usual clean-up, which would wait for processes that are lost or wait for this one.
+    # Without the usual clean-up, which would wait for lost processes, or for processes that wait for this one.
     sys.stdout.flush()
     os._exit(code)
 
@@ -212,8 +218,8 @@ def launch(
     """Start a run in several processes on this machine and wait for them.
 
     Args:
-        command: the function of ``palaestra train``, which leads with these arguments.
-        cuda, folder: see `take_part`.
+        command: main function of ``palaestra train``, which the leader calls with ``arguments``.
+        processes, cuda, folder: see `take_part`.
 
     Returns:
         The exit code of the leader; 1 if a process was lost, 128 + the number of a signal that ended the run at once.
@@ -227,7 +233,7 @@ def launch(
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child.pid, number)
 
-    # The leader ends the run after its step. Ctrl-C reaches it as well, other signals are handed on.
+    # The leader ends the run after its step. Ctrl-C reaches the leader directly, other signals are forwarded.
     before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None)}
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -254,11 +260,14 @@ def launch(
 def run_in_processes(
     work: Callable[[Any], Any], argument: Any, processes: int, most_restarts: int = 0, cuda: bool = False
 ) -> Any:
-    """Call a function of a module in several processes on this machine, set up as torchrun does.
+    """Call a function in several processes on this machine, with the environment variables that torchrun sets.
 
     Args:
-        most_restarts: largest number of restarts of all processes after one was lost.
-        cuda: the processes use GPUs.
+        work: function defined at the top level of a module, so that it can be pickled.
+        argument: argument of ``work``.
+        processes: number of processes.
+        most_restarts: most restarts of all processes after one was lost.
+        cuda: True if the processes use GPUs.
 
     Returns:
         The result of the process of rank 0.
@@ -284,8 +293,8 @@ def run_in_processes(
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         local_addr="localhost",
-        # GPUs cannot be used in a fork of a process that has looked for them. The path of the fork server's socket, 32
-        # characters longer than its folder's path, must be shorter than 108 characters.
+        # GPUs cannot be used in a fork of a process that has queried them. The path of the fork server's socket, 32
+        # characters longer than the path of the temporary folder, must be shorter than 108 characters.
         start_method="spawn" if cuda or len(os.fsencode(tempfile.gettempdir())) > 70 else "forkserver",
         max_restarts=most_restarts,
         logs_specs=DefaultLogsSpecs(log_dir=os.devnull),
@@ -306,7 +315,7 @@ def run_in_processes(
 
 
 def _call(work: Callable[[Any], Any], argument: Any) -> Any:
-    """Call ``work`` in one of the processes."""
+    """Call ``work`` in one of the processes, which then ends with the launcher."""
     result = work(argument)
     launcher = multiprocessing.parent_process()
     assert launcher is not None
@@ -315,13 +324,13 @@ def _call(work: Callable[[Any], Any], argument: Any) -> Any:
         launcher.join()
         os._exit(1)
 
-    # Torch keeps this process until the launcher has received the result, which a lost launcher never does.
+    # Torch keeps this process alive until the launcher has received the result; a killed launcher never does.
     threading.Thread(target=end_with_launcher, daemon=True).start()
     return result
 
 
 def _work(given: tuple[Callable[[Sequence[str]], int], list[str], RunProcesses, bool, Path]) -> int:
-    """One process of a run."""
+    """Run one process of a run; return the exit code."""
     command, arguments, processes, cuda, folder = given
     try:
         if os.environ["RANK"] != "0":
@@ -330,7 +339,7 @@ def _work(given: tuple[Callable[[Sequence[str]], int], list[str], RunProcesses, 
 
         return run_guarded(command, arguments)
     except Exception:
-        # The launcher knows of the exit code alone.
+        # The launcher only receives the exit code.
         traceback.print_exc()
         raise
 
@@ -339,7 +348,7 @@ def _stop_without_launcher() -> None:
     """Stop this run after its step if the process that started it has ended."""
     parent, launcher = multiprocessing.parent_process(), os.getppid()
     if parent is not None and parent.pid == launcher:
-        return  # torch has asked the system for that signal
+        return  # torch has already requested a signal from the system for this case
 
     def watch() -> None:
         if parent is not None:  # this process is a fork of one that ends with the last of its forks
@@ -356,7 +365,7 @@ def _say(sentence: str) -> None:
 
 
 def _remedy(folder: Path, processes: RunProcesses) -> str:
-    """Say what to type to go on."""
+    """Return a sentence with the command that continues the run."""
     if not (folder / "config.json").is_file():
         return "nothing was complete yet: type the same command again."
     return f"what was complete is kept; continue with: {resume_command(folder, processes.shard, processes.nproc)}"

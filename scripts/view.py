@@ -1,8 +1,8 @@
-"""``palaestra view``: the episodes of runs and evaluations as one page to filter, search and read.
+"""``palaestra view``: write the episodes of runs and evaluations as one page to filter, search and read.
 
-It needs no network. It filters by environment, outcome, difficulty and any text, sorts, and shows each conversation
-with rewards, their terms, errors, feedback and the reference; where the same task was played several times, also side
-by side. Texts beyond --longest and episodes beyond --most are left out of the page, which says so.
+The page needs no network. It filters by environment, outcome, difficulty and any text, sorts, and shows each
+conversation with rewards, their terms, errors, feedback and the reference; several plays of one task also side by side.
+Texts longer than --longest are cut and episodes beyond --most are left out; the page says so.
 
 examples:
   palaestra view runs/first
@@ -32,7 +32,7 @@ from .view_server import PageServer
 
 TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("view.html", "view.js"))
 SHORTEST = 100
-"""Characters that --longest must allow."""
+"""Smallest value of --longest."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class ViewOptions:
     path: tyro.conf.Positional[tuple[Path, ...]] = ()
     """Folders of runs, files of palaestra eval --out (also unfinished ones, OUT.partial), or folders of such files."""
     out: Path | None = None
-    """The page; by default episodes.html in the first folder, or NAME.episodes.html beside the first file."""
+    """File for the page; by default episodes.html in the first folder, or NAME.episodes.html beside the first file."""
     serve: bool = False
-    """Serve the page to this machine until Ctrl-C, made anew when it is loaded and the files have changed."""
+    """Serve the page to this machine until Ctrl-C; a reload shows changes of the files."""
     port: int = 0
     """Port for --serve; 0 takes a free one."""
     longest: int = 200_000
-    """Characters of one text, beyond which its middle is left out."""
+    """Longest text in characters; the middle of a longer one is left out."""
     most: int = 20_000
-    """Episodes in the page."""
+    """Most episodes in the page."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,28 +80,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def default_out(path: Path) -> Path:
-    """Return where the page goes if --out does not say."""
+    """Return the default of --out for the first path."""
     if path.is_dir():
         return path / "episodes.html"
     return path.with_name(f"{path.name.removesuffix('.partial').removesuffix('.jsonl')}.episodes.html")
 
 
 def link_from(folder: Path, path: Path) -> str:
-    """The address of a file relative to a page in ``folder``."""
+    """Return the URL of a file relative to a page in ``folder``."""
     return quote(os.path.relpath(path.resolve(), folder.resolve()))
 
 
 def make_page(files: Sequence[EpisodeFile], link: Callable[[Path], str], options: ViewOptions) -> tuple[str, str]:
-    """Make the page of ``files``.
+    """Make the page with the episodes of ``files``.
 
     Args:
-        link: makes the address of a replay or a report.
+        link: returns the URL of a replay or a report.
+        options: limits of the page.
 
     Returns:
-        the page, and a short description of its content.
+        The HTML, and a short description of the content.
 
     Raises:
-        InputError: the files hold no episode, or a line that is no episode.
+        InputError: the files have no episode, or a line is no episode.
     """
     made = collect_episodes(files, link, options.longest, options.most)
     if not made.entries:
@@ -114,7 +115,7 @@ def make_page(files: Sequence[EpisodeFile], link: Callable[[Path], str], options
         "policy": hash_source(script),
         "data": "".join(iterate_page_data(made)),
     }
-    # One pass, so that nothing in a value is taken for a place to fill.
+    # One pass, so that nothing in a value is taken for a placeholder.
     page = re.sub(r"{{ (\w+) }}", lambda place: values[place[1]], TEMPLATE.read_text(encoding="utf-8"))
     page = page.encode("utf-8", "backslashreplace").decode("utf-8")
     return page, "; ".join([f"{len(made.entries):,} episodes", *made.notes])

@@ -1,8 +1,8 @@
-"""Episodes for the viewer: found in runs and evaluations, and packed for its page.
+"""Collection of episodes of runs and evaluations, and packing of them for the page of ``palaestra view``.
 
-Each episode becomes a short entry of the list and a record. Records are packed in chunks (JSON, gzip, base64), and the
-page unpacks only the chunks that are viewed; no text of a model can close the HTML element that contains it. Texts
-longer than a bound are cut in the middle, with a note on the page.
+Each episode becomes a short entry of the page's list, and a record. Records are packed in chunks (JSON, gzip, base64),
+so that the page unpacks only the chunks that are viewed, and no text of a model can break out of its HTML element.
+Texts longer than a bound are cut in the middle, with a note on the page.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .report import Row, is_finite_number, iterate_rows, read_config
 
 SUCCESS, FAILED, UNREADABLE, TRUNCATED, ERRORED, INVALID = 1, 2, 4, 8, 16, 32
 CHUNK_EPISODES, CHUNK_CHARACTERS = 100, 1_000_000
-"""A chunk ends where it has so much of either."""
+"""Number of episodes, and of characters, either of which completes a chunk."""
 SNIPPET = 100
-"""Characters of the first observation in the list."""
+"""Longest part of the first observation in the list, in characters."""
 
 
 @dataclass(frozen=True)
 class EpisodeFile:
-    """A file of episodes.
+    """File of episodes.
 
     Attributes:
-        path: one JSON object a line, with "turns".
-        name: short and unique within a page.
-        env: of the episodes whose rows do not say.
-        report: the run's report, if the file belongs to a run that has one.
+        path: file with one JSON object per line, which has "turns".
+        name: short name, unique within a page.
+        env: environment of rows without "env".
+        report: report of the run that the file belongs to, or None.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class EpisodeFile:
 
 @dataclass
 class EpisodeCollection:
-    """Episodes that a page shows.
+    """Packed episodes of a page.
 
     Attributes:
         files: name, path, agent and report (a link) of each file.
@@ -66,10 +66,10 @@ class EpisodeCollection:
 
 
 def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
-    """Find the files of episodes: of runs, of evaluations (also unfinished ones), and of folders of either.
+    """Find the files of episodes in runs, evaluations (also unfinished ones), and folders of either.
 
     Raises:
-        InputError: there is no such file, or none with episodes in it.
+        InputError: a path does not exist, or has no episodes.
     """
     found: list[EpisodeFile] = []
     for path in paths:
@@ -114,7 +114,7 @@ def _open(path: Path) -> EpisodeFile:
 
 
 def _printable(name: str) -> str:
-    """A file's name, whose bytes need not be text, as text."""
+    """Return a file's name as printable text, as its bytes may be invalid UTF-8."""
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -129,9 +129,9 @@ def collect_episodes(
     """Read the episodes of ``files`` and pack them.
 
     Args:
-        link: makes the address of another page that belongs to an episode or a file.
-        longest: characters of one text, beyond which it is cut.
-        most: largest number of episodes; further episodes are counted but left out.
+        link: returns the URL of a replay or a report.
+        longest: longest text in characters; longer texts are cut.
+        most: most episodes; further episodes are counted but left out.
 
     Raises:
         InputError: a line is no episode.
@@ -185,12 +185,12 @@ def _close_chunk(made: EpisodeCollection, waiting: list[str]) -> None:
 
 
 def pack(text: str) -> str:
-    """Compress a text of ASCII to base64 of gzip, the same at any time."""
+    """Compress an ASCII text by gzip, without a time stamp, and encode it in base64."""
     return base64.b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode()
 
 
 def name_episode(file: str, row: Mapping[str, Any]) -> str:
-    """Name an episode by file and position: ``played/12``, of a sample ``played/12.1``, of a run ``first/step-4``."""
+    """Return the name of an episode: "played/12", for a further sample "played/12.1", in a run "first/step-4"."""
     if "episode" in row:
         sample = f".{row['sample']}" if row.get("sample") else ""
         return f"{file}/{row['episode']}{sample}"
@@ -200,8 +200,8 @@ def name_episode(file: str, row: Mapping[str, Any]) -> str:
 def make_entry(
     row: Row, file: int, env: int, name: str, task: int, line: int, cut: int, replay: str | None
 ) -> list[Any]:
-    """Make the list's entry of an episode: file, environment, name, flags of its outcome, difficulty, reward, turns,
-    progress, step, task, sample, snippet, replay, characters cut, line, label."""
+    """Make the entry of an episode in the page's list: file, environment, name, outcome flags, difficulty, reward,
+    number of turns, progress, step, task, sample, snippet, replay, number of cut characters, line, label."""
     valid, success = row.get("reward_valid") is not False, row.get("is_success")
     errored = bool(row.get("agent_failed")) or (valid and row.get("error") is not None)
     refused = row.get("refused") or any(turn.get("action_error") is not None for turn in row["turns"])
@@ -224,7 +224,7 @@ def make_entry(
 
 
 def find_replay(file: EpisodeFile, row: Mapping[str, Any], link: Callable[[Path], str]) -> str | None:
-    """Return the link to an episode's replay; None without a replay, or if its file is gone."""
+    """Return the URL of an episode's replay; None without a replay, or if the file no longer exists."""
     named = row.get("replay")
     if not isinstance(named, str) or not named.endswith(".html"):
         return None
@@ -233,10 +233,10 @@ def find_replay(file: EpisodeFile, row: Mapping[str, Any], link: Callable[[Path]
 
 
 def shorten_texts(value: Any, longest: int) -> tuple[Any, int]:
-    """Cut texts of more than ``longest`` characters in the middle, within plain data.
+    """Cut all texts of more than ``longest`` characters in JSON data in the middle.
 
     Returns:
-        the data, with numbers that JSON does not have as text; the number of characters that were left out.
+        The data, with infinite numbers and NaN as text, and the number of characters that were left out.
     """
     if isinstance(value, str):
         if len(value) <= longest:
@@ -253,7 +253,7 @@ def shorten_texts(value: Any, longest: int) -> tuple[Any, int]:
         shortened = {key: shorten_texts(item, longest) for key, item in value.items()}
         return {key: item for key, (item, _) in shortened.items()}, sum(cut for _, cut in shortened.values())
     if isinstance(value, list):
-        # An array of numbers can be long as well; as text it is bounded.
+        # A long array of numbers is converted to text, so that its length is bounded, too.
         if len(value) > 1000 and len(text := json.dumps(value)) > longest:
             return shorten_texts(text, longest)
         parts = [shorten_texts(item, longest) for item in value]
@@ -262,9 +262,9 @@ def shorten_texts(value: Any, longest: int) -> tuple[Any, int]:
 
 
 def iterate_page_data(made: EpisodeCollection) -> Iterator[str]:
-    """Make the elements of the page that hold the data."""
+    """Yield the HTML elements of the page that contain the data."""
     head = {"files": made.files, "envs": made.envs, "notes": made.notes, "chunks": made.sizes}
-    # The only place of the page with unpacked names; the escape keeps them from closing the element.
+    # Names are not packed here; the escape prevents them from closing the element.
     yield f'<script type="application/json" id="head">{json.dumps(head).replace("<", chr(92) + "u003c")}</script>\n'
     yield f'<script type="text/plain" id="entries">{pack(json.dumps(made.entries))}</script>\n'
     for number, chunk in enumerate(made.chunks):

@@ -1,7 +1,7 @@
-"""A server for one page and the pages that it links to, for this machine alone.
+"""HTTP server, for this machine only, of one page and the pages that it links to.
 
-It listens on the loopback address and serves linked files only. It answers only requests whose host is that address, so
-that no other site can read it through a domain that resolves to it.
+The server listens on the loopback address and serves only linked files. It answers only requests whose Host header is
+that address, so that no web site can read it by DNS rebinding.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ..errors import InputError
 
 
 class PageServer:
-    """A page, made anew when its sources have changed.
+    """Server of a page, which is made again when its sources have changed.
 
     Args:
-        port: 0 takes a free one.
+        port: port to listen on; 0 takes a free one.
 
     Raises:
-        InputError: the port cannot be taken.
+        InputError: the port is not available.
     """
 
     def __init__(self, port: int = 0):
@@ -41,7 +41,7 @@ class PageServer:
         self._page = b""
 
     def link(self, path: Path) -> str:
-        """Let a file be served, and return its address."""
+        """Allow a file to be served, and return its URL relative to the page."""
         place = str(path.resolve())
         self._linked[place] = path
         return "linked/" + quote(place.lstrip("/"))
@@ -50,8 +50,8 @@ class PageServer:
         """Serve until Ctrl-C.
 
         Args:
-            make: makes the page; called at once, and when it is loaded after its sources have changed.
-            sources: the files that it is made of.
+            make: makes the page; called at once, and when the page is loaded after its sources have changed.
+            sources: returns the files from which the page is made.
         """
         self._make, self._sources = make, sources
         self._refresh()
@@ -64,7 +64,7 @@ class PageServer:
             self._server.server_close()
 
     def stop(self) -> None:
-        """Make `serve`, in another thread, return."""
+        """Make `serve` return; to be called from another thread."""
         self._server.shutdown()
 
     def _refresh(self) -> bytes:
@@ -103,6 +103,6 @@ class PageServer:
                 self.wfile.write(content)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Say nothing."""
+                """Suppress the log."""
 
         return _PageHandler

@@ -1,1 +1,1 @@
-"""Chat endpoints as agents: requests with retries, limits and a cache, replies with thoughts and calls of tools."""
+"""Chat endpoints as agents: requests with retries, limits and a cache; replies with thoughts and tool calls."""

@@ -1,4 +1,4 @@
-"""A chat endpoint as an agent: one conversation a slot, with whatever model an OpenAI-compatible server offers."""
+"""Agent that plays through an OpenAI-compatible chat endpoint, with one conversation per slot."""
 
 from __future__ import annotations
 
@@ -26,13 +26,21 @@ from .tool_forms import TOOL_FORMS, ReplyStep, ToolForm
 _log = logging.getLogger(__name__)
 
 MOST_FAULTS = 3
-"""Most malformed calls in one turn that are reported to the model; then its latest reply is the action, unchanged."""
+"""Most malformed tool calls in one turn that are reported to the model; after that its reply is the action as it is."""
 
 
 @dataclass
 class _Conversation:
-    """A slot's messages, the episode that they belong to and the requests in it, and the steps of the newest reply that
-    are left; ``waiting`` is the call that the next observation answers."""
+    """Conversation of a slot.
+
+    Attributes:
+        messages: the messages so far.
+        episode: ``info["episode_seed"]`` of the episode.
+        asked: number of requests in the episode so far.
+        acted: True once the episode has had an action.
+        steps: steps of the newest reply that have not been played yet.
+        waiting: id of the tool call that the next observation answers, or None.
+    """
 
     messages: list[dict[str, Any]]
     episode: int
@@ -43,29 +51,30 @@ class _Conversation:
 
 
 class ChatAgent(SlotAgent):
-    """Plays text environments through an OpenAI-compatible endpoint, --agent openai:MODEL: hosted, vLLM, llama.cpp.
+    """Agent that plays text environments through an OpenAI-compatible endpoint (hosted, vLLM, llama.cpp): openai:MODEL.
 
-    A request that failed in every attempt ends its episode as invalid, with the reason as its error; one that no longer
-    fits the model's context ends it as truncated. Thoughts that a server returns beside the content are kept in the
-    record of the episode, and never judged.
+    If all attempts of a request fail, the episode ends as invalid, with the reason as its error. If the conversation no
+    longer fits the model's context, the episode ends as truncated. Thoughts that a server returns in a separate field
+    are written to the record of the episode, and never scored.
 
     Args:
-        model: the endpoint's name of the model; None takes the environment variable ``PALAESTRA_JUDGE_MODEL``, or else
-            the only model that the endpoint serves.
+        model: name of the model at the endpoint; None: the environment variable ``PALAESTRA_JUDGE_MODEL`` or, if that
+            is not set, the only model that the endpoint serves.
         base_url, api, timeout, retries, backoff, requests_per_minute, concurrency, cache, extra: see `Connection`.
         system: the system prompt of every conversation; "" for none.
-        temperature, max_tokens: of each reply; None leaves them to the endpoint.
-        seed: root of the seeds that are sent, another one with each request; None sends none.
+        temperature: sampling temperature in [0, 2]; None: the endpoint's default.
+        max_tokens: most tokens of a reply; None: the endpoint's default.
+        seed: number from which a different seed is derived for each request; None sends no seed.
         stop: texts that end a reply.
-        tools: "native" (the endpoint's calls of functions) or "react" (text) for environments with tools; None leaves
-            it to the environment's own text. An environment without tools is played as with None.
-        resend_reasoning: whether the thoughts go back to the endpoint with the conversation.
-        prices: of a million tokens read and of a million written, for the cost in reports.
+        tools: how tools are called in environments that have them: "native" (function calls of the endpoint), "react"
+            (text), or None (as the environment's prompt describes). Other environments are played as with None.
+        resend_reasoning: True sends earlier thoughts back to the endpoint as part of the conversation.
+        prices: price of a million prompt tokens and of a million completion tokens, for the cost in reports.
 
     Raises:
-        InputError: an argument out of range, or no model and an endpoint that does not serve just one; on use, for an
-            endpoint that refuses the key or the model.
-        MissingExtra: without the extra [judge].
+        InputError: an argument is out of range, or no model is given and the endpoint does not serve exactly one; on
+            use, the endpoint refuses the key or the model.
+        MissingExtra: the package openai (extra [judge]) is not installed.
     """
 
     threads = None
@@ -192,7 +201,7 @@ class ChatAgent(SlotAgent):
     def _act(
         self, slot: int, talk: _Conversation, step: ReplyStep, reply: ChatReply | None, faults: Sequence[str]
     ) -> Any:
-        """Return the action of a step, and keep how it came about."""
+        """Return the action of a step, and store its trace."""
         talk.waiting, talk.acted = step.call_id, True
         notes: dict[str, Any] = {}
         if step.call is not None:
@@ -215,7 +224,7 @@ class ChatAgent(SlotAgent):
 
 
 def _plain(value: Any) -> Any:
-    """Text without lone surrogates, which no request can hold, at any depth."""
+    """Replace lone surrogates, which cannot be encoded in a request, in all texts of nested dicts and lists."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""`ChatClient`: requests to an OpenAI-compatible endpoint, with retries, a pace, and a cache on disk.
+"""Client of an OpenAI-compatible endpoint, with retries, a rate limit, and a cache on disk.
 
-One conversation goes in, one `ChatReply` comes out, or an exception that says whose fault it was: `InputError` (a
-wrong key or model), `ContextFull` (a conversation that no longer fits), `NoReply` (everything else, after all retries).
+`ChatClient.ask` takes a conversation and returns a `ChatReply`. It raises `InputError` (wrong key or model),
+`ContextFull` (the conversation no longer fits), or `NoReply` (every other failure, after all retries).
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .pace import RequestPace
 from .reply import ChatReply, MalformedReply, read_reply
 
 MAX_BODY = 32_000_000
-"""Bytes of an endpoint's answer that are read."""
+"""Largest answer of an endpoint that is accepted, in bytes."""
 
 _FULL = ("context_length_exceeded", "exceed_context_size_error")
 _FULL_WORDS = ("context length", "context size", "context window")
 
 Draw = tuple[int, int]
-"""The episode (`info["episode_seed"]`, another one for each sample) and the number of the request in it."""
+"""Episode (`info["episode_seed"]`, different for each sample of a task) and index of the request in the episode."""
 
 
 class NoReply(RuntimeError):
-    """No attempt brought a reply; the message gives the last reason."""
+    """Error for a request of which all attempts failed; the message gives the last reason."""
 
 
 class ContextFull(RuntimeError):
-    """The conversation is longer than the model's context."""
+    """Error for a conversation that is longer than the model's context."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,22 @@ class Connection:
 
     Args:
         model: the endpoint's name of the model.
-        base_url: address such as "http://localhost:8000/v1"; None takes ``OPENAI_BASE_URL``, or else the SDK's default.
-            The key comes from ``OPENAI_API_KEY``, or is a placeholder, as local servers need none.
+        base_url: address such as "http://localhost:8000/v1"; None: the environment variable ``OPENAI_BASE_URL`` or, if
+            that is not set, the SDK's default. The key is read from ``OPENAI_API_KEY``; if that is not set, a
+            placeholder is sent, as local servers need no key.
         api: "chat", or "completions" for models without a chat template: the conversation is sent as one text, in
             which lines "User:" and "Assistant:" begin the turns.
         timeout: time limit of one attempt, in seconds.
         retries: most retries after a time-out, a broken connection, an unreadable answer, or status 408, 409, 425, 429
             or 5xx.
-        backoff: seconds before the first retry; each further retry waits twice as long, at most 60, less up to a half
-            at random. A ``Retry-After`` of the endpoint is obeyed up to 60 seconds, by all requests.
-        requests_per_minute: rate limit; None: without limit.
-        concurrency: most requests in flight; None: the number of conversations.
-        cache: a folder for the replies, or None. The key holds everything that decides a reply: endpoint, model,
-            conversation, settings, episode, sample and turn, so no two samples share a reply. Processes may share a
-            folder.
-        extra: further fields of a request, such as ``{"reasoning_effort": "low"}``.
+        backoff: wait before the first retry, in seconds. It doubles with each retry up to 60 s, and a random factor in
+            [0.5, 1] is applied. A ``Retry-After`` of the endpoint delays all requests instead, by at most 60 s.
+        requests_per_minute: rate limit; None: no limit.
+        concurrency: most requests in flight; None: no limit but the number of conversations.
+        cache: folder in which replies are cached, or None. The key is everything that determines a reply: endpoint,
+            model, conversation, settings, episode and number of the request, so two samples of a task never share a
+            reply. Several processes may use one folder.
+        extra: further fields of each request, such as ``{"reasoning_effort": "low"}``.
     """
 
     model: str
@@ -89,10 +90,10 @@ class Connection:
 
 
 class ChatClient:
-    """Requests to one endpoint, all from one event loop.
+    """Client of one endpoint. All requests must come from one event loop.
 
     Raises:
-        MissingExtra: without the extra [judge].
+        MissingExtra: the package openai (extra [judge]) is not installed.
         InputError: the cache cannot be used.
     """
 
@@ -111,10 +112,12 @@ class ChatClient:
 
         Args:
             settings: fields of the request, such as the temperature.
-            draw: which sample of the reply it is.
+            draw: which sample of the reply is meant; part of the cache's key.
 
         Raises:
-            InputError, ContextFull, NoReply: see above.
+            InputError: the endpoint refuses the key or the model.
+            ContextFull: the conversation is longer than the model's context.
+            NoReply: all attempts failed.
         """
         key = ""
         if self._cache is not None:
@@ -158,7 +161,7 @@ class ChatClient:
             attempt += 1
 
     async def _attempt(self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> bytes:
-        """The body of the answer to one request. It is read as a stream, as the SDK would give up on malformed JSON."""
+        """Send one request and return the body of the answer, unparsed: the SDK would fail on malformed JSON."""
         import openai
 
         if self._sdk is None:
@@ -177,7 +180,7 @@ class ChatClient:
                 return await self._read(response)
         except openai.APIStatusError as error:
             if error.status_code == 400 and self._limit_name == "max_tokens" and "max_completion_tokens" in str(error):
-                # OpenAI's reasoning models know the limit by this name alone, older servers by the other.
+                # OpenAI's reasoning models accept only this name of the limit, older servers only "max_tokens".
                 self._limit_name = "max_completion_tokens"
                 return await self._attempt(messages, settings)
             raise self._explain(error) from error
@@ -200,7 +203,7 @@ class ChatClient:
         return bytes(body)
 
     def _explain(self, error: Any) -> Exception:
-        """Return the exception for an answer with an error status."""
+        """Convert the SDK's error for an HTTP status to InputError, ContextFull or RequestFailed."""
         status, said = error.status_code, shorten(" ".join(str(error.message).split()), 300)
         if status in (401, 403, 404):
             return InputError(
@@ -214,6 +217,6 @@ class ChatClient:
 
 
 def render_text(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Write a conversation as one text that ends where the next reply begins."""
+    """Render a conversation as one text, with turns "User: ..." and "Assistant: ...", that ends with "Assistant:"."""
     names = {"user": "User: ", "assistant": "Assistant: "}
     return "".join(f"{names.get(message['role'], '')}{message['content']}\n\n" for message in messages) + "Assistant:"

@@ -1,4 +1,4 @@
-"""The pace of requests: at most so many a minute, and none before the time that a busy server has asked for."""
+"""Rate limit of requests: at most a number per minute, and none before the time that a busy server has asked for."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 
 
 class RequestPace:
-    """Rate limiter: releases requests in order of arrival, evenly spaced. Belongs to one event loop.
+    """Rate limiter that releases requests in order of arrival, evenly spaced. It must be used from one event loop.
 
     Args:
-        per_minute: requests a minute; None: without limit.
+        per_minute: requests per minute; None: no limit.
     """
 
     def __init__(self, per_minute: float | None = None):
@@ -19,12 +19,12 @@ class RequestPace:
         self._turn = asyncio.Lock()
 
     async def wait(self) -> None:
-        """Return when the next request may be sent."""
+        """Wait until the next request may be sent."""
         async with self._turn:
             while (left := self._next - time.monotonic()) > 0:
                 await asyncio.sleep(left)
             self._next = time.monotonic() + self._gap
 
     def postpone(self, seconds: float) -> None:
-        """Hold back all requests, waiting ones included, for ``seconds``."""
+        """Delay all requests, including waiting ones, by at least ``seconds`` from now."""
         self._next = max(self._next, time.monotonic() + seconds)

@@ -1,4 +1,4 @@
-"""One reply of a chat or completions endpoint: text, thoughts, calls of tools and token counts, read from its JSON."""
+"""Reply of a chat or completions endpoint: text, thoughts, tool calls and token counts, parsed from the JSON body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ...errors import shorten
 from ..usage import TokenUsage
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Where servers put thoughts beside the content: DeepSeek, vLLM, llama.cpp; OpenRouter, Groq, newer vLLM."""
+"""Fields in which servers return thoughts: DeepSeek, vLLM and llama.cpp the first; OpenRouter, Groq and newer vLLM the
+second."""
 
 
 class MalformedReply(ValueError):
@@ -20,7 +21,7 @@ class MalformedReply(ValueError):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call as the model wrote it: ``arguments`` is text, which ought to be a JSON object."""
+    """Tool call as the model wrote it; ``arguments`` is unchecked text, which should be a JSON object."""
 
     id: str
     name: str
@@ -29,15 +30,16 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ChatReply:
-    """A reply.
+    """Reply of an endpoint.
 
     Attributes:
         text: text of the answer; "" for a reply with only thoughts or calls.
-        reasoning, reasoning_field: the thoughts besides the text, and the name of their field; "" for none.
+        reasoning, reasoning_field: thoughts that came in a separate field, and the field's name; "" for none.
         calls: tool calls, in order.
-        finish: reason of the end: "stop", "length", "tool_calls", ...
-        counts: tokens of the prompt, of the completion and of the thoughts in it; None if the server gives none.
-        cached: whether the reply came from a cache.
+        finish: the endpoint's finish reason: "stop", "length", "tool_calls", ...
+        counts: number of tokens in the prompt, in the completion, and in the completion's thoughts; None if the server
+            gives no counts.
+        cached: True if the reply came from a cache.
     """
 
     text: str
@@ -61,7 +63,7 @@ class ChatReply:
         return message
 
     def usage(self, prices: tuple[float, float] | None) -> TokenUsage:
-        """Return the tokens and price of the reply; ``prices`` of a million tokens that are read and written."""
+        """Return the tokens and cost of the reply; ``prices`` are per million prompt and completion tokens."""
         read, written, thought = self.counts or (0, 0, 0)
         cost = None
         if prices is not None:
@@ -78,12 +80,12 @@ class ChatReply:
         )
 
     def to_text(self) -> str:
-        """Return the reply as text, for a cache."""
+        """Serialize the reply to JSON, for a cache."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_cache(cls, text: str) -> ChatReply:
-        """Read what `to_text` made."""
+        """Parse the text that `to_text` returned; the reply is marked as cached."""
         row = json.loads(text)
         calls = tuple(ToolCall(**call) for call in row.pop("calls"))
         counts = row.pop("counts")
@@ -91,10 +93,10 @@ class ChatReply:
 
 
 def read_reply(body: bytes) -> ChatReply:
-    """Read the first choice of a chat completion, or of a completion.
+    """Parse the first choice of a chat completion or of a text completion.
 
     Raises:
-        MalformedReply: the body is neither.
+        MalformedReply: ``body`` is neither.
     """
     try:
         data = json.loads(body)
@@ -131,7 +133,7 @@ def _call(call: Any, place: int) -> ToolCall:
     name, arguments = call["function"]["name"], call["function"].get("arguments")
     if not isinstance(name, str):
         raise TypeError
-    # Some servers give the object itself, and some no id.
+    # Some servers give the arguments as an object instead of text, and some give no id.
     text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
     return ToolCall(str(call.get("id") or f"call_{place}"), name, text)
 

@@ -1,4 +1,4 @@
-"""The model to ask for at an endpoint where the user names none: the only one that it serves."""
+"""Default model of an endpoint when the user names none: the only model that the endpoint serves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def find_served_model(base_url: str | None) -> str:
     """Return the name of the only model that an endpoint lists under ``/models``.
 
     Args:
-        base_url: its address; None takes the environment variable ``OPENAI_BASE_URL``.
+        base_url: address of the endpoint; None: the environment variable ``OPENAI_BASE_URL``.
 
     Raises:
-        InputError: there is no address, the endpoint does not answer with a list, or it lists none or several.
-        MissingExtra: without the extra [judge].
+        InputError: there is no address, the endpoint does not answer with a list, or the list has no or several models.
+        MissingExtra: the package openai (extra [judge]) is not installed.
     """
     address = check_address(base_url) or os.environ.get("OPENAI_BASE_URL")
     if not address:

@@ -1,8 +1,8 @@
 """Forms of tool calls: in text (ReAct), or by the endpoint's function calls (native).
 
-A form adds to the system prompt and to the requests, and parses a reply into steps: actions of the environment, or
-malformed calls that are reported to the model. Environments declare their tools, and how a call is written as an action
-(`palaestra.envs.tools.tool_function`).
+A form adds text to the system prompt and fields to the requests, and parses a reply into steps: actions of the
+environment, or malformed calls that are reported to the model. Environments declare their tools, and how a call is
+written as an action (`palaestra.envs.tools.tool_function`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TOOL_FORMS: Registry[type[ToolForm]] = Registry("way of calling tools")
 
 @dataclass(frozen=True)
 class ReplyStep:
-    """Outcome of one part of a reply.
+    """Step parsed from a reply: an action, or the error in a malformed tool call.
 
     Attributes:
         action: action for the environment; None for a malformed call.
         fault: error in a malformed call, as a sentence for the model.
-        call_id: id of the call that the result answers; None for a reply without a call.
-        call: name and arguments, for the record.
+        call_id: id of the tool call; None if the step is no tool call.
+        call: name and arguments of the tool call, for the record.
     """
 
     action: Any = None
@@ -40,15 +40,15 @@ class ReplyStep:
 
 
 class ToolForm:
-    """No tools: each reply is an action. Base of the other forms.
+    """Form without tools, in which each reply is an action; base of the other forms.
 
     Args:
-        functions: what may be called.
-        write_call: writes a call as an action, or raises InputError.
+        functions: the tools that may be called.
+        write_call: function of a tool's name and arguments that returns the action, or raises InputError.
 
     Attributes:
-        instruction: for the system prompt.
-        settings: fields of each request.
+        instruction: text for the system prompt.
+        settings: additional fields of each request.
         stop: texts that end a reply.
     """
 
@@ -62,7 +62,7 @@ class ToolForm:
         self.settings: dict[str, Any] = {}
 
     def clean(self, reply: ChatReply) -> ChatReply:
-        """The reply without what only the environment may say."""
+        """Return the reply without text that only the environment may write, such as observations."""
         return reply
 
     def read(self, reply: ChatReply) -> list[ReplyStep]:
@@ -70,11 +70,11 @@ class ToolForm:
         return [ReplyStep(reply.text)]
 
     def tell(self, text: str, call_id: str | None) -> dict[str, Any]:
-        """Return the message with an observation, or with a fault; ``call_id`` as in `ReplyStep`."""
+        """Return the message that shows the model an observation or a fault; ``call_id`` is that of `ReplyStep`."""
         return {"role": "user", "content": text}
 
     def _step(self, name: str, arguments: Any, call_id: str) -> ReplyStep:
-        """Return the step of a call."""
+        """Return the step of a tool call: its action, or a fault if `write_call` refuses the call."""
         call = {"name": name, "arguments": arguments}
         try:
             if not isinstance(arguments, Mapping):
@@ -87,7 +87,7 @@ class ToolForm:
 
 @TOOL_FORMS.register("native")
 class NativeCalls(ToolForm):
-    """Calls of functions of the chat API. Several calls in one reply are made one after the other."""
+    """Form that uses the function calls of the chat API. Several calls in one reply are played one after the other."""
 
     instruction = (
         "Call the functions on offer in place of writing commands or blocks of code as the task describes them."
@@ -129,11 +129,11 @@ _FENCE = re.compile(r"```\w*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 
 @TOOL_FORMS.register("react")
 class ReActText(ToolForm):
-    """Thought, action and observation in text (ReAct, arXiv 2210.03629), for any model and any endpoint.
+    """Form with thought, action and observation in text (ReAct, arXiv 2210.03629), for any model and any endpoint.
 
-    "Action: NAME" with "Action Input: JSON", or "Action: NAME[TEXT]" for a tool with one argument, is a call; "Final
-    Answer:" gives the answer. Any other reply is used as the action unchanged. Text that a model itself writes after
-    "Observation:" is dropped.
+    "Action: NAME" with "Action Input: JSON", or "Action: NAME[TEXT]" for a tool with one argument, is a tool call;
+    "Final Answer:" gives the answer. Any other reply is used as the action unchanged. Replies are cut at
+    "Observation:", which only the environment may write.
     """
 
     stop = ("\nObservation:",)
@@ -178,7 +178,11 @@ class ReActText(ToolForm):
         return ReplyStep(text)
 
     def _arguments(self, name: str, text: str) -> Any:
-        """Return the arguments in JSON, or the text itself for a tool with one; None for neither."""
+        """Parse the arguments of a call: a JSON object, or plain text if the tool has one required argument.
+
+        Returns:
+            A mapping; None if the text is neither; {} for an unknown tool, which `write_call` then reports.
+        """
         if (fenced := _FENCE.match(text)) is not None:
             text = fenced[1]
         loaded = _load(text or "{}")

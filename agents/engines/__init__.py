@@ -1,1 +1,1 @@
-"""Sampling engines: the protocol, the registry, and the engines: torch, vLLM, a server of it, Ray workers, scripts."""
+"""Sampling engines: protocol, registry, and the engines torch, vLLM, vLLM server, Ray workers, and scripted answers."""

@@ -1,5 +1,5 @@
-"""Batch sizes: buckets to which steps of static shape are rounded up, so that few shapes are captured, and padded
-batches of token lists. In and out: numbers."""
+"""Batch sizes: buckets to which the shapes of decoding steps are rounded up, so that few shapes are captured as graphs,
+and batches of token lists for padding."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 _ROWS = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-"""Buckets of rows; above, multiples of 1,024."""
+"""Buckets of rows; above the last one, multiples of 1,024."""
 
 PADDED_TOKENS = 32_768
-"""Most tokens that are encoded at once, padding included, but for a single list that is longer."""
+"""Most tokens in a batch, including padding; only a single list may be longer."""
 _FREE_PADDING = 512
-"""Tokens of padding that cost less than another pass."""
+"""Number of padding tokens whose cost is below that of another forward pass."""
 
 
 def bucket_of(rows: int, slots: int) -> int:
-    """Return the number of rows that a step of static shape runs over."""
+    """Round a number of rows up to its bucket, at most ``slots``."""
     if rows > _ROWS[-1]:
         return min(-(-rows // _ROWS[-1]) * _ROWS[-1], slots)
     return min(_ROWS[bisect_left(_ROWS, rows)], slots)
 
 
 def span_of(length: int, longest: int) -> int:
-    """The number of positions that a step of static shape looks back over: 256, 384, 512, 768, 1,024 and so on."""
+    """Round a number of positions up to its bucket (256, 384, 512, 768, 1,024, ...), at most ``longest``."""
     power = 256
     while power < length:
         if length <= power * 3 // 2:
@@ -33,9 +33,9 @@ def span_of(length: int, longest: int) -> int:
 
 
 def padded_batches(lengths: Sequence[int], most: int = PADDED_TOKENS) -> list[list[int]]:
-    """Cut lists of tokens into batches, the longest first, each padded to its longest list.
+    """Group token lists into batches, the longest lists first. Each batch is to be padded to its longest list.
 
-    A list joins a batch that is at most twice as wide as the list, or that has little padding.
+    A list joins the current batch if the batch is at most twice as wide as the list, or has little padding.
 
     Args:
         lengths: lengths of the lists, at least 1 each.

@@ -1,9 +1,9 @@
-"""Key-value cache: keys and values of every conversation in one contiguous tensor, one row a conversation.
+"""Key-value cache: keys and values of every conversation in one contiguous tensor, one row per conversation.
 
 The rows that decode are at the front, so that a decoding step attends over a view and gathers nothing.
 `prepare_extension` and `prepare_step` return the attention callback of a forward pass that adds tokens: it writes their
-keys and values and attends over the whole rows. A row that goes on from a shared prompt (see `prompts`) holds what
-comes after it, and attention is over both.
+keys and values and attends over the whole rows. A row that continues a shared prompt (see `prompts`) holds only the
+tokens after the prompt, and attention is over both.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from ..language.attention import Attend, AttentionShape, mix, mix_columns
 from ..language.gpu import has_flash_attention
 
 _SCORE_BYTES = 1 << 28
-"""Most bytes of attention scores alive at once while prompts are encoded."""
+"""Largest memory for attention scores at any time while prompts are encoded, in bytes."""
 LONG_PROMPT = 256
-"""New tokens from which on a fused kernel is worth it on a CPU."""
+"""Number of new tokens from which a fused attention kernel is faster on a CPU."""
 _FAR = 1 << 40
 """A position that no query sees."""
 
 
 def token_bytes(shape: AttentionShape, like: Tensor) -> int:
-    """Memory of a token's keys and values in all layers, in bytes."""
+    """Return the memory of one token's keys and values in all layers, in bytes; ``like`` gives the dtype."""
     return 2 * shape.layers * shape.kv_heads * shape.head_dim * like.element_size()
 
 
 def row_length(max_length: int) -> int:
-    """Return the capacity of a row of fixed size in tokens.
+    """Return the capacity of a row of fixed size, in tokens: ``max_length`` + 1, rounded up to a multiple of 16.
 
-    A row that holds ``max_length`` tokens and does not decode is written one past them; see `decoding`. The rest lets
-    rows begin at whole sectors of a GPU's memory, 32 bytes, in half precision.
+    The additional position is for a full row that does not decode, which is written one position past its contents (see
+    `decoding`). Rounding lets rows of half precision begin at whole 32-byte sectors of a GPU's memory.
     """
     return -(-(max_length + 1) // 16) * 16
 
@@ -50,13 +50,15 @@ def slots_within(
     cache_gb: float,
     places: Callable[[int], int] = lambda slots: 0,
 ) -> int:
-    """Return how many of ``slots`` conversations of ``max_length`` tokens a cache of ``cache_gb`` GB (1e9 bytes) holds.
+    """Return how many conversations of ``max_length`` tokens, at most ``slots``, fit a cache of ``cache_gb`` GB.
 
     Args:
-        places: the number of shared prompts, of ``max_length`` tokens too, that are held beside so many conversations.
+        cache_gb: memory in units of 1e9 bytes.
+        places: number of shared prompts, of ``max_length`` tokens each, that are stored in addition, as a function of
+            the number of conversations.
 
     Raises:
-        InputError: not even one.
+        InputError: not even one conversation fits.
     """
     one = token_bytes(shape, like) * row_length(max_length)
     if (most := int(cache_gb * 1e9 // one)) < 1:
@@ -73,20 +75,20 @@ def slots_within(
 def fused_prefill(
     device: str, dtype: torch.dtype, width: int, new: bool, flash: bool
 ) -> Literal["causal", "masked"] | None:
-    """Encode tokens by torch's fused attention in layers without window and softcap; None for matrix products.
+    """Decide whether tokens are encoded by torch's fused attention, in layers without sliding window and softcap.
 
-    In single precision on a CPU it keeps no scores, which pays from `LONG_PROMPT` tokens on. In half precision on a GPU
-    it is taken where all rows are new, as the learner's attention is a fused kernel there too; with a mask, or without
-    FlashAttention, torch may fall back on products that hold all scores at once.
+    In single precision on a CPU, fused attention stores no scores, which pays from `LONG_PROMPT` tokens on. In half
+    precision on a GPU it is used if all rows are new, because the learner's attention is a fused kernel there too; with
+    a mask, or without FlashAttention, torch may fall back on matrix products that hold all scores at once.
 
     Args:
-        device: its type, as in "cuda".
-        width: new tokens of the longest addition.
-        new: whether the rows hold nothing else.
-        flash: whether the GPU has FlashAttention for the model's heads.
+        device: type of the device, such as "cuda".
+        width: largest number of new tokens in a row.
+        new: True if no row holds earlier tokens.
+        flash: True if the GPU has FlashAttention for the model's head dimension.
 
     Returns:
-        "causal" where the triangle of a new conversation is the mask, "masked" where one has to be made.
+        "causal": use it with a causal mask; "masked": use it with an explicit mask; None: use matrix products.
     """
     if device == "cpu" and dtype == torch.float32 and width >= LONG_PROMPT:
         return "causal" if new else "masked"
@@ -97,12 +99,12 @@ def fused_prefill(
 
 @dataclass(frozen=True)
 class Prefix:
-    """The shared prompts that rows go on from.
+    """Shared prompts that rows of a cache continue.
 
     Attributes:
-        memory: holds the prompts, one a row.
-        places: for each row, its prompt's row in ``memory``.
-        lengths: for each row, the prompt's tokens; 0 for a row that goes on from none.
+        memory: cache of the prompts, one per row.
+        places: for each row, the row of its prompt in ``memory``.
+        lengths: for each row, the number of tokens of its prompt; 0 for a row without a shared prompt.
     """
 
     memory: KeyValueCache
@@ -111,17 +113,17 @@ class Prefix:
 
 
 class Merge(Protocol):
-    """Adds the attention over shared prompts to that over the rows themselves."""
+    """Function that merges attention over shared prompts into the attention over the rows themselves."""
 
     def __call__(
         self, layer: int, q: Tensor, own: Tensor, norm: Tensor, window: int | None, softcap: float | None
     ) -> Tensor:
-        """Merge.
+        """Compute attention over both the shared prompts and the rows.
 
         Args:
-            q: [R, heads, dim].
+            q: queries, [R, heads, dim].
             own: attention over the rows, [R, heads, dim].
-            norm: logarithm of the sum of exponentials of its scores, [R, heads].
+            norm: log-sum-exp of the scores of ``own``, [R, heads].
 
         Returns:
             [R, heads, dim].
@@ -130,14 +132,14 @@ class Merge(Protocol):
 
 
 class KeyValueCache:
-    """Memory for ``rows`` conversations of up to ``max_length`` tokens.
+    """Keys and values of ``rows`` conversations of up to ``max_length`` tokens.
 
-    It grows with the longest conversation by doubling; with ``fixed`` it has its full size from the first use on, so
-    that its addresses stay the same.
+    The memory doubles as the longest conversation grows. With ``fixed`` it has its full size from the first use on, so
+    that its addresses do not change.
     """
 
     def __init__(self, shape: AttentionShape, rows: int, max_length: int, like: Tensor, fixed: bool = False):
-        """``like`` gives device and type."""
+        """Allocate nothing yet; ``like`` gives device and dtype."""
         self._shape, self._rows, self.fixed, self._like = shape, rows, fixed, like
         self.device, self.dtype = like.device, like.dtype
         self._room = row_length(max_length)
@@ -145,22 +147,22 @@ class KeyValueCache:
 
     @property
     def rows(self) -> int:
-        """Conversations that there is room for."""
+        """Largest number of conversations."""
         return self._rows
 
     def release(self) -> None:
-        """Free the memory and its contents; the next `reserve` allocates it again."""
+        """Free the memory, which loses the contents; the next `reserve` allocates memory again."""
         # Keys stand in columns, so that the products of a decoding step, of few rows each, read memory in order.
         outer = (self._shape.layers, self._rows, self._shape.kv_heads)
         self._keys = self._like.new_empty((*outer, self._shape.head_dim, 0))
         self._values = self._like.new_empty((*outer, 0, self._shape.head_dim))
 
     def addresses(self) -> tuple[int, ...]:
-        """Addresses of the memory."""
+        """Return the memory addresses of keys and values."""
         return self._keys.data_ptr(), self._values.data_ptr()
 
     def reserve(self, length: int) -> None:
-        """Make room for conversations of ``length`` tokens."""
+        """Grow the memory, if necessary, to hold conversations of ``length`` tokens."""
         capacity = self._keys.shape[-1]
         if length > capacity:
             room = self._room if self.fixed else min(max(length, 2 * capacity, 64), self._room)
@@ -171,7 +173,7 @@ class KeyValueCache:
             self._keys, self._values = keys, values
 
     def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
-        """Exchange two rows, as far as each is filled."""
+        """Exchange rows ``a`` and ``b``, which hold ``filled_a`` and ``filled_b`` tokens."""
         for store in (self._keys.transpose(-1, -2), self._values):
             kept = store[:, a, :, :filled_a].clone()
             store[:, a, :, :filled_b] = store[:, b, :, :filled_b]
@@ -185,7 +187,7 @@ class KeyValueCache:
             store[:, places, :, :filled] = store[:, row, None, :, :filled].clone()
 
     def read(self, layer: int, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
-        """Copies of the first ``length`` keys and values of rows, each [rows, kv_heads, length, dim]."""
+        """Return copies of the first ``length`` keys and values of rows, each [rows, kv_heads, length, dim]."""
         return self._keys[layer].transpose(-1, -2)[rows, :, :length], self._values[layer][rows, :, :length]
 
     def view(self, layer: int, rows: slice, length: int) -> tuple[Tensor, Tensor]:
@@ -200,11 +202,13 @@ class KeyValueCache:
         """Prepare the addition of several tokens to rows, padded to the longest addition.
 
         Args:
-            rows: numbers of the R rows; filled: cached tokens of each; added: tokens to add to each, at least 1.
-            prefix: the shared prompts that the rows continue.
+            rows: indices of the R rows.
+            filled: number of cached tokens of each row.
+            added: number of tokens to add to each row, at least 1.
+            prefix: the shared prompts that the rows continue, or None.
 
         Returns:
-            (positions int64 [R * width], callback); the tokens of a row are adjacent, with the padding after them.
+            (positions int64 [R * width], attention callback); a row's tokens are adjacent, with the padding after them.
         """
         device = self._keys.device
         width, span = max(added), max(a + b for a, b in zip(filled, added, strict=True))
@@ -271,16 +275,19 @@ class KeyValueCache:
         return positions.flatten(), attend
 
     def prepare_step(self, filled: Tensor, span: int, level: int | None = None, merge: Merge | None = None) -> Attend:
-        """Prepare the addition of one token to each of the first rows. Nothing here waits for the device.
+        """Prepare the addition of one token to each of the first rows, without waiting for the device.
 
         Args:
-            filled: tokens that the rows hold already, int64 [rows].
-            span: how far back the step looks, at least the largest of ``filled`` plus 1; `reserve` it before.
-            level: the number that all of ``filled`` are, if they are equal.
-            merge: adds the attention over shared prompts.
+            filled: number of cached tokens of each row, int64 [rows].
+            span: number of positions to attend over, at least max(``filled``) + 1; must be reserved (`reserve`).
+            level: the common value if all of ``filled`` are equal, else None.
+            merge: merges attention over shared prompts, or None.
+
+        Returns:
+            The attention callback.
         """
         device, rows = self._keys.device, filled.shape[0]
-        # Rows of equal length write one slice and see all of it, which is quicker than a place and a mask for each.
+        # Rows of equal length write to one slice and need no mask, which is faster than indexing.
         row = None if level is not None else torch.arange(rows, device=device)
         heads, kv_heads = self._shape.heads, self._shape.kv_heads
         wide = torch.promote_types(self._keys.dtype, torch.float32)
@@ -315,5 +322,5 @@ class KeyValueCache:
 
 
 def visible_keys(back: Tensor, window: int | None) -> Tensor:
-    """Return whether a query sees a key that is ``back`` positions before it."""
+    """Return the mask of keys that a query sees, given how many positions ``back`` each key is; bool, like ``back``."""
     return (back >= 0) if window is None else (back >= 0) & (back < window)

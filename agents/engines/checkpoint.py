@@ -1,8 +1,8 @@
-"""A policy as other engines load it: the weights under a checkpoint's names, and the configuration that goes with them.
+"""Export of a policy to other engines: weights under a checkpoint's names, and the matching configuration.
 
-Adapters are merged into the weights, or handed over beside them. The embeddings of ids that the tokenizer does not have
-are cut off, so that these are never sampled. An output matrix that is tied to the embeddings is written out: vLLM's CPU
-build would keep the old one when the embeddings are replaced. The policy itself is never changed.
+Adapters are merged into the weights, or exported separately. Embeddings of ids that the tokenizer does not have are cut
+off, so that these ids are never sampled. An output matrix that is tied to the embeddings is written separately, because
+vLLM's CPU build would keep the old one when the embeddings are replaced. The policy itself is never changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..language.adapters import ADAPTER_CONFIG
 from ..language.head import head_of, text_config
 
 _WRAPPED = ".base_layer."
-"""Part of the name that peft gives to a layer with adapters."""
+"""Part that peft inserts into the names of weights of layers with adapters."""
 
 
 def vocabulary_of(language: Any) -> int:
@@ -28,11 +28,13 @@ def vocabulary_of(language: Any) -> int:
 
 @torch.no_grad()
 def checkpoint_weights(language: Any, merge: bool = True) -> dict[str, Tensor]:
-    """The weights of a policy, cut and untied: name in a checkpoint -> tensor; most are views of the policy's.
+    """Return the weights of a policy, cut to the vocabulary and untied: name in a checkpoint -> tensor.
+
+    Most tensors are views of the policy's weights.
 
     Args:
         language: an `agents.language.model.LanguageModel`.
-        merge: add its adapters to the weights; otherwise they are left out.
+        merge: True adds the adapters to the weights; False leaves the adapters out.
     """
     from transformers.core_model_loading import revert_weight_conversion
 
@@ -56,9 +58,9 @@ def checkpoint_weights(language: Any, merge: bool = True) -> dict[str, Tensor]:
 
 
 def adapter_rank(language: Any) -> int | None:
-    """Return the rank of a policy's adapters. Return None without adapters, or if they cannot be handed over separately
-    from the weights: ranks or scales differ, they are not plain products, or their layers have other names or shapes in
-    a checkpoint."""
+    """Return the rank of a policy's adapters, or None if there are none or they cannot be exported separately. They
+    cannot if ranks or scales differ, if they are not plain products of two matrices, or if their layers have other
+    names or shapes in a checkpoint."""
     from transformers.core_model_loading import revert_weight_conversion
 
     layers, kinds = _adapted(language.model), set()
@@ -76,7 +78,7 @@ def adapter_rank(language: Any) -> int | None:
 
 @torch.no_grad()
 def write_adapters(language: Any, folder: Path) -> None:
-    """Write a policy's adapters, which have a rank by `adapter_rank`, to a new folder as peft would.
+    """Write a policy's adapters to a new folder in peft's format. `adapter_rank` must not be None.
 
     Raises:
         OSError: the files cannot be written; the folder may hold a part of them.
@@ -134,10 +136,10 @@ def write_config(language: Any, folder: Path) -> None:
 
 
 def write_weights(language: Any, folder: Path, merge: bool = True) -> None:
-    """Write `checkpoint_weights` to ``folder`` as safetensors; the file appears whole or not at all.
+    """Write `checkpoint_weights` to ``folder`` as safetensors, atomically.
 
     Raises:
-        OSError: it cannot be written; nothing of it is left.
+        OSError: the file cannot be written; no part of it is left.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file

@@ -1,15 +1,15 @@
 """Decoding in blocks of tokens, with the whole state of a step on the device.
 
-For every decoding row the device holds its last token, its length, the end of its budget, its temperature, the key of
-its noise, and an alive flag. A step feeds the last token of each row, draws the next one and records it. After a block
-the records are copied into the answers, on the device as well; the host reads the state of the rows and the complete
-answers. A row whose answer is complete is dead: it is computed with the others to the end of the block, but its token
-and its length stay fixed.
+For every decoding row the device holds the last token, the length, the end of the token budget, the temperature, the
+key of the sampling noise, and an alive flag. A step feeds the last token of each row, draws the next one and records
+it. After a block the records are copied into the answers, also on the device; the host reads the state of the rows and
+the complete answers. A row whose answer is complete is dead: it is computed with the others to the end of the block,
+but its token and its length stay fixed.
 
 There are two modes. On a CPU, where reading a tensor costs nothing, a block ends when the first row dies, and a step
 attends as far back as the longest row. Otherwise shapes are static: steps run over a bucket of rows and a bucket of
-positions, and `StepGraphs` can replay them. Rows of a bucket that do not decode are written one position past their
-contents, which is the position of their next token.
+positions (see `buckets`), and `StepGraphs` can replay them. Rows of a bucket that do not decode are written one
+position past their contents, where their next token will be written anyway.
 """
 
 from __future__ import annotations
@@ -34,19 +34,21 @@ from .sequence import TokenSequence
 from .truncation import Truncation, truncate
 
 BLOCK = 8
-"""Most tokens between two looks of the host."""
+"""Most tokens per row that are decoded before the host reads the state of the rows."""
 
 TOKEN, LENGTH, ALIVE, FIRST, LANE, END, KEY, ENTROPIES, TOP, BASE = 0, 1, 2, 3, 4, 5, 6, 8, 9, 10
-"""Lines of the table of rows: the last token; the number of tokens before it; the alive flag, 1 or 0; index of the
-answer's next token; the answer's lane; ``LENGTH`` at the end of the budget; two lines of the key; recording of
-entropies and of top ids; number of tokens in a shared prompt."""
+"""Lines of the state table, which has one column per row: the last token; the number of tokens before it; the alive
+flag, 1 or 0; the index of the answer's next token; the row of the answer buffer; the value of ``LENGTH`` at the end of
+the token budget; the noise key (two lines); 1 if entropies are recorded; the number of likeliest ids to record; the
+number of tokens in the shared prompt."""
 _CHANGING = slice(0, 4)
-"""The lines that a step changes."""
+"""Lines of the state table that a step changes."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Work of a step beyond drawing at temperature 1; part of the key of a captured graph."""
+    """Computations of a step beyond sampling at temperature 1: scaling by temperature, greedy rows, entropies, and the
+    number ``top`` of likeliest ids. Part of the key of a captured graph."""
 
     scaled: bool
     greedy: bool
@@ -55,21 +57,20 @@ class Recorded:
 
     @property
     def lines(self) -> int:
-        """Numbers that are noted for a token: its id, its log-probability, the entropy, then pairs of an id and its
+        """Number of values recorded per token: its id, its log-probability, the entropy, then pairs of an id and its
         log-probability, the likeliest first."""
         return 3 + 2 * self.top if self.top else 2 + self.entropies
 
 
 class DecodingRows:
-    """The rows of the cache, on the device.
+    """Decoder of the first rows of a key-value cache; holds the rows' state on the device.
 
     Args:
         runner: computes logits.
-        cache: its rows move with these.
+        cache: the key-value cache; `swap` exchanges its rows together with their state.
         stop_ids: ids that end an answer.
         max_length: longest conversation in tokens.
-        capture: makes what captures steps; see `graphs.StepGraphs`. With it shapes are static, without it the host
-            looks after each token.
+        capture: argument of `graphs.StepGraphs`. If given, shapes are static; None: the host reads every token.
     """
 
     def __init__(
@@ -110,12 +111,12 @@ class DecodingRows:
         self._graphs = None if capture is None else StepGraphs(capture)
 
     def release(self) -> None:
-        """Give the memory of graphs back."""
+        """Free the memory of captured graphs."""
         if self._graphs is not None:
             self._graphs.clear()
 
     def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
-        """Exchange two rows; ``filled`` is what those hold that do not decode."""
+        """Exchange rows ``a`` and ``b``; ``filled_a`` and ``filled_b``: cached tokens of rows that do not decode."""
         rows = self._rows
         filled_a = int(rows[LENGTH, a] - rows[BASE, a]) if rows[ALIVE, a] else filled_a
         filled_b = int(rows[LENGTH, b] - rows[BASE, b]) if rows[ALIVE, b] else filled_b
@@ -125,15 +126,15 @@ class DecodingRows:
         self._moved = True
 
     def leave(self, row: int) -> None:
-        """Let a row decode no longer."""
+        """Take a row out of decoding."""
         self._rows[ALIVE, row] = 0
         self._moved = True
 
     def begin(self, sequences: Sequence[TokenSequence], logits: Tensor) -> list[TokenSequence]:
-        """Draw the first tokens of encoded sequences. Return the sequences that are complete with this token.
+        """Draw the first tokens of encoded sequences. Return the sequences whose answer ends with this token.
 
         Args:
-            sequences: sequences in adjacent rows, the last of the decoding rows.
+            sequences: sequences in adjacent rows, which must be the last of the decoding rows.
             logits: [sequences, vocabulary].
         """
         low, high = sequences[0].row, sequences[-1].row + 1
@@ -160,15 +161,16 @@ class DecodingRows:
     def decode(
         self, sequences: Sequence[TokenSequence], others: Sequence[TokenSequence], interrupt: Callable[[], bool]
     ) -> tuple[list[TokenSequence], bool]:
-        """Decode a block.
+        """Decode a block of at most `BLOCK` tokens per sequence.
 
         Args:
             sequences: decoding sequences, in the first rows.
-            others: sequences in the rows after them.
-            interrupt: function of the host, called after each token that completes no answer, except the block's last.
+            others: sequences in the rows after them, which do not decode.
+            interrupt: returns True to end the block; called after each token that completes no answer, except the
+                block's last. Not called with static shapes.
 
         Returns:
-            The complete sequences, and whether the block was interrupted.
+            The complete sequences, and True if the block was interrupted.
         """
         rows = len(sequences)
         if self._moved and self._graphs is not None:
@@ -187,14 +189,14 @@ class DecodingRows:
             shape = bucket_of(rows, self._cache.rows), span_of(longest + steps, self._max_length)
             self._cache.reserve(shape[1])
             self._take_noise(slice(rows), BLOCK)
-            me = weakref.proxy(self)  # a graph must not keep the rows, nor they themselves, when nobody else does
+            me = weakref.proxy(self)  # graphs must not keep this object alive
             what = *shape, self._recorded, self._reach
             addresses = (*self._runner.addresses(), self._notes.data_ptr())
             run = self._graphs.prepare(what, addresses, lambda: me._step(*shape), self._idle)
             for _ in range(steps):
                 run()
         else:
-            # No budget ends within the block, so that stop tokens alone are looked for.
+            # No budget ends within the block, so only stop tokens can end an answer.
             steps = most = min(BLOCK, int(left.min()), self._patience)
             level = longest == int(lengths.min())
             self._take_noise(slice(rows), most)
@@ -217,8 +219,8 @@ class DecodingRows:
 
     @contextmanager
     def _idle(self) -> Iterator[None]:
-        """While no row is alive, a step has no effect that lasts: it writes keys and values that would be written
-        anyway, and notes that are written again."""
+        """Mark all rows as dead within the context, so that a step has no lasting effect: it only writes keys, values
+        and records that the next step overwrites."""
         alive, tick = self._table[ALIVE].clone(), self._tick.clone()
         self._table[ALIVE].zero_()
         try:
@@ -233,7 +235,7 @@ class DecodingRows:
         self._record(slice(rows), logits)
 
     def _step_and_look(self, rows: int, step: int, span: int, level: int | None) -> list[Tensor]:
-        """Take a step in which every row is alive, without static shapes. Return the tensors to record."""
+        """Take a step of dynamic shape; every row must be alive. Return the tensors to record."""
         token, length = self._table[:2, :rows]
         logits = self._feed(rows, span, level)
         drawn = self._draw(slice(rows), logits, self._noise[step - 1, :rows])
@@ -256,7 +258,7 @@ class DecodingRows:
         self._tick.zero_()
 
     def _take_noise(self, rows: slice, steps: int) -> None:
-        """Put the noise of a block's steps where they look for it."""
+        """Copy the noise of a block's steps from the answers' noise to the buffer that steps read."""
         at = self._steps[:steps] + self._table[FIRST, rows]
         self._noise[:steps, rows] = self._uniform[self._table[LANE, rows], at]
         self._tick.zero_()
@@ -282,7 +284,7 @@ class DecodingRows:
         return drawn
 
     def _record(self, rows: slice, logits: Tensor) -> None:
-        """Draw tokens from logits and note them; advance the rows that are alive."""
+        """Draw tokens from logits and record them; advance the rows that are alive."""
         noise = self._noise[:, rows].index_select(0, self._tick)[0]
         drawn = self._draw(rows, logits, noise)
         noted = torch.stack([each.double() for each in drawn])
@@ -297,7 +299,7 @@ class DecodingRows:
     # Between blocks -------------------------------------------------------------------------------------------------
 
     def _load(self, low: int, high: int) -> None:
-        """Copy the host's table of rows to the device, and collect the recordings that their requests ask for."""
+        """Copy the host's state table to the device; set `Recorded` from the requests of rows ``low`` to ``high``."""
         if not self._moved:
             return
         # Rows outside [low, high) are not covered: load again before they decode, or if static shapes include them.
@@ -317,9 +319,9 @@ class DecodingRows:
             self._scale.copy_(self._host_scale, non_blocking=True)
 
     def _make_room(self, most: int) -> None:
-        """Make room for answers of ``most`` tokens."""
+        """Grow the buffers of answers and noise, if necessary, to answers of ``most`` tokens."""
         lines, slots, width = self._answers.shape
-        # A dead row writes on to the end of its block.
+        # A dead row is written to until the end of its block.
         if most + BLOCK > width or self._recorded.lines > lines:
             width = max(most + BLOCK, width if most + BLOCK <= width else 2 * width)
             grown = self._answers.new_zeros((max(lines, self._recorded.lines), slots, width))
@@ -351,7 +353,7 @@ class DecodingRows:
         return complete
 
     def _hand_out(self, sequence: TokenSequence, length: int, answer: np.ndarray) -> None:
-        """Give a sequence its answer [lines, tokens]; ``length`` of its tokens are fed."""
+        """Append an answer [lines, tokens] to its sequence; ``length`` is the sequence's number of cached tokens."""
         request = sequence.request
         assert request is not None
         low = len(sequence.ids)

@@ -1,6 +1,6 @@
-"""Drawing of tokens from logits, and statistics of the distributions that they are drawn from.
+"""Sampling of tokens from logits, and statistics of their distributions.
 
-Nothing here waits for the device: temperatures and noise are tensors.
+Sampling does not wait for the device, as noise and the choice of greedy rows are tensors.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from torch import Tensor
 from .sampler import Likeliest
 
 _PART = 256
-"""Ids of a part, where the distribution function is searched in two steps."""
+"""Number of ids in a part, if the distribution function is searched in two steps."""
 _LARGE = 2048
-"""Ids above which it is."""
+"""Vocabulary size above which the distribution function is searched in two steps."""
 
 
 def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Draw one token a row.
+    """Draw one token per row.
 
     Args:
         logits: [R, V], divided by the temperature; -inf at ids that are not to be drawn.
@@ -38,9 +38,8 @@ def draw_tokens(logits: Tensor, noise: Tensor, greedy: Tensor | None = None) -> 
 
 def invert(probabilities: Tensor, noise: Tensor) -> Tensor:
     """Return the ids [R] at which the distribution functions of ``probabilities`` [R, V] first exceed ``noise`` [R].
-
-    Of a large vocabulary parts are summed up first, so that only one part is summed up id by id, in double precision.
-    """
+    For a large vocabulary, the part that holds the id is found from sums over parts, and the id within that part from a
+    cumulative sum in double precision."""
     size = probabilities.shape[1]
     if size <= _LARGE:
         total = probabilities.double().cumsum_(-1)
@@ -62,11 +61,11 @@ def invert(probabilities: Tensor, noise: Tensor) -> Tensor:
 
 
 def entropy_of(logps: Tensor) -> Tensor:
-    """Entropy in nats [R] of distributions given by their log-probabilities [R, V]."""
+    """Return the entropies in nats [R] of distributions given by log-probabilities [R, V]."""
     return -(logps.exp() * logps).sum(-1)
 
 
 def likeliest(logps: Tensor, count: int) -> list[Likeliest]:
-    """Return the ``count`` likeliest ids of each distribution [R, V] (at most V) with their log-probabilities."""
+    """Return the ``count`` (at most V) likeliest ids of each distribution [R, V] with their log-probabilities."""
     values, ids = logps.topk(min(count, logps.shape[1]), dim=-1)
     return [tuple(zip(*row, strict=True)) for row in zip(ids.tolist(), values.tolist(), strict=True)]

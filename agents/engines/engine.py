@@ -1,8 +1,7 @@
-"""Engines by name: samplers for runs and agents.
+"""Base class and registry of engines, which sample from a language model for runs and agents.
 
 An engine is a `Sampler` that can also load new weights and free its memory. Its class declares its abilities, so that
-an ability that a recipe needs and the engine lacks is reported before a model is loaded. In: a language model and
-sizes. Out: an engine that samples from it.
+an ability that a recipe needs and the engine lacks is reported before a model is loaded.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ ABILITIES: dict[str, str] = {
     "truncation": "leaves unlikely tokens out",
     "top": "returns the likeliest tokens with their log-probabilities",
 }
-"""Optional abilities of an engine beyond sampling with log-probabilities -> description, after "the engine"."""
+"""Optional abilities of an engine beyond sampling with log-probabilities: name -> predicate of the sentence "The engine
+returns ..."."""
 
 ENGINES: Registry[type[Engine]] = Registry("engine", group="palaestra.engines", modules=[str(__package__)])
 """Classes of engines by name."""
@@ -34,16 +34,16 @@ E = TypeVar("E", bound="Engine")
 
 
 class Engine:
-    """Base of the engines; see `sampler.Sampler` for the methods without a body here.
+    """Base of engines; `submit`, `step` and `close` are documented in `sampler.Sampler`.
 
-    `serve` creates an engine; its further keyword arguments are the options of ``--engine-option``.
+    `serve` creates an engine; a subclass's additional parameters of `serve` are the options of ``--engine-option``.
 
     Attributes:
         abilities: names out of `ABILITIES`.
-        copies: True if the engine holds a copy of the weights, which must be updated with `follow`. Such an engine is
-            made once; an engine that reads the model's weights in place is made anew for each use.
-        alone: True if the engine cannot run in a process that shares an update with others, because it creates its own
-            process groups in `torch.distributed`.
+        copies: True if the engine holds a copy of the weights, which `load_weights` updates. Such an engine is made
+            once; an engine that reads the model's weights in place is made anew for each use.
+        alone: True if the engine cannot run in a process of distributed training, because it creates its own process
+            groups in `torch.distributed`.
         interruptible: True if `step` takes a function that is called every few tokens, and returns the finished
             requests as soon as the function returns True.
         truncation: truncation of the sampling distributions, set before the first request; only for engines with the
@@ -71,11 +71,11 @@ class Engine:
 
         Args:
             language: an `agents.language.model.LanguageModel`.
-            slots: conversations held at once.
+            slots: number of conversations held at the same time.
             max_length: longest conversation in tokens.
             fp32_head: compute logits in single precision; only for engines with the ability "fp32_head".
-
-        An engine with a parameter ``spare`` receives the bytes of GPU memory to leave free for the run.
+            options: options of the engine. A parameter ``spare``, if a subclass has one, is not an option: it receives
+                the number of bytes of GPU memory that the engine must leave free for training.
         """
         raise NotImplementedError
 
@@ -85,8 +85,8 @@ class Engine:
 
         Args:
             weights: bytes of the policy's weights.
-            free: free bytes before the engine is made, after the optimiser's state.
-            ahead: True if the engine samples while the policy is trained, see ``--staleness``.
+            free: bytes that are free once the optimiser's state is allocated and before the engine is made.
+            ahead: True if the engine samples while the policy is trained (``--staleness``).
             options: options of `serve`.
         """
         return 0
@@ -101,40 +101,41 @@ class Engine:
         raise NotImplementedError
 
     def seed(self, seed: int) -> None:
-        """Restart the noise: an answer to a request without a seed depends on ``seed``, its session and how many the
-        session had before."""
+        """Restart the sampling noise. The answer to a request without a seed then depends on ``seed``, its session, and
+        the number of earlier requests of the session."""
         self._seed = seed
 
     def follow(self, language: Any) -> None:
-        """Sample from another model of the same shape from the next `load_weights` on."""
+        """Set the model whose weights the next `load_weights` loads; it must have the same shape as the current one."""
 
     def load_weights(self, version: int) -> None:
-        """Load the model's present weights, unless the engine already has this version.
+        """Load the model's current weights, unless the engine already has this version.
 
         Args:
             version: number of updates of the weights.
         """
 
     def sleep(self) -> None:
-        """Give memory back until `wake`, where the engine can; no request may be in flight."""
+        """Free memory until `wake`, if the engine can. No request may be in flight."""
 
     def wake(self) -> None:
-        """Take the memory again."""
+        """Allocate the memory that `sleep` has freed."""
 
     def shut_down(self) -> None:
-        """Give everything back; the engine is not used again."""
+        """Free all resources. The engine must not be used afterwards."""
 
 
 def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Collection[str]]) -> type[Engine]:
-    """Find an engine and check its options and abilities. Loads no model.
+    """Return the class of an engine after checking its options and abilities. Loads no model.
 
     Args:
+        name: name of the engine in `ENGINES`.
         options: options of the engine.
-        needs: component, as in "the rollout strategy 'tool_branch'" -> names of the abilities that it needs.
+        needs: description of a component ("the rollout strategy 'tool_branch'") -> abilities that the component needs.
 
     Raises:
         InputError: the engine or an option is unknown, or the engine lacks an ability.
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
     with needs_extra("an engine", "train"):
         engine = ENGINES[name]
@@ -155,7 +156,7 @@ def check_engine(name: str, options: Mapping[str, Any], needs: Mapping[str, Coll
 
 
 def check_ranks(name: str) -> None:
-    """Raise InputError if an engine cannot be in one of several processes that share an update."""
+    """Raise InputError if an engine cannot run in distributed training (`Engine.alone`)."""
     if ENGINES[name].alone:
         raise InputError(
             f"the engine {name!r} cannot be in one of several processes that share an update; take --engine "

@@ -1,7 +1,7 @@
-"""The gap between an engine with copied weights and the trained model, measured on a few tokens.
+"""Difference between an engine with copied weights and the trained model, measured on a few tokens.
 
-Weights that a loader skipped, or a matrix that it tied to another, raise no error in the engine; they silently change
-the policy. So engine and model both score a short sequence after every load.
+If an engine's loader skips weights, or ties a matrix to another, no error is raised, but the policy changes. Therefore
+engine and model both score a short sequence after every load.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from .sampler import Request
 from .torch_engine import TorchEngine
 
 TOKENS = 24
-"""Tokens that are scored after each load."""
+"""Number of tokens that are scored after each load."""
 MOST, MOST_HALF = 0.01, 0.3
-"""Largest mean gap in single and in half precision, which rounds logits of random tokens by a good tenth; nats a token.
-"""
+"""Largest mean gap in single and in half precision, in nats per token; half precision rounds logits of random tokens by
+a good 0.1."""
 _SESSION = 1 << 40
 
 
 def measure_gap(engine: Engine, language: Any, vocabulary: int) -> float:
-    """Mean absolute difference of the log-probabilities of random tokens, nats a token; no request may be in flight."""
+    """Return the mean absolute difference of the log-probabilities of random tokens, in nats per token. No request may
+    be in flight."""
     ids = np.random.default_rng(0).integers(vocabulary, size=TOKENS + 1).tolist()
     request = Request(_SESSION, ids[:1], 0, 1.0, forced=ids[1:])
     own = TorchEngine(language.model, [], vocabulary, slots=1, max_length=len(ids))
@@ -39,7 +40,7 @@ def measure_gap(engine: Engine, language: Any, vocabulary: int) -> float:
 
 
 def check_gap(name: str, engine: Engine, language: Any, vocabulary: int) -> None:
-    """Raise InputError if an engine is another policy than the model whose weights it was given."""
+    """Raise InputError if an engine's log-probabilities differ too much from those of the model that it has loaded."""
     gap = measure_gap(engine, language, vocabulary)
     most = MOST_HALF if head_of(language.model).weight.dtype in (torch.bfloat16, torch.float16) else MOST
     if not gap <= most:

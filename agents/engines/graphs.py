@@ -1,8 +1,8 @@
-"""Graphs of decoding steps: a step is captured once for each of its shapes and replayed from then on.
+"""Graphs of decoding steps: a step is captured once for each shape and replayed from then on.
 
-A step of a small model is bound by launching its kernels; a replay launches all at once. A graph stores the addresses
-of its inputs, so the graphs are dropped when the weights or the cache have moved. `CudaCapture` makes CUDA graphs and
-has not been run on a GPU yet; everything else here runs anywhere, and the tests capture on a CPU.
+The time of a small model's step is dominated by kernel launches; a replay launches all kernels at once. A graph stores
+the addresses of its inputs, so the graphs are dropped when the weights or the cache have moved. `CudaCapture` makes
+CUDA graphs and has not been run on a GPU yet; everything else runs on any device, and the tests capture on a CPU.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import torch
 
 Step = Callable[[], None]
 Capture = Callable[[Step], Step]
-"""Function that runs a step, maybe more than once, and returns a function that repeats its effect on device memory."""
+"""Function that runs a step (possibly more than once) and returns a function that repeats the step's effect on memory.
+"""
 
 
 class StepGraphs:
     """Captured steps by their shape.
 
     Args:
-        make_capture: called at the beginning, and after all graphs were dropped.
+        make_capture: makes the function that captures steps; called before the first capture, and again after all
+            graphs were dropped.
     """
 
     def __init__(self, make_capture: Callable[[], Capture]):
@@ -34,7 +36,7 @@ class StepGraphs:
         return len(self._graphs)
 
     def clear(self) -> None:
-        """Drop all graphs, and with them their memory."""
+        """Drop all graphs and free their memory."""
         self._graphs.clear()
         self._capture = None
 
@@ -44,10 +46,10 @@ class StepGraphs:
         """Return a function with the effect of ``step``, captured once per shape.
 
         Args:
-            shape: key of the step; steps of equal shape are identical.
-            addresses: addresses of all inputs of steps besides their own tensors.
-            step: works on tensors at fixed addresses, and never waits for the device.
-            idle: a context in which a step may run without lasting effects.
+            shape: key of the step; steps of equal shape must be identical.
+            addresses: addresses of all inputs of steps; if they have changed, all graphs are dropped.
+            step: the step; it must work on tensors at fixed addresses and never wait for the device.
+            idle: makes a context in which a step runs without lasting effects, for capturing.
         """
         if addresses != self._captured_at:
             self.clear()
@@ -62,17 +64,17 @@ class StepGraphs:
 
 
 class CudaCapture:
-    """Captures steps as CUDA graphs that share one pool of memory.
+    """Capture of steps as CUDA graphs that share one memory pool.
 
     Args:
-        device: on which the steps run.
+        device: device on which the steps run.
     """
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._pool = device, torch.cuda.graph_pool_handle()
 
     def __call__(self, step: Step) -> Step:
-        # A graph is of the present device, which need not be the one that the step's tensors are on.
+        # A graph belongs to the current device, which need not be the one that the step's tensors are on.
         with torch.cuda.device(self._device):
             return self._capture(step)
 
@@ -80,7 +82,7 @@ class CudaCapture:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            step()  # libraries take their working memory with the first call
+            step()  # libraries allocate their working memory in the first call
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         # Environments may use the device from other threads.
@@ -90,7 +92,7 @@ class CudaCapture:
 
 
 class NoCapture:
-    """Repeats steps by running them again, for models whose own code may wait for the device."""
+    """Substitute for a capture that runs the step itself each time, for models whose code may wait for the device."""
 
     def __call__(self, step: Step) -> Step:
         return step

@@ -1,8 +1,8 @@
-"""The noise that tokens are drawn with: a function of a request's key and of the position in its answer alone.
+"""Sampling noise: uniform numbers that depend only on a request's key and on the position in the answer.
 
-So a sample does not depend on the rows that share its batch, on their order or on the number of slots, and a request
-that is played again draws the same. The numbers come from a mixing hash of 32 bits in 64-bit integers without
-overflow, which gives the same bits on every device. In: seeds. Out: uniform numbers.
+A sample therefore does not depend on the other rows of the batch, on their order or on the number of slots, and a
+repeated request gets the same answer. The numbers come from a mixing hash of 32-bit words, computed in 64-bit integers
+without overflow, which gives the same bits on every device.
 """
 
 from __future__ import annotations
@@ -38,14 +38,11 @@ def noise_key(seed: int) -> tuple[int, int]:
 
 
 def uniforms(keys: Tensor, positions: Tensor) -> Tensor:
-    """Uniform numbers in [0, 1), multiples of 2**-52.
+    """Return uniform numbers in [0, 1), multiples of 2**-52, as float64 [K, R].
 
     Args:
-        keys: int64 [2, R], the halves of each row's key.
-        positions: int64 [K, R], below 2**31.
-
-    Returns:
-        float64 [K, R].
+        keys: int64 [2, R], the halves of each row's key (`noise_key`).
+        positions: int64 [K, R], positions in the answers, below 2**31.
     """
     mixed = _mix_(((positions * _GOLDEN)[None] + keys[:, None]).bitwise_and_(_WORD))
     high, low = _mix_(mixed.bitwise_xor_(keys.flip(0)[:, None]))

@@ -1,4 +1,4 @@
-"""The engine of a run: the one that every phase samples the policy from, made when it is first needed."""
+"""Engine of a run, from which all phases of training sample the policy; made when it is first needed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .engine import ENGINES, Engine
 
 
 class PolicyEngine:
-    """Opens the engine of a policy, by name.
+    """Factory of a policy's engine.
 
-    An engine with copied weights is loaded once and follows the policy that it is opened for. An engine that reads the
-    policy's weights in place is made anew each time, in the requested size.
+    An engine with copied weights is made once, and switched to the model it is opened for (`Engine.follow`). An engine
+    that reads the policy's weights in place is made anew each time, in the requested size.
 
     Args:
-        name: name of the engine; checked before, by `engine.check_engine`.
+        name: name of the engine; must have passed `engine.check_engine`.
         options: options of the engine.
     """
 
@@ -27,7 +27,7 @@ class PolicyEngine:
         self._opened: weakref.WeakSet[Engine] = weakref.WeakSet()
 
     def open(self, language: Any, slots: int, max_length: int, fp32_head: bool = False, spare: int = 0) -> Engine:
-        """Return the engine, for a model; see `Engine.serve`. Call its `load_weights` before use."""
+        """Return the engine for a model. The arguments are those of `Engine.serve`; call `load_weights` before use."""
         kind, options = ENGINES[self.name], self._options
         if "spare" in inspect.signature(kind.serve).parameters:
             options = {**options, "spare": spare}
@@ -41,17 +41,17 @@ class PolicyEngine:
         return self._kept
 
     def measure_held(self, weights: int, free: int, ahead: bool) -> int:
-        """Bytes of a GPU that the engine holds while the policy is trained on it; see `Engine.measure_held`."""
+        """Return the bytes of GPU memory that the engine holds during training; see `Engine.measure_held`."""
         return ENGINES[self.name].measure_held(weights, free, ahead, **self._options)
 
     def sleep(self) -> None:
-        """Let engines give memory back until they are used again."""
+        """Let all opened engines free memory until they are used again."""
         for engine in (self._kept, *self._opened):
             if engine is not None:
                 engine.sleep()
 
     def shut_down(self) -> None:
-        """End the engine; it is loaded anew if it is opened again."""
+        """Shut the engine down; the next `open` loads it again."""
         if self._kept is not None:
             self._kept.shut_down()
             self._kept = None

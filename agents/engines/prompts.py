@@ -1,9 +1,10 @@
 """Shared prompts: the common prompt of several conversations is stored once, and read once per step for all of them.
 
-A group of a GRPO step has one prompt. Its keys and values are stored here; the rows of the cache hold the tokens after
-it. In a decoding step the queries of all members of a group attend to the one copy of the prompt in one matrix product
-and to their own rows separately. The two results are merged by the logarithms of their sums of exponentials (Hydragen,
-arXiv 2402.05099; bifurcated attention, arXiv 2403.08845). Sliding windows and softcaps are honoured.
+All samples of a group of a GRPO step have the same prompt. Its keys and values are stored in a place, a row of a second
+cache; the rows of the main cache hold the tokens after the prompt. In a decoding step the queries of all members of a
+group attend to the one copy of the prompt in one matrix product, and to their own rows separately. The two results are
+merged by the log-sum-exp of their scores (Hydragen, arXiv 2402.05099; bifurcated attention, arXiv 2403.08845). Sliding
+windows and softcaps are supported.
 
 A place is reused once no row continues its prompt. Until then, later sequences with the same prompt join without
 encoding it. They must not join a prompt that older weights have encoded: `SharedPrompts.forget` is called when new
@@ -27,34 +28,34 @@ from .cache import KeyValueCache, Merge, Prefix, token_bytes, visible_keys
 from .sequence import SharedPrompt, TokenSequence
 
 WORTH = {"cpu": 1.5e6, "cuda": 1.5e8}
-"""Keys and values of a layer, in bytes, that a decoding step must read less for prompts to be held once, by type of
-device; otherwise they are copied, which is quicker. Measured on a CPU; on a GPU estimated from some thirty more kernels
-of 2 microseconds at 3 TB/s."""
+"""Smallest saving for which prompts are shared rather than copied to each row, by type of device: bytes of keys and
+values per layer that a decoding step reads less. Measured on a CPU; on a GPU estimated from thirty additional kernels
+of 2 microseconds each at 3 TB/s."""
 
 _HIDDEN = -1e30
 """Score of masked keys: finite, so that a query without visible keys still has a result, of weight 0."""
 
 _Key = tuple[int, tuple[int, ...]]
 _AttendPrompts = Callable[[int, Tensor, int | None, float | None], tuple[Tensor, Tensor]]
-"""Of a layer, queries [R, heads, dim], window and softcap: attention [M, heads, dim], and the logarithms of the sums of
-exponentials [M, heads], for all members of all groups."""
+"""Function of a layer, queries [R, heads, dim], window and softcap that returns attention over prompts [M, heads, dim]
+and its log-sum-exp [M, heads] for the M members of all groups."""
 
 
 def places_for(slots: int, limited: bool) -> int:
-    """Places beside ``slots`` rows: enough for groups of four where memory is limited, of two otherwise."""
+    """Return the number of places for ``slots`` rows: enough for groups of four if memory is limited, else of two."""
     return (slots + 2) // 4 if limited else slots // 2
 
 
 @dataclass(frozen=True)
 class Tier:
-    """Prompts in adjacent places, over which attention is one product, as large as the largest of their groups.
+    """Prompts in adjacent places, over which attention is one matrix product, padded to the largest group.
 
     Attributes:
-        first: the first place.
+        first: index of the first place.
         places: number of places.
-        members: rows of the largest group.
-        span: tokens of the longest prompt.
-        uniform: whether all prompts have this length.
+        members: number of rows in the largest group.
+        span: number of tokens in the longest prompt.
+        uniform: True if all prompts have ``span`` tokens.
     """
 
     first: int
@@ -69,8 +70,8 @@ class Reach:
     """Sizes of a step's attention over shared prompts.
 
     Attributes:
-        tiers: one, or two where few groups are much larger than the others.
-        all_rows: whether every row goes on from a prompt.
+        tiers: one tier, or two if a few groups are much larger than the others.
+        all_rows: True if every row continues a shared prompt.
     """
 
     tiers: tuple[Tier, ...]
@@ -78,16 +79,16 @@ class Reach:
 
 
 class SharedPrompts:
-    """Places for shared prompts.
+    """Store of shared prompts.
 
     Args:
-        shape: of the model's attention.
-        places: prompts held at most.
-        slots: rows of the cache.
+        shape: shape of the model's attention.
+        places: largest number of prompts.
+        slots: number of rows of the main cache.
         max_length: longest prompt in tokens.
-        like: gives device and type.
+        like: tensor that gives device and dtype.
         fixed: see `KeyValueCache`; sizes of steps are then rounded up.
-        worth: see `WORTH`.
+        worth: smallest saving for which prompts are shared; see `WORTH`.
     """
 
     def __init__(
@@ -106,8 +107,8 @@ class SharedPrompts:
         self._places = [SharedPrompt(place) for place in range(places)]
         self._held: dict[_Key, SharedPrompt] = {}
         self._weights: Hashable = None
-        # A line for each place: the prompt's tokens, then the rows of its members. Two more for the rows: where in the
-        # members of all prompts a row is, and 1 if it has a prompt.
+        # One line per place: the prompt's length, then the rows of its members. Two more lines, one column per row: the
+        # row's index among the members of all prompts, and 1 if the row has a prompt.
         self._table = torch.zeros((places + 2, slots + 1), dtype=torch.int64, device=like.device)
         # On a CPU the host's copy is the same memory.
         self._host_table = self._table if like.device.type == "cpu" else self._table.cpu().pin_memory()
@@ -115,19 +116,19 @@ class SharedPrompts:
 
     @property
     def members(self) -> int:
-        """Number of sequences that go on from a shared prompt."""
+        """Number of sequences that continue a shared prompt."""
         return sum(prompt.members for prompt in self._places)
 
     def addresses(self) -> tuple[int, ...]:
-        """Addresses of the memory."""
+        """Return the memory addresses of the prompts' keys and values."""
         return self.memory.addresses()
 
     def forget(self) -> None:
-        """Let no further sequence join the prompts that are held."""
+        """Let no further sequence join the stored prompts."""
         self._held.clear()
 
     def release(self) -> None:
-        """Give the memory back. No sequence may go on from a prompt."""
+        """Free the memory. No sequence may be continuing a prompt."""
         self.forget()
         for prompt in self._places:
             prompt.length, prompt.tail = 0, None
@@ -141,10 +142,10 @@ class SharedPrompts:
         Args:
             sequences: sequences to encode; only sequences without cached tokens may share a prompt.
             waiting: sequences to encode later; a prompt is also stored for one of these.
-            weights: returns a key of the present state of the model's weights.
+            weights: returns a key that changes whenever the model's weights change.
 
         Returns:
-            Prompts to encode at their places, each with the sequences that then continue it; see `hold`.
+            Prompts to encode at their places, each with the sequences that continue it; after encoding, call `hold`.
         """
         new = [sequence for sequence in sequences if sequence.cached == 0] if self._places else []
         # Once a prompt is shared, sharing another one costs next to nothing.
@@ -170,7 +171,7 @@ class SharedPrompts:
         free = [prompt for prompt in self._places if prompt.members == 0]
         lengths = [len(tokens) for (_, tokens), rows in spared.items() if worth and rows]
         longest = max((*lengths, *(prompt.length for prompt in self._places if prompt.members)), default=math.inf)
-        # A step looks back as far as the longest row does, so that one long copy would spoil it.
+        # A step attends as far back as its longest row, so one long prompt that is copied to a row would slow all rows.
         wanted = [
             members
             for key, members in groups.items()
@@ -184,14 +185,18 @@ class SharedPrompts:
         return found
 
     def hold(self, prompt: SharedPrompt, members: Sequence[TokenSequence], tail: Tensor) -> None:
-        """Note that the prompt of ``members`` was encoded at its place, and let them go on from it."""
+        """Record that the prompt of ``members`` is encoded at its place, and let ``members`` continue it.
+
+        Args:
+            tail: hidden states [forced + 1, H] of the prompt's last tokens; see `SharedPrompt`.
+        """
         self._held[_key_of(members[0])] = prompt
         prompt.length, prompt.tail = len(members[0].tokens), tail.clone()
         for sequence in members:
             sequence.go_on_from(prompt)
 
     def prefix_of(self, sequences: Sequence[TokenSequence]) -> Prefix | None:
-        """Return the shared prompts that sequences continue."""
+        """Return the shared prompts that sequences continue; None if no sequence has one."""
         prompts = [sequence.prompt for sequence in sequences]
         if not any(prompts):
             return None
@@ -201,13 +206,13 @@ class SharedPrompts:
     # Decoding -------------------------------------------------------------------------------------------------------
 
     def arrange(self, sequences: Sequence[TokenSequence]) -> Reach | None:
-        """Take to the device which rows share which prompt.
+        """Write to the device which rows share which prompt.
 
         Args:
             sequences: decoding sequences, in the first rows.
 
         Returns:
-            The sizes of their steps, or None if no sequence has a shared prompt.
+            The sizes for `prepare_step`, or None if no sequence has a shared prompt.
         """
         rows: dict[SharedPrompt, list[int]] = {}
         for row, sequence in enumerate(sequences):
@@ -235,10 +240,11 @@ class SharedPrompts:
         return Reach(tuple(tiers), not self.memory.fixed and sum(map(len, rows.values())) == len(sequences))
 
     def _pack(self, prompts: list[SharedPrompt], sizes: list[int]) -> list[list[SharedPrompt]]:
-        """Cut prompts into tiers, and move them to the front where too much would be read in vain.
+        """Split prompts into one or two tiers, and move their places to the front if many unused places lie between.
 
         Args:
-            prompts: the largest groups first; sizes: rows of their groups.
+            prompts: prompts, those of the largest groups first.
+            sizes: number of rows in the group of each prompt.
         """
         whole = len(prompts) * sizes[0]
         cuts = [1 << power for power in range((len(prompts) - 1).bit_length())]
@@ -260,7 +266,7 @@ class SharedPrompts:
         return tiers
 
     def _tier(self, prompts: Sequence[SharedPrompt], first: int, members: int) -> Tier:
-        """Return the sizes of a tier, rounded up where shapes are static."""
+        """Return the sizes of a tier, rounded up if shapes are static."""
         lengths = [prompt.length for prompt in prompts]
         places, span = max(prompt.place for prompt in prompts) + 1 - first, max(lengths)
         if not self.memory.fixed:
@@ -270,11 +276,11 @@ class SharedPrompts:
         return Tier(first, places, members, span_of(span, self._max_length), uniform=False)
 
     def prepare_step(self, reach: Reach, positions: Tensor) -> Merge:
-        """Prepare a step's attention over the prompts. Nothing here waits for the device.
+        """Prepare a step's attention over the prompts, without waiting for the device.
 
         Args:
-            reach: of `arrange`.
-            positions: of the rows' tokens, int64 [R].
+            reach: the result of `arrange`.
+            positions: positions of the rows' tokens, int64 [R].
         """
         home, shared = self._table[-2, : len(positions)], self._table[-1, : len(positions), None]
         tiers = [self._prepare_tier(tier, positions) for tier in reach.tiers]
@@ -302,7 +308,7 @@ class SharedPrompts:
         biases: dict[int | None, Tensor | None] = {}
 
         def bias(window: int | None) -> Tensor | None:
-            """[places * kv_heads, 1 or members * group, span]."""
+            """Return the attention bias [places * kv_heads, 1 or members * group, span], or None if all is visible."""
             if window is None and tier.uniform:
                 return None
             if window not in biases:

@@ -1,7 +1,7 @@
-"""The connection to a Ray cluster: one that the run starts on this machine and ends, or one that is there already.
+"""Connection to a Ray cluster: a local cluster, which the run starts on this machine and ends, or an existing one.
 
-Ray's own output stays in its log files. A cluster of ours has its files in a temporary folder and goes with the run,
-also if that is killed.
+Ray's own output stays in its log files. A local cluster keeps its files in a temporary folder and ends with the run,
+even if the run is killed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from typing import Any
 from ...errors import InputError, needs_extra
 
 LOCAL = "local"
-"""Address that stands for a cluster of our own on this machine."""
+"""Address that stands for a local cluster, started on this machine."""
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_niceness": "0",  # otherwise workers run at a lower priority than all other processes
 }
-"""Environment variables that Ray reads when it is imported; variables that are already set are kept."""
+"""Environment variables that Ray reads when it is imported; values that the user has set are kept."""
 _FOLDER, _LOCK = "palaestra-", "ray.lock"
-"""Prefix of our clusters' folders (short, as the length of socket paths is limited), and the lock file in a folder."""
+"""Prefix of local clusters' folders (short, as the length of socket paths is limited), and lock file in a folder."""
 _LEAST_STORE = 200_000_000
-"""Bytes of shared memory for objects that a cluster of ours has at least."""
+"""Smallest shared memory for objects of a local cluster, in bytes."""
 _lock = threading.Lock()
 _users = 0
-"""Connections that are open in this process, which has one cluster at most."""
+"""Number of open connections in this process, all to the same cluster."""
 _end: weakref.finalize[..., Any] | None = None
-"""Finalizer that ends our cluster or connection; None while not connected, or if another caller connected."""
+"""Finalizer that ends the local cluster or the connection; None while not connected, or if other code called ray.init.
+"""
 _PROCESS = threading.main_thread()  # lives as long as the process, so that `_end` is called at its exit at the latest
 
 
@@ -46,7 +47,7 @@ def check_ray() -> None:
 
 
 def check_address(address: Any) -> None:
-    """Raise InputError for an address that cannot be connected to."""
+    """Raise InputError for an address that is no text or that a run cannot use ("ray://...")."""
     if not isinstance(address, str) or not address:
         raise InputError(f"an address of a Ray cluster is 'local', 'auto' or HOST:PORT, not {address!r}.")
     if address.startswith("ray://"):
@@ -57,7 +58,7 @@ def check_address(address: Any) -> None:
 
 
 def import_ray() -> Any:
-    """Return the package `ray`; raises MissingExtra if it is not installed."""
+    """Import and return the package `ray`. Raises MissingExtra if it is not installed."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     with needs_extra("a run on several machines", "ray"):
@@ -66,12 +67,13 @@ def import_ray() -> Any:
 
 
 class Cluster:
-    """An open connection; close it in the end.
+    """Open connection to a Ray cluster, which must be closed with `close`.
 
     Args:
-        address: "local" for a cluster of our own, "auto" for the one that this machine belongs to, or ``HOST:PORT``.
-        cpus, gpus: that a cluster of our own offers to workers, whatever the machine has.
-        store: bytes that its shared memory must hold.
+        address: "local" starts a local cluster, "auto" joins the cluster that this machine belongs to, ``HOST:PORT``
+            joins the cluster with this head node.
+        cpus, gpus: number that a local cluster offers to workers, whatever the machine has.
+        store: bytes of objects that the shared memory of a local cluster must hold.
 
     Raises:
         InputError: there is no such cluster, or it cannot be joined.
@@ -89,11 +91,11 @@ class Cluster:
             _users += 1
 
     def describe(self) -> str:
-        """The cluster, in a sentence."""
+        """Return the cluster's name for use within a sentence."""
         return "the Ray cluster of this run" if self.address == LOCAL else f"the Ray cluster {self.address!r}"
 
     def close(self) -> None:
-        """Disconnect, and end a cluster of our own, once nobody in this process uses it any more."""
+        """Close this connection. The last one of the process disconnects from the cluster, and ends a local one."""
         global _users
         if not self._open:
             return
@@ -105,7 +107,7 @@ class Cluster:
 
 
 def _connect(ray: Any, address: str, cpus: float, gpus: float, store: int) -> None:
-    """Join or start a cluster."""
+    """Join the cluster at an address, or start a local one."""
     global _end
     folder, lock = _make_folder() if address == LOCAL else (None, -1)
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
@@ -135,7 +137,7 @@ def _connect(ray: Any, address: str, cpus: float, gpus: float, store: int) -> No
         ) from error
     finally:
         if threading.current_thread() is threading.main_thread() and ours is not None:
-            signal.signal(signal.SIGTERM, ours)  # Ray sets one that ends the process
+            signal.signal(signal.SIGTERM, ours)  # Ray sets a handler that ends the process
     _end = weakref.finalize(_PROCESS, _disconnect, ray, folder, lock)
 
 

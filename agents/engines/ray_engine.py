@@ -1,10 +1,10 @@
-"""Rollout workers on several machines: processes of a Ray cluster, each with a copy of the policy, behind one engine.
+"""Engine with rollout workers on several machines: processes of a Ray cluster, each with a copy of the policy.
 
-A session stays with one worker, whose cache holds the conversation. All workers play rounds of a few tokens in
-parallel, and their completions are collected in the order of the sessions, so a run does not depend on the clock. A
-worker that is lost, or does not answer, is replaced: a new process replays the rounds of its open sessions with the
-same noise, and completions collected before are not counted again. If no node has room for a new process, the other
-workers take over the sessions.
+A session stays with one worker, whose cache holds the conversation. All workers decode rounds of a few tokens in
+parallel, and after each round their completions are collected in the order of the sessions, so that results do not
+depend on timing. A worker that is lost, or does not answer, is replaced: a new process replays the rounds of the open
+sessions with the same noise, and completions collected before are not reported again. If no node has resources for a
+new process, the other workers take over the sessions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .sampler import Completion, Request
 
 _logger = logging.getLogger(__name__)
 _LOSSES = 3
-"""Times in a row that a worker may be lost without an answer in between."""
+"""Most losses of a worker in a row, without an answer in between."""
 
 
 @dataclass(eq=False)
@@ -33,12 +33,12 @@ class _Worker:
 
     Attributes:
         number: index of the worker.
-        actor: process of the worker, and place: its node; None without a process.
-        has_model: whether the process has the model; version: version of its weights, None without weights.
-        sessions: open sessions; busy: the open sessions with a request in progress.
-        orders: requests and closed sessions for the next round; fresh: whether that round begins with an empty engine.
-        rounds: rounds played, or being played, since the engine was empty; results: results of the played rounds.
-        done: number of rounds that the process has played.
+        actor, place: Ray actor and `ray_worker.Place` of the worker's process; None without a process.
+        has_model, version: True if the process has the model; version of its weights, None without weights.
+        sessions, busy: open sessions; open sessions with a request in progress.
+        orders, fresh: requests and closed sessions for the next round; True if that round starts with an empty engine.
+        rounds, results: rounds sent since the engine was empty; their results as far as they are known.
+        done: number of ``rounds`` that the current process has played.
         losses: number of losses in a row.
     """
 
@@ -57,15 +57,20 @@ class _Worker:
     losses: int = 0
 
     def empty(self) -> None:
-        """Restart with an empty engine at the next round; no session may be open."""
+        """Clear the history of rounds; the next round starts with an empty engine."""
         self.orders, self.fresh, self.rounds, self.results, self.done = [], True, [], [], 0
 
 
 @dataclass(eq=False)
 class _Conversation:
-    """A session: its tokens so far, the number of its requests, the one in progress, and its worker.
+    """Session of the engine.
 
-    ``known``: whether the worker has its tokens.
+    Attributes:
+        worker: the worker that plays it.
+        ids: tokens so far.
+        requests: number of requests so far.
+        request: the request in progress, or None.
+        known: True if the worker's engine holds ``ids``.
     """
 
     worker: _Worker
@@ -75,14 +80,14 @@ class _Conversation:
     known: bool = False
 
     def send(self, request: Request) -> None:
-        """Let the worker answer a request, which follows on the conversation."""
+        """Add a request that continues the conversation to the worker's next round."""
         self.worker.orders.append(request if self.known else replace(request, ids=(*self.ids, *request.ids)))
         self.known = True
 
 
 @ENGINES.register("ray")
 class RayEngine(Engine):
-    """Workers in the processes of a Ray cluster, each with a copy of the policy; lost ones are replaced."""
+    """Engine with workers in processes of a Ray cluster, each with a copy of the policy; lost workers are replaced."""
 
     abilities = frozenset(ABILITIES) - {"truncation"}
     copies = True
@@ -125,20 +130,20 @@ class RayEngine(Engine):
         tokens: int = 16,
         cache_gb: float | None = None,
     ) -> RayEngine:
-        """Join the cluster; workers start with the first weights.
+        """Join or start the cluster. Workers start when the first round is played.
 
         Args:
             language: the policy, an `agents.language.model.LanguageModel`.
-            slots: conversations held at once, by all workers together.
+            slots: number of conversations held at the same time, by all workers together.
             max_length: longest conversation in tokens.
             fp32_head: compute logits in single precision.
-            address: "local" for a cluster of the run's own on this machine, "auto" for the one that this machine
-                belongs to, or ``HOST:PORT`` of a head node.
-            workers: processes with a copy of the policy.
-            cpus: of a worker, which computes with as many threads.
-            gpus: of a worker, such as 1 or 0.5; with 0 it computes on its CPUs.
-            patience: seconds that a worker may take to start, and to play a round.
-            tokens: decoding steps of a round. Answers of all workers are taken up after each round.
+            address: "local" starts a cluster on this machine, "auto" joins the cluster that this machine belongs to,
+                ``HOST:PORT`` joins the cluster with this head node.
+            workers: number of worker processes.
+            cpus: CPUs of each worker, which computes with as many threads.
+            gpus: GPUs of each worker, such as 1 or 0.5; 0: the worker computes on its CPUs.
+            patience: time limit for a worker to start, and to play a round, in seconds.
+            tokens: decoding steps per round. Answers of all workers are collected after each round.
             cache_gb: memory of each worker for keys and values, GB (1e9 bytes); InputError if it holds no conversation.
         """
         from ..language.decoder import attention_shape, context_limit
@@ -191,7 +196,7 @@ class RayEngine(Engine):
                 worker.has_model = False
 
     def load_weights(self, version: int) -> None:
-        """Give workers the present weights with their next round; no request may be in flight."""
+        """Send the model's current weights to the workers with their next round. No request may be in flight."""
         if version == self._version:
             return
         from .ray_worker import pack_model, pack_weights
@@ -207,7 +212,7 @@ class RayEngine(Engine):
             conversation.known = False
 
     def submit(self, request: Request) -> None:
-        """Queue a request. Raises ValueError, see `Request.check`."""
+        """Queue a request. Raises ValueError as in `Request.check`."""
         session, sizes = request.session, (self._sizes.vocabulary, self._sizes.max_length)
         conversation = self._conversations.get(session)
         if conversation is not None:
@@ -263,7 +268,7 @@ class RayEngine(Engine):
         self._cluster.close()
 
     def places(self) -> list[Any]:
-        """Places of the workers' processes, a `ray_worker.Place` each."""
+        """Return a `ray_worker.Place` for each worker with a process."""
         return [worker.place for worker in self._workers if worker.place is not None]
 
     def _finish(self, completion: Completion) -> Completion:
@@ -276,7 +281,7 @@ class RayEngine(Engine):
         return completion
 
     def _play(self, workers: Sequence[_Worker]) -> None:
-        """Let workers play their pending rounds; replace workers that are lost meanwhile."""
+        """Let workers play their pending rounds, and replace workers that are lost meanwhile."""
         errors = self._ray.exceptions
         waiting = list(workers)
         while waiting:
@@ -319,7 +324,8 @@ class RayEngine(Engine):
         return True
 
     def _resend(self, worker: _Worker, other: _Worker) -> None:
-        """Give the sessions of a worker to another (or to the same, when it is emptied), each as one conversation."""
+        """Move the sessions of a worker to another one, or restart them on the same one with an empty engine. Each
+        session is sent as one request with the whole conversation."""
         from .ray_worker import Round
 
         sessions, busy = sorted(worker.sessions), worker.busy
@@ -338,7 +344,7 @@ class RayEngine(Engine):
             worker.orders, worker.fresh = [], False
 
     def _lose(self, worker: _Worker, error: Exception) -> None:
-        """Give up the process of a worker."""
+        """Kill the process of a worker and count the loss. Raises InputError after more than `_LOSSES` in a row."""
         self._end(worker)
         worker.losses += 1
         reason = str(error).strip().splitlines()[0]
@@ -355,7 +361,8 @@ class RayEngine(Engine):
         worker.actor, worker.place, worker.has_model, worker.version, worker.done = None, None, False, None, 0
 
     def _start(self, workers: Sequence[_Worker]) -> None:
-        """Start the processes of workers. Where no node has room in time, others take over the worker's sessions."""
+        """Start the processes of workers. The sessions of a worker for which no node has resources in time move to the
+        other workers."""
         if not workers:
             return
         from ... import __version__

@@ -1,7 +1,7 @@
-"""A worker of the engine `ray`: a process of a cluster with a copy of the policy and a separate engine.
+"""Worker of the engine `ray`: a process of a cluster with a copy of the policy and a `TorchEngine`.
 
-Its completions are a function of its weights and of the rounds since its engine was empty. Another worker can therefore
-take its place by replaying the same rounds. In: rounds. Out: the completions of each.
+A worker's completions depend only on the weights and on the rounds since the engine was empty. Another worker can
+therefore take over by replaying the same rounds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .sampler import Completion, Request
 from .torch_engine import TorchEngine
 
 Stored = tuple[str, tuple[int, ...], np.ndarray]
-"""A tensor in shared memory: its type, its shape and its bytes."""
+"""Tensor in shared memory: dtype, shape and bytes (uint8)."""
 
 
 @dataclass(frozen=True)
 class WorkerSizes:
-    """The arguments of a worker's engine, see `TorchEngine`; its threads, and its precision of float32 products, see
+    """Arguments of a worker's `TorchEngine`, and settings of torch: ``threads``, ``device``, and ``precision`` for
     `torch.set_float32_matmul_precision`."""
 
     stop_ids: tuple[int, ...]
@@ -40,7 +40,7 @@ class WorkerSizes:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a worker: the version of the package there, Ray's name of the node, the number of the process."""
+    """Place of a worker: the version of this package there, Ray's id of the node, and the process id."""
 
     version: str
     node: str
@@ -49,13 +49,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Round:
-    """Work that a worker does at a time.
+    """Unit of work of a worker: a number of decoding steps, between which no orders are received.
 
     Attributes:
-        orders: requests to submit, and numbers of sessions to close.
-        tokens: decoding steps, at most, rounded up to the engine's blocks; it stops earlier where nothing is left to
-            decode.
-        fresh: begin with an empty engine.
+        orders: requests to submit, and ids of sessions to close, before decoding.
+        tokens: most decoding steps, rounded up to the engine's blocks; fewer if nothing is left to decode.
+        fresh: True starts with an empty engine.
     """
 
     orders: tuple[Request | int, ...]
@@ -65,14 +64,14 @@ class Round:
 
 @dataclass(frozen=True)
 class Played:
-    """A round that was played: the answers that became complete, and whether others are being decoded."""
+    """Result of a round: the answers that became complete, and True if other answers are still being decoded."""
 
     completions: tuple[Completion, ...]
     decoding: bool
 
 
 class RolloutWorker:
-    """Samples from its copy of the policy, round by round."""
+    """Ray actor that samples from a copy of the policy, round by round."""
 
     def __init__(self, sizes: WorkerSizes):
         torch.set_num_threads(sizes.threads)
@@ -82,7 +81,7 @@ class RolloutWorker:
         self._engine: TorchEngine | None = None
 
     def describe(self) -> Place:
-        """Describe the place of this process."""
+        """Return the place of this process."""
         import ray
 
         from ... import __version__
@@ -92,12 +91,12 @@ class RolloutWorker:
     def play(
         self, rounds: Sequence[Round], model: np.ndarray | None = None, weights: Mapping[str, Stored] | None = None
     ) -> list[Played]:
-        """Play rounds, one after another.
+        """Play rounds, one after another, and return the result of each.
 
         Args:
-            rounds: the first one is fresh if model or weights are new.
-            model: a policy packed by `pack_model`, which replaces the present one.
-            weights: weights packed by `pack_weights`, which replace the model's.
+            rounds: the rounds; the first one must be fresh if ``model`` or ``weights`` is given.
+            model: a policy packed by `pack_model`, which replaces the current one.
+            weights: weights packed by `pack_weights`, which replace those of the model.
         """
         if model is not None:
             self._model = unpack_model(model, self._sizes.device)
@@ -109,7 +108,7 @@ class RolloutWorker:
         sizes = self._sizes
         if given.fresh or self._engine is None:
             own = sizes.slots, sizes.max_length, sizes.fp32_head, sizes.cache_gb
-            self._engine = None  # its cache goes before there is another
+            self._engine = None  # free its cache before the next one is allocated
             self._engine = TorchEngine(self._model, sizes.stop_ids, sizes.vocabulary, *own)
         engine = self._engine
         for order in given.orders:
@@ -130,7 +129,7 @@ class RolloutWorker:
             if not finished:
                 break
             completions += finished
-            left -= engine.block  # the engine has not asked after a token that completed an answer
+            left -= engine.block  # `is_spent` is not called after a block in which an answer became complete
         return Played(tuple(completions), left <= 0)
 
 
@@ -148,13 +147,13 @@ def unpack_model(data: np.ndarray, device: str) -> Any:
     model = torch.load(io.BytesIO(data.tobytes()), map_location=device, weights_only=False)
     with torch.no_grad():
         for weight in model.parameters():
-            # A matrix product rounds differently where its memory is not aligned.
+            # Matrix products may round differently if their memory is not aligned.
             weight.data = weight.data.clone()
     return model.eval()
 
 
 def pack_weights(model: Any) -> dict[str, Stored]:
-    """Pack the trained weights of a model."""
+    """Pack the weights of a model that require gradients, by name."""
     found = {}
     for name, weight in model.named_parameters():
         if weight.requires_grad:

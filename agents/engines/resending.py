@@ -1,7 +1,7 @@
-"""The common half of engines that hold no sessions: every request sends its whole conversation again.
+"""Base of engines that hold no sessions, so that every request sends its whole conversation again.
 
-The engine's prefix cache spares encoding it again. Here conversations are kept, requests checked, and answers turned
-into completions; a subclass starts a `GenerationTask`, waits for `Answer`s and cancels tasks.
+The engine's prefix cache avoids encoding the conversation again. The base class keeps conversations, checks requests
+and turns answers into completions; a subclass starts a `GenerationTask`, waits for `Answer`s and cancels tasks.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class GenerationTask:
     """Request to an engine without sessions.
 
     Attributes:
-        number: of the task; never used twice.
-        ids: the conversation so far, with the forced tokens at its end.
-        forced: number of the last ids whose log-probabilities are wanted.
-        samples: tokens to sample at most, at least 1.
-        temperature: as in `sampler.Request`; 1 or 0 where tokens are forced.
-        top: number of likeliest ids wanted at each token.
-        seed: of the noise of this task alone, below 2**63.
+        number: unique number of the task.
+        ids: the conversation so far, with the forced tokens at the end.
+        forced: number of last ids whose log-probabilities are requested.
+        samples: most tokens to sample, at least 1.
+        temperature: as in `sampler.Request`; must be 1 or 0 if tokens are forced.
+        top: number of likeliest ids requested at each token.
+        seed: seed of the sampling noise, below 2**63.
     """
 
     number: int
@@ -40,7 +40,7 @@ class GenerationTask:
 
 @dataclass(frozen=True)
 class Answer:
-    """Tokens, the forced ones first, with their log-probabilities (nats) and, if wanted, the likeliest ids at each."""
+    """Tokens of an answer, the forced ones first, with log-probabilities (nats) and, if requested, likeliest ids."""
 
     ids: tuple[int, ...]
     logps: tuple[float, ...]
@@ -62,7 +62,7 @@ class ResendingEngine(Engine):
         stop_ids: ids that end an answer.
         vocabulary: number of ids that can be sampled.
         max_length: longest conversation in tokens.
-        room: tokens that the engine itself has room for.
+        room: longest conversation of the underlying engine in tokens; ``max_length`` + 1 if the model allows it.
     """
 
     abilities = frozenset({"forced", "top", "truncation"})
@@ -80,11 +80,11 @@ class ResendingEngine(Engine):
         raise NotImplementedError
 
     def _wait(self) -> list[tuple[int, Answer]]:
-        """Wait until at least one task is finished; return numbers and answers."""
+        """Wait until at least one task is finished; return (number of the task, answer) for each finished one."""
         raise NotImplementedError
 
     def _cancel(self, task: GenerationTask) -> None:
-        """Give up a task in progress."""
+        """Cancel a task in progress."""
         raise NotImplementedError
 
     def submit(self, request: Request) -> None:
@@ -92,7 +92,7 @@ class ResendingEngine(Engine):
 
         Raises:
             InputError: the request needs an ability that the engine lacks.
-            ValueError: see `Request.check`.
+            ValueError: as in `Request.check`.
         """
         if request.entropies:
             raise InputError(f"here an engine is needed that {ABILITIES['entropies']}; take --engine torch.")
@@ -143,7 +143,7 @@ class ResendingEngine(Engine):
             self._cancel(conversation.task)
 
     def _task(self, number: int) -> GenerationTask:
-        """Return the task in progress of this number."""
+        """Return the task in progress with a number."""
         task = self._conversations[self._sessions[number]].task
         assert task is not None
         return task

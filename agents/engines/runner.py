@@ -1,4 +1,4 @@
-"""Forward passes of the in-process engine: pending tokens of sequences in, logits of their next tokens out."""
+"""Forward passes of the in-process engine: feed tokens of sequences, return the logits of their next tokens."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .prompts import Reach, SharedPrompts
 from .sequence import TokenSequence
 
 _FORCED_BYTES = 1 << 27
-"""Most bytes of logits alive at once while forced tokens are scored."""
+"""Largest memory for logits at any time while forced tokens are scored, in bytes."""
 
 
 class ModelRunner:
-    """Runs ``model`` over the cached tokens of sequences and adds their pending ones to ``cache``.
+    """Runner of a model's forward passes over sequences, whose keys and values it adds to ``cache``.
 
     Args:
         model: transformers causal language model, read in place.
         cache: keys and values of all sequences, by row.
         prompts: keys and values of prompts that several sequences share.
-        vocabulary: number of ids, from 0, to compute logits for.
+        vocabulary: number V of ids to compute logits for: 0 to V - 1.
         fp32_head: compute the logits of a half-precision model in single precision.
     """
 
@@ -42,9 +42,9 @@ class ModelRunner:
         self.device = head_of(model).weight.device
 
     def encode(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence] = ()) -> Tensor:
-        """Feed the pending tokens of ``sequences``, and score the forced tokens.
+        """Feed the tokens of ``sequences`` that are not cached yet, and score their forced tokens.
 
-        Equal prompts of new sequences are encoded once. If it pays, they are also stored once (see `prompts`);
+        Equal prompts of new sequences are encoded once. They are also stored once if that saves time (see `prompts`);
         otherwise each row gets a copy.
 
         Args:
@@ -96,27 +96,29 @@ class ModelRunner:
         """Feed one token to each of the first rows of the cache.
 
         Args:
-            ids: int64 [rows]; filled: their positions, int64 [rows].
-            span: how far back the step looks within the rows; level: see `KeyValueCache.prepare_step`.
-            base: tokens of the shared prompts that the rows go on from, int64 [rows], with the sizes ``reach``.
+            ids: the tokens, int64 [rows].
+            filled: positions of the tokens, int64 [rows].
+            span, level: see `KeyValueCache.prepare_step`.
+            base: lengths of the shared prompts that the rows continue, int64 [rows]; None without shared prompts.
+            reach: the result of `SharedPrompts.arrange`.
 
         Returns:
-            The logits after them, [rows, vocabulary].
+            The logits of the next tokens, [rows, vocabulary].
         """
         merge = None if reach is None else self.prompts.prepare_step(reach, filled)
         attend = self._cache.prepare_step(filled if base is None else filled - base, span, level, merge)
         return self._logits(hidden_states(self._model, ids, filled, attend))
 
     def addresses(self) -> tuple[int, ...]:
-        """Addresses of weights and cache, on which graphs of `step` depend."""
+        """Return the memory addresses of weights and cache, on which captured graphs of `step` depend."""
         tensors = (*self._model.parameters(), *self._model.buffers())
         return (*self._cache.addresses(), *self.prompts.addresses(), *(each.data_ptr() for each in tensors))
 
     def weights(self) -> Hashable:
-        """Tell states of the weights apart: by their addresses and torch's count of their changes."""
+        """Return a key that changes whenever the weights change: their addresses and torch's version counters."""
         tensors = (*self._model.parameters(), *self._model.buffers())
         if any(each.is_inference() for each in tensors):
-            return object()  # torch does not count their changes
+            return object()  # torch keeps no version counters for inference tensors
         return tuple((each.data_ptr(), each._version) for each in tensors)
 
     def _share_prompts(self, sequences: Sequence[TokenSequence], waiting: Collection[TokenSequence]) -> None:
@@ -134,7 +136,7 @@ class ModelRunner:
                 self.prompts.hold(prompt, members, tail)
 
     def _extend(self, sequences: Sequence[TokenSequence]) -> list[Tensor]:
-        """Append pending tokens of several rows to the cache.
+        """Feed the pending tokens of sequences and append them to the cache.
 
         Returns:
             For each sequence the hidden states [forced + 1, H] that predict its forced tokens and the next token; for a
@@ -159,7 +161,8 @@ class ModelRunner:
     def _feed(
         self, pending: Sequence[Sequence[int]], forced: Sequence[int], positions: Tensor, attend: Attend
     ) -> list[Tensor]:
-        """Hidden states [forced + 1, H] of the last tokens of each list, padded to the longest."""
+        """Run the model over lists of tokens, padded to the longest. Return for each list the hidden states
+        [forced + 1, H] of its last tokens."""
         width = max(map(len, pending))
         padded = [[*ids, *[0] * (width - len(ids))] for ids in pending]
         hidden = hidden_states(self._model, torch.tensor(padded, device=self.device).flatten(), positions, attend)
@@ -169,9 +172,12 @@ class ModelRunner:
     def _score_forced(
         self, sequence: TokenSequence, hidden: Tensor, scored: dict[tuple[int, float, int], TokenSequence], index: int
     ) -> None:
-        """Open a sequence's answer with its forced ids, ``hidden`` [forced, H] being the states that predict them.
+        """Put a sequence's forced ids at the start of its answer, with their log-probabilities.
 
-        Sequences that share encoding ``index``, temperature and ``top`` share the numbers, through ``scored``.
+        Args:
+            hidden: states that predict the forced ids, [forced, H].
+            scored: sequences that were scored before, by (index, temperature, top); equal ones copy their numbers.
+            index: index of the encoding that the sequence shares with others.
         """
         request = sequence.request
         assert request is not None
@@ -194,7 +200,7 @@ class ModelRunner:
 
     def _logits(self, hidden: Tensor) -> Tensor:
         layer = getattr(self._model, "lm_head", None)
-        # Reading the head takes a good part of a small model's step, so it is read when its weights have been replaced.
+        # Finding the head takes a good part of a small model's step, so it is repeated only for replaced weights.
         weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
         place = None if weight is None else (weight.data_ptr(), None if bias is None else bias.data_ptr())
         if place is None or place != self._head_place:

@@ -1,9 +1,9 @@
-"""The protocol of sampling engines: sessions that are extended by tokens and answer with sampled tokens.
+"""Protocol of sampling engines: sessions are extended by tokens, and sampled tokens are returned.
 
-A session is one conversation. A `Request` appends observation tokens to it and asks for an action; the `Completion`
-holds the ids exactly as sampled and, for each, the log-probability under the distribution it was drawn from. Nothing
-is ever tokenised again. `step` never waits for a whole batch: it returns as soon as at least one request has
-finished, so that an environment can take its turn while the other rows keep decoding.
+A session is one conversation. A `Request` appends observation tokens to a session and asks for an action; the
+`Completion` holds the ids exactly as sampled and, for each, the log-probability under the distribution that it was
+drawn from, so no text is tokenized again. `step` never waits for a whole batch: it returns as soon as at least one
+request has finished, so that an environment can step while the other rows continue to decode.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 Likeliest = tuple[tuple[int, float], ...]
-"""Ids with their log-probabilities (nats), the likeliest first."""
+"""Likeliest ids at a token as pairs (id, log-probability in nats), the likeliest first."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Append ``ids`` to session ``session`` and sample until a stop token or ``max_new_tokens``.
+    """Request to append tokens to a session and to sample until a stop token or ``max_new_tokens``.
 
     Attributes:
+        session: id of the session; a new id begins a new session.
         ids: observation tokens; at least one.
         max_new_tokens: most tokens to sample. 0 is allowed together with ``forced``, which are then only scored.
-        temperature: 0 takes the most likely token; log-probability and entropy are then computed at temperature 1.
-        entropies: whether the completion has the entropy at each of its tokens.
-        forced: ids that open the answer as if they had been sampled (a hint inside an answer, the prefix that a branch
-            starts from). They come back in the completion with their log-probabilities under the policy and do not
-            count towards ``max_new_tokens``. If the last of them is a stop token, nothing is sampled.
+        temperature: sampling temperature, at least 0. 0 takes the most likely token; log-probabilities and entropies
+            are then computed at temperature 1.
+        entropies: True returns the entropy at each token of the completion.
+        forced: ids with which the answer begins as if they had been sampled (a hint inside an answer, the prefix that a
+            branch starts from). The completion includes them, with their log-probabilities under the policy; they do
+            not count towards ``max_new_tokens``. If the last forced id is a stop token, nothing is sampled.
         top: number of likeliest ids to return for each token of the completion.
-        seed: seed of this request's noise, non-negative, which makes the answer independent of other requests; with
-            None the noise depends on the engine's seed, the session and its number of earlier requests.
+        seed: non-negative seed of the sampling noise, which makes the answer independent of other requests. None: the
+            noise depends on the engine's seed, the session and the session's number of earlier requests.
     """
 
     session: int
@@ -77,12 +79,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer: ``ids`` (the forced ones, then the sampled ones) and as many log-probabilities ``logps`` (nats).
+    """Answer to a `Request`.
 
-    ``finish`` is "stop" where the last id is a stop token and "length" where the budget ran out. ``entropies`` holds,
-    for each id, the entropy (nats) of the distribution it was drawn from, or would have been where it was forced; it
-    is empty unless the request asked for it. ``top`` holds, for each id, the likeliest ids of that distribution with
-    their log-probabilities, the likeliest first, as many as the request asked for (or as there are).
+    Attributes:
+        session: id of the session.
+        ids: the forced ids, then the sampled ones.
+        logps: log-probability of each id, in nats.
+        finish: "stop" if the last id is a stop token, "length" if the token budget ran out.
+        entropies: for each id, the entropy of the distribution at this token in nats; () unless requested.
+        top: for each id, the likeliest ids of the distribution at this token; () unless requested.
     """
 
     session: int
@@ -102,7 +107,7 @@ class Completion:
 
 
 class Sampler(Protocol):
-    """An engine. Requests may be submitted at any time; a session lives until it is closed."""
+    """Protocol of a sampling engine. Requests may be submitted at any time; a session lives until it is closed."""
 
     def submit(self, request: Request) -> None:
         """Queue a request. The session must have no request in flight."""
@@ -117,5 +122,5 @@ class Sampler(Protocol):
         ...
 
     def seed(self, seed: int) -> None:
-        """Restart the noise of requests without a seed."""
+        """Set the seed from which the noise of requests without a seed is derived."""
         ...

@@ -2,9 +2,9 @@
 
 A sequence owns one row for as long as its session lives, so a conversation is not encoded twice. Rows that decode are
 kept packed at the front of the cache, so a decoding step reads a view and never gathers: a sequence that finishes an
-answer changes places with the last active one. Freed rows are refilled from the queue at once. Only where nothing could
-decode otherwise, because every row belongs to a conversation that waits for its environment, does the one that has
-waited longest lose its row; it is encoded again when it goes on.
+answer changes places with the last active one. Freed rows are refilled from the queue at once. If every row belongs to
+a conversation that waits for its environment, so that nothing could decode, the conversations that have waited longest
+lose their rows to new ones, and are encoded again when they continue.
 
     rows   0 ........ active-1 | active ........ resident-1 | resident ...... slots-1
            decoding              waiting for their environment  free
@@ -20,19 +20,19 @@ from .sequence import TokenSequence
 
 
 class Rows(Protocol):
-    """State that moves as sequences do."""
+    """Protocol of per-row state that the scheduler reorders together with its sequences."""
 
     def swap(self, a: int, filled_a: int, b: int, filled_b: int) -> None:
-        """Exchange two rows, as far as each is filled."""
+        """Exchange rows ``a`` and ``b``, which hold ``filled_a`` and ``filled_b`` tokens."""
         ...
 
 
 class Scheduler:
-    """Queue of sequences, and the rows of the cache that they own.
+    """Queue of sequences, and assignment of sequences to rows of the cache.
 
     Args:
-        slots: rows of the cache.
-        table: its rows change places as sequences do.
+        slots: number of rows of the cache.
+        table: state of the rows; its rows are swapped whenever sequences change places.
     """
 
     def __init__(self, slots: int, table: Rows):
@@ -47,12 +47,12 @@ class Scheduler:
 
     @property
     def active(self) -> list[TokenSequence]:
-        """The sequences that decode, by row."""
+        """The sequences that decode, in order of rows."""
         return self._rows[: self._active]
 
     @property
     def paused(self) -> list[TokenSequence]:
-        """The sequences that have the rows after them."""
+        """The sequences in the rows after the active ones, which wait for their environments."""
         return self._rows[self._active :]
 
     @property
@@ -62,15 +62,15 @@ class Scheduler:
 
     @property
     def waiting(self) -> Collection[TokenSequence]:
-        """The sequences that wait for a row."""
+        """The queued sequences without a row."""
         return self._waiting
 
     def enqueue(self, sequence: TokenSequence) -> None:
-        """Let a sequence wait for its turn to be encoded."""
+        """Queue a sequence for encoding."""
         (self._waiting if sequence.row < 0 else self._returning).append(sequence)
 
     def admit(self) -> list[TokenSequence]:
-        """Move waiting sequences into the active rows, as far as there are rows, and return them in order of rows."""
+        """Move queued sequences into the active rows, as far as rows are free, and return them in order of rows."""
         if self._waiting and not self._active and not self._returning and len(self._rows) == self._slots:
             for _ in range(min(len(self._waiting), self._slots)):
                 self._evict(min(self._rows, key=lambda each: each.paused))
@@ -116,7 +116,7 @@ class Scheduler:
             sequence.row = -1
 
     def _swap(self, a: int, b: int) -> None:
-        """Exchange two rows, as far as each is filled."""
+        """Exchange the sequences in rows ``a`` and ``b``, together with the rows' state."""
         if a == b:
             return
         first, second = self._rows[a], self._rows[b]

@@ -1,4 +1,4 @@
-"""A sampler that answers from a function: for tests, and to send scripted answers down the learner's own path."""
+"""Engine that answers from a function: for tests, and to pass scripted answers through the learner's code."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from .engine import ABILITIES, ENGINES, Engine
 from .sampler import Completion, Likeliest, Request
 
 Script = Callable[[int, Sequence[int]], Sequence[int]]
-"""``(session, all ids so far, forced ones too) -> ids to answer with``; the answer should end with a stop token."""
+"""Function of a session and all ids so far, forced ones included, that returns the ids of the answer, which should end
+with a stop token."""
 
 
 Beliefs = Callable[[Sequence[int]], Likeliest]
-"""``all ids so far -> the ids that may come next, the likeliest first, with log-probabilities``."""
+"""Function of all ids so far that returns the likeliest next ids with log-probabilities, the likeliest first."""
 
 
 @ENGINES.register("scripted")
 class ScriptedSampler(Engine):
-    """Gives scripted answers; every token has probability one, so log-probability 0 and entropy 0.
+    """Engine of scripted answers, in which every token has log-probability 0 and entropy 0.
 
     Args:
-        script: function that gives the answers.
+        script: function that returns the answers.
         stop_ids: ids that end an answer.
-        beliefs: the likeliest ids that completions report, instead of the token itself with probability one.
+        beliefs: function that returns the likeliest ids for `Completion.top`; None: the token itself, with
+            log-probability 0.
     """
 
     abilities = frozenset(ABILITIES) - {"truncation"}
@@ -33,11 +35,7 @@ class ScriptedSampler(Engine):
     def serve(
         cls, language: Any, slots: int, max_length: int, fp32_head: bool = False, answer: str = ""
     ) -> ScriptedSampler:
-        """Answer everything with one text.
-
-        Args:
-            answer: the text.
-        """
+        """Make an engine that answers every request with the text ``answer``."""
         ids = language.renderer.action_ids(str(answer))
         return cls(lambda session, context: ids, language.renderer.stop_ids)
 
@@ -68,7 +66,7 @@ class ScriptedSampler(Engine):
         return [Completion(request.session, ids, zeros, finish, zeros if request.entropies else (), top)]
 
     def _top(self, context: Sequence[int], ids: Sequence[int], count: int) -> tuple[Likeliest, ...]:
-        """Return the likeliest ids at each of ``ids``, which are the end of ``context``."""
+        """Return the likeliest ids at each of ``ids``, which must be the last ids of ``context``."""
         before = len(context) - len(ids)
         if self._beliefs is None:
             return tuple(((token, 0.0),) for token in ids)
@@ -78,4 +76,4 @@ class ScriptedSampler(Engine):
         self._contexts.pop(session, None)
 
     def seed(self, seed: int) -> None:
-        """A script has no noise."""
+        """Do nothing: a script has no noise."""

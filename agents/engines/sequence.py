@@ -1,4 +1,4 @@
-"""One conversation of the in-process engine: its tokens, its row in the cache and the request in progress."""
+"""Conversation of the in-process engine: its tokens, its row in the cache and the request in progress."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class SharedPrompt:
-    """A place for a prompt that is held once for several sequences; see `prompts.SharedPrompts`.
+    """Prompt that is stored once for several sequences; see `prompts.SharedPrompts`.
 
     Attributes:
-        place: where its keys and values are.
-        length: tokens of the prompt.
-        tail: hidden states [forced + 1, H] of its last tokens, which predict the forced ones and the next one.
-        members: number of sequences that go on from it.
+        place: row of the prompts' cache with its keys and values.
+        length: number of tokens.
+        tail: hidden states [forced + 1, H] of the last tokens, which predict the forced tokens and the next one.
+        members: number of sequences that continue the prompt.
     """
 
     place: int
@@ -32,23 +32,23 @@ class SharedPrompt:
 
 @dataclass(eq=False)
 class TokenSequence:
-    """The tokens of one session. The scheduler sets ``row``, the runner ``cached``.
+    """Tokens and state of one session. The scheduler sets ``row``, the runner ``cached``.
 
     Attributes:
-        id: number of the session.
+        id: id of the session.
         row: row in the cache; -1 without a row.
-        tokens: all tokens of the conversation, to the last sampled one.
-        cached: number of cached tokens, in the row or in the shared prompt before it.
-        prompt: the shared prompt that the row continues.
+        tokens: all tokens of the conversation, including sampled ones.
+        cached: number of cached tokens, those of a shared prompt included.
+        prompt: the shared prompt that the row continues, or None.
         requests: number of requests so far.
-        request: the request in progress.
+        request: the request in progress, or None.
         key: key of the request's noise.
-        end: number of tokens at which the request has used its budget.
+        end: number of tokens of the conversation at which the request has used its token budget.
         ids: the answer so far, forced tokens first.
         logps: log-probability (nats) of each token of the answer.
         entropies: entropy (nats) at each token of the answer, if recorded.
         top: the likeliest ids at each token of the answer, if recorded.
-        paused: time of the last pause, as a rising count.
+        paused: counter value of the scheduler at the last pause; smaller is earlier.
     """
 
     id: int
@@ -68,12 +68,12 @@ class TokenSequence:
 
     @property
     def base(self) -> int:
-        """Number of tokens in the shared prompt, before the first token of the row."""
+        """Number of tokens in the shared prompt; 0 without one."""
         return 0 if self.prompt is None else self.prompt.length
 
     @property
     def own(self) -> int:
-        """Number of tokens in the row."""
+        """Number of cached tokens in the row, without those of the shared prompt."""
         return self.cached - self.base
 
     @property
@@ -83,11 +83,11 @@ class TokenSequence:
 
     @property
     def forced(self) -> int:
-        """Number of tokens that the request forces. Before the request is encoded, they are the last pending ones."""
+        """Number of forced tokens of the request; until the request is encoded, these are the last pending tokens."""
         return 0 if self.request is None else len(self.request.forced)
 
     def go_on_from(self, prompt: SharedPrompt) -> None:
-        """Hold all tokens so far by a shared prompt."""
+        """Continue a shared prompt, which must hold exactly the tokens so far."""
         prompt.members += 1
         self.prompt, self.cached = prompt, prompt.length
 
@@ -98,11 +98,11 @@ class TokenSequence:
         self.prompt, self.cached = None, 0
 
     def start(self, request: Request, seed: int = 0) -> None:
-        """Begin a new answer.
+        """Begin the answer to a request.
 
         Args:
-            seed: seed of the engine; a request without a seed draws noise that depends on it, on the session and on the
-                number of the session's earlier requests.
+            seed: seed of the engine; used, with the session and the number of its earlier requests, for the noise of a
+                request without a seed.
         """
         own = noise_seed(seed, self.id, self.requests) if request.seed is None else request.seed
         self.request, self.key = request, noise_key(own)
@@ -112,7 +112,7 @@ class TokenSequence:
         self.ids, self.logps, self.entropies, self.top = [], [], [], []
 
     def is_complete(self, stop_ids: Collection[int]) -> bool:
-        """Return whether the answer ends with a stop token or has used its budget."""
+        """Return True if the answer ends with a stop token or has used its token budget."""
         request = self.request
         assert request is not None
         stopped = bool(self.ids) and self.ids[-1] in stop_ids

@@ -1,9 +1,9 @@
-"""Run a server that ends with the process that started it, however that ends: ``server_guard.py FOLDERS COMMAND...``.
+"""Guard that runs a server and ends it with the process that started it: ``server_guard.py FOLDERS COMMAND...``.
 
 The guard ends the server with all its processes when its standard input, a pipe from the starting process, is closed,
 or when the starting process is gone (its children may still hold the pipe). When the server ends, the guard ends the
-processes that the server left behind. If the starting process is gone, the guard also deletes FOLDERS, whose paths are
-separated as in PATH. It imports the standard library alone.
+processes that the server left behind. If the starting process is gone, the guard also deletes FOLDERS, a list of paths
+separated as in PATH. It imports only the standard library.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import sys
 import threading
 
 _PATIENCE = 3.0
-"""Seconds that a server has to end by itself."""
+"""Seconds between asking the server to end and killing it."""
 _LOOK = 1.0
-"""Seconds between two looks for the starting process."""
+"""Seconds between two checks that the starting process exists."""
 
 
 def guard(folders: str, command: list[str]) -> None:
-    """Run ``command`` and kill this process group, the caller included, when it or the starting process ends."""
+    """Run ``command``; when it or the starting process ends, kill this process group, this process included."""
     parent = os.getppid()
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     ended = threading.Event()

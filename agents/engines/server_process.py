@@ -1,4 +1,4 @@
-"""A vLLM server on this machine: its command, its process and the requests that it is sent."""
+"""vLLM server on this machine: its command line, its process, and HTTP requests to it."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from typing import Any
 from ...errors import shorten
 
 LOST = (OSError, http.client.HTTPException)
-"""Exceptions of a request to a lost server."""
+"""Exceptions that a request to a lost server raises."""
 
 _CONNECTING = 60.0
-"""Seconds until a connection must stand."""
+"""Time limit for establishing a connection, in seconds."""
 _ENDING = 15.0
-"""Seconds that a server has to end by itself."""
+"""Seconds between asking the server to end and killing it."""
 _ERROR = re.compile(r"(?!.*\bWARNING\b).*?\b(\w+(?:Error|Exception): .+)")
-"""A line that names an error."""
+"""Matches a line of output that names an error."""
 _CONSEQUENCE = "Engine core initialization failed"
-"""In a line about an error that follows from another one."""
+"""Text of an error that is only the consequence of another one."""
 
 
 class ServerError(OSError):
-    """The server answered that it failed."""
+    """Error for a server that answered with a status of 500 or above."""
 
 
 def serve_arguments(
@@ -48,6 +48,10 @@ def serve_arguments(
     """Return the command-line arguments of vLLM's server for serving the policy in ``folder`` to a run.
 
     Args:
+        slots: most conversations that decode at the same time.
+        max_length: longest conversation in tokens.
+        cache_bytes: memory for keys and values.
+        eager: True compiles nothing and captures no CUDA graphs.
         rank: largest rank of adapters; None without adapters.
     """
     options = {
@@ -70,13 +74,13 @@ def serve_arguments(
 
 
 def describe_command(arguments: list[str]) -> str:
-    """Return the shell command that starts such a server by hand."""
+    """Return the shell command that starts a server with `serve_arguments` by hand."""
     adapters = "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 " if "--enable-lora" in arguments else ""
     return f"VLLM_SERVER_DEV_MODE=1 {adapters}python -m vllm.entrypoints.openai.api_server {shlex.join(arguments)}"
 
 
 class Refused(ValueError):
-    """The server refused a request.
+    """Error for a request that the server refused.
 
     Attributes:
         status: the HTTP status, 400 to 499.
@@ -88,12 +92,12 @@ class Refused(ValueError):
 
 
 class ServerProcess:
-    """A server of ours on a free loopback port; it ends with this process, also if this process is killed.
+    """Server process on a free loopback port, which ends with this process, even if this process is killed.
 
     Args:
         arguments: see `serve_arguments`.
-        log: file that its output is appended to.
-        temporary: folder that is deleted with the server if this process is killed.
+        log: file to which the server's output is appended.
+        temporary: folder to delete when the server ends because this process was killed.
     """
 
     def __init__(self, arguments: list[str], log: Path, temporary: Path | None = None):
@@ -102,7 +106,7 @@ class ServerProcess:
             port = free.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}", log
         environment = {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", **os.environ}
-        # In this mode weights and adapters can be replaced; only who can reach the loopback interface can ask for it.
+        # In this mode weights and adapters can be replaced, but only through the loopback interface.
         environment["VLLM_SERVER_DEV_MODE"] = environment["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "1"
         # Another engine in this process may have set the variable. Without threads to bind to cores ("nobind") the
         # model needs no separate process, which takes long to load.
@@ -134,7 +138,7 @@ class ServerProcess:
         return self.process.poll() is None
 
     def describe_failure(self) -> str:
-        """Return the last error in the server's output, or else the last line."""
+        """Return the last error in the server's output; the last line of output if no error is found."""
         with self.log.open("rb") as output:
             output.seek(self._offset)
             lines = output.read().decode(errors="replace").strip().splitlines()
@@ -146,7 +150,7 @@ class ServerProcess:
 def _end(process: subprocess.Popen[bytes], folder: str) -> None:
     """End a server with the processes that it has started, and delete its temporary folder."""
     assert process.stdin is not None
-    process.stdin.close()  # its guard does it
+    process.stdin.close()  # the guard then ends the server
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_ENDING)
     with contextlib.suppress(ProcessLookupError):
@@ -156,9 +160,13 @@ def _end(process: subprocess.Popen[bytes], folder: str) -> None:
 
 
 def send(url: str, path: str, body: Any = None, timeout: float | None = 60.0) -> Any:
-    """Send a request, POST if it has a body. Return the JSON of the answer, or else its text, or None if it is empty.
+    """Send a request (POST if it has a body, else GET) and return the parsed JSON of the answer.
 
-    See `Requests` for errors.
+    Returns:
+        The JSON; the text if it is no JSON; None if it is empty.
+
+    Raises:
+        The exceptions of `Requests.send`.
     """
     text = _ask(url, path, body, timeout, set())
     try:
@@ -168,18 +176,20 @@ def send(url: str, path: str, body: Any = None, timeout: float | None = 60.0) ->
 
 
 class Requests:
-    """Requests that wait for their answers in the background, and can be given up."""
+    """Concurrent requests in background threads, which can all be given up."""
 
     def __init__(self) -> None:
         self._waiting: set[socket.socket] = set()
 
     def send(self, url: str, path: str, body: Any, timeout: float | None = None) -> Future[Any]:
-        """Send a request by POST, and return at once.
+        """Send a request by POST without waiting for the answer.
+
+        Args:
+            timeout: time limit in seconds; None: no limit.
 
         Returns:
-            The JSON of the answer, or ServerError if the server says that it failed, Refused if it refuses the
-            request, another one of `LOST` if it cannot be reached, was lost meanwhile, or needs longer than ``timeout``
-            seconds; None waits without end.
+            A future of the JSON of the answer. Its exception is ServerError (status 500 or above), Refused (status 400
+            to 499), or another one of `LOST` (server not reached, lost meanwhile, or time limit exceeded).
         """
         future: Future[Any] = Future()
 
@@ -189,19 +199,20 @@ class Requests:
             except BaseException as error:
                 future.set_exception(error)
 
-        # A daemon: one that waits for a server that hangs does not keep the process from ending.
+        # A daemon thread, so that waiting for a server that hangs does not keep the process from ending.
         threading.Thread(target=fetch, daemon=True).start()
         return future
 
     def give_up(self) -> None:
-        """Close the connections of all that wait: they fail."""
+        """Close the connections of all pending requests, which makes the requests fail."""
         for one in list(self._waiting):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
 
 def read_progress(url: str, timeout: float) -> str:
-    """A text that changes whenever a vLLM server computes a token or takes or ends a request; "" if it does not say."""
+    """Return a text that changes whenever a vLLM server computes a token, or accepts or ends a request: the
+    server's metrics; "" if they cannot be read."""
     try:
         text = _ask(url, "/metrics", None, timeout, set())
     except (*LOST, ValueError):
@@ -210,7 +221,7 @@ def read_progress(url: str, timeout: float) -> str:
 
 
 def _ask(url: str, path: str, body: Any, timeout: float | None, waiting: set[socket.socket]) -> str:
-    """Send a request and return the text of the answer; meanwhile its connection is in ``waiting``."""
+    """Send a request and return the text of the answer. Until then, the connection is in ``waiting``."""
     parts = urllib.parse.urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=_CONNECTING if timeout is None else timeout)
@@ -237,7 +248,7 @@ def _ask(url: str, path: str, body: Any, timeout: float | None, waiting: set[soc
 
 
 def wait_until_ready(url: str, seconds: float, process: ServerProcess | None = None) -> bool:
-    """Wait for a server; False if it does not answer in time, or its process has ended."""
+    """Wait until a server answers /health. Return False if it does not within ``seconds``, or its process has ended."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and (process is None or process.is_running()):
         with contextlib.suppress(*LOST, ValueError):

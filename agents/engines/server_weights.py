@@ -1,7 +1,7 @@
-"""Weights for a vLLM server, which reloads them in place from a folder that both it and the run see.
+"""Weights for a vLLM server, which reloads them in place from a folder that both the server and the run can access.
 
-vLLM's weight transfer has no CPU backend. Adapters are handed over by themselves where the server has room for them,
-each time under another name, so that nothing is computed with those before.
+A folder is used because vLLM's weight transfer has no CPU backend. If the server was started for adapters of their
+rank, only adapters are transferred, each time under a new name, so that nothing cached with earlier adapters is used.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from .server_process import ServerError, send
 
 ADAPTER_ROUTE = "/v1/load_lora_adapter"
 _EMPTYING = 60.0
-"""Seconds until requests that were cancelled have left the server's cache."""
+"""Longest wait until cancelled requests have left the server's cache, in seconds."""
 _MARK = ".palaestra"
-"""File in a folder whose weights are ours to replace."""
+"""File that marks a folder whose weights may be replaced."""
 
 
 class ServerWeights:
-    """The weights of a run, in ``folder`` and on the server.
+    """Weights of a run, in ``folder`` and on the server.
 
     Args:
-        room: largest rank of adapters that the server has room for; None without adapters.
-        patience: seconds that the server may take to load weights.
+        folder: folder for the weights, which the server can read.
+        room: largest rank of adapters that the server accepts; None: adapters are merged into the weights.
+        patience: time limit for the server to load weights, in seconds.
 
     Attributes:
         name: unique id of the run.
@@ -45,13 +46,13 @@ class ServerWeights:
         self._room, self._patience = room or 0, patience
         self._base: Any = None  # the policy whose weights are in the folder without its adapters
         self._reloads = True
-        self._loaded: str | None = None  # adapters on the server
+        self._loaded: str | None = None  # name of the adapters on the server
 
     def write(self, language: Any, version: int) -> None:
-        """Write a policy into the folder: its adapters alone, if nothing else has changed.
+        """Write a policy into the folder; only its adapters, if the weights below them are already there.
 
         Raises:
-            InputError: it cannot be written; one sentence with the remedy.
+            InputError: the files cannot be written.
         """
         self.label = f"{self.name}-{version}"
         apart = (adapter_rank(language) or math.inf) <= self._room
@@ -77,14 +78,15 @@ class ServerWeights:
     def load(self, url: str, new: bool) -> None:
         """Make a server load the weights in the folder and drop its prefix cache.
 
-        During the load, and after a failure half-way, the weights have a label that no run accepts in an answer.
+        During the load, and after a failure half-way, the server's weights have a label that no run accepts in an
+        answer.
 
         Args:
-            new: the server may have no weights of this run yet.
+            new: True if the server may have no weights of this run yet.
 
         Raises:
-            ServerError: the server cannot load the weights, or is gone; other errors of `server_process.LOST` may occur
-                then, too.
+            ServerError: the server cannot load the weights; or, like the other errors of `server_process.LOST`, the
+                server is gone.
             ValueError: the server refuses the weights.
         """
 
@@ -112,14 +114,14 @@ class ServerWeights:
         ask("/update_weight_version", {"new_version": self.label})
 
     def unload(self, url: str) -> None:
-        """Let the server forget the run's adapters, if it has any."""
+        """Unload the run's adapters from the server, if it has any."""
         if self._loaded is not None:
             send(url, "/v1/unload_lora_adapter", {"lora_name": self._loaded}, self._patience)
             self._loaded = None
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError for a folder with files of others, because its weights are replaced at each update."""
+    """Raise InputError for a folder that holds files but was not made by a run, as its weights would be replaced."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"the engine option folder must name a folder, and {folder} is a file.")
     if folder.is_dir() and not (folder / _MARK).exists() and (files := sorted(path.name for path in folder.iterdir())):

@@ -1,4 +1,4 @@
-"""The in-process engine: samples from the learner's own weights, on a CPU or a GPU.
+"""In-process engine, which samples from the learner's own weights on a CPU or a GPU.
 
 `Scheduler` decides which sequences run, `ModelRunner` computes their logits, and `TorchEngine` draws the tokens.
 """
@@ -29,14 +29,15 @@ from .sequence import TokenSequence
 from .truncation import Truncation
 
 _SHARE = 0.5
-"""Share of a GPU's free memory that the cache may take."""
+"""Largest fraction of a GPU's free memory for the cache."""
 _STAYS = 0.05
-"""Largest share of a GPU's free memory that the cache may keep during training, so that graphs are captured once."""
+"""Largest fraction of a GPU's free memory for a cache that is kept during training, so that graphs are captured once.
+"""
 
 
 def default_cache_gb(device: torch.device, spare: int = 0) -> float | None:
-    """Return the memory for keys and values on a device, GB (1e9 bytes): a share of a GPU's free memory less ``spare``
-    bytes; None for no limit on a CPU."""
+    """Return the default memory for keys and values in GB (1e9 bytes): half of a GPU's free memory less ``spare``
+    bytes; None (no limit) on a CPU."""
     return _SHARE * max(0, free_memory(device) - spare) / 1e9 if device.type == "cuda" else None
 
 
@@ -47,23 +48,23 @@ def staying_bytes(device: torch.device) -> float:
 
 @ENGINES.register("torch")
 class TorchEngine(Engine):
-    """Samples from the learner's own weights, in batches whose rows are refilled as they finish.
+    """Engine that samples from the learner's own weights, in batches whose rows are refilled as answers finish.
 
     Args:
         model: transformers causal language model (see `agents.language.decoder.check_model`); read in place, never
             copied or cast.
         stop_ids: ids that end an answer; the stop id is part of the completion, so that it is trained.
         vocabulary: number of ids that the tokenizer has; rows of the output matrix beyond it are never sampled.
-        slots: conversations held at once.
-        max_length: longest conversation in tokens; a longer one is a ValueError.
+        slots: number of conversations held at the same time; further ones wait.
+        max_length: longest conversation in tokens; `submit` raises ValueError for longer ones.
         fp32_head: compute the logits of a half-precision model in single precision.
-        cache_gb: memory for keys and values in GB (1e9 bytes), which limits ``slots``: further conversations wait. None
-            is half of a GPU's free memory, and no limit on a CPU, where memory grows with use.
-        capture: factory of the capture of decoding steps; "auto": CUDA graphs on a GPU, none on a CPU. With capture the
-            cache has its full size from the first use on. See `decoding.DecodingRows`.
-        share_above: bytes of keys and values of a layer. If sharing the common prompts of several conversations saves
-            so many bytes per token, prompts are stored and read once; otherwise they are copied. See `prompts`. None
-            is `prompts.WORTH`.
+        cache_gb: memory for keys and values in GB (1e9 bytes), which may reduce ``slots``. None: half of a GPU's free
+            memory; no limit on a CPU, where memory grows with use.
+        capture: makes the function that captures decoding steps (see `graphs.StepGraphs`); None: no capture; "auto":
+            CUDA graphs on a GPU, none on a CPU. With capture the cache has its full size from the first use on.
+        share_above: bytes of keys and values per layer. If sharing the common prompts of several conversations saves at
+            least so many bytes per decoding step, prompts are stored and read once; otherwise they are copied (see
+            `prompts`). None: `prompts.WORTH`.
         spare: bytes of GPU memory that the cache leaves free for later allocations if ``cache_gb`` is None.
 
     GPU-only code (CUDA graphs, fused attention in half precision and the choice of memory) has not been run on a GPU
@@ -95,12 +96,11 @@ class TorchEngine(Engine):
         cache_gb: float | None = None,
         spare: int = 0,
     ) -> TorchEngine:
-        """See `Engine.serve`.
+        """Make an engine that samples from a model; see `Engine.serve`.
 
         Args:
-            cache_gb: memory for keys and values in GB (1e9 bytes); conversations that do not fit wait. None is
+            cache_gb: memory for keys and values in GB (1e9 bytes); conversations that do not fit wait. None:
                 `default_cache_gb`.
-            spare: see `Engine.serve`.
         """
         vocabulary, stop_ids = len(language.tokenizer), language.renderer.stop_ids
         return cls(language.model, stop_ids, vocabulary, slots, max_length, fp32_head, cache_gb, spare=spare)
@@ -150,10 +150,10 @@ class TorchEngine(Engine):
         self._scheduler = Scheduler(slots, self._decoding)
         self._sequences: dict[int, TokenSequence] = {}
         self.block = 1 if capture is None else BLOCK
-        """Tokens between two questions to ``interrupt``."""
+        """Number of tokens between two calls of ``interrupt``."""
 
     def submit(self, request: Request) -> None:
-        """Queue a request. Raises ValueError, see `Request.check`."""
+        """Queue a request. Raises ValueError as in `Request.check`."""
         sequence = self._sequences.get(request.session) or TokenSequence(request.session)
         request.check(self._vocabulary, self._max_length, len(sequence.tokens), sequence.request is not None)
         self._sequences[request.session] = sequence
@@ -171,13 +171,12 @@ class TorchEngine(Engine):
         self._decoding.truncation = truncation
 
     def load_weights(self, version: int) -> None:
-        """Sample with the model's present weights, which are read in place: prompts that are encoded are not shared
-        with conversations to come."""
+        """Stop sharing prompts that earlier weights have encoded. The weights themselves are read in place."""
         self._prompts.forget()
 
     @torch.inference_mode()
     def close(self, session: int) -> None:
-        """Free the session's row. Closing a session with a request in flight cancels the request."""
+        """Free the session's row. A request in flight is cancelled."""
         sequence = self._sequences.pop(session, None)
         if sequence is not None:
             if sequence.row >= 0:
@@ -201,8 +200,8 @@ class TorchEngine(Engine):
 
     @torch.inference_mode()
     def step(self, interrupt: Callable[[], bool] = lambda: False) -> list[Completion]:
-        """Decode until at least one request finishes, or ``interrupt`` returns True after ``block`` tokens of each.
-        Return [] if no request is in flight."""
+        """Decode until at least one request finishes, or until ``interrupt``, called every ``block`` tokens, returns
+        True. Return the finished requests; [] if no request is in flight."""
         while True:
             if admitted := self._scheduler.admit():
                 complete, interrupted = self._begin(admitted), False
@@ -214,10 +213,10 @@ class TorchEngine(Engine):
                 return self._finish(complete)
 
     def _begin(self, admitted: list[TokenSequence]) -> list[TokenSequence]:
-        """Encode requests and sample their first tokens, except for requests that their forced ids complete.
+        """Encode requests and sample their first tokens, except for requests whose answer the forced ids complete.
 
         Returns:
-            The complete sequences.
+            The sequences whose answers are complete.
         """
         logits = self._runner.encode(admitted, self._scheduler.waiting)
         scored = [sequence for sequence in admitted if sequence.is_complete(self._stop_ids)]
@@ -234,7 +233,7 @@ class TorchEngine(Engine):
 
     def _finish(self, complete: list[TokenSequence]) -> list[Completion]:
         """End the requests of complete sequences."""
-        # From the back, so that rows which finish together leave without changing places.
+        # From the back, so that adjacent rows that finish together need no swaps.
         complete.sort(key=lambda sequence: -sequence.row)
         for sequence in complete:
             self._scheduler.pause(sequence)

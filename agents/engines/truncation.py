@@ -1,8 +1,7 @@
-"""Truncation of the distributions that tokens are drawn from, for evaluations.
+"""Truncation of sampling distributions (top-k, top-p, min-p), for evaluations.
 
-In: logits and settings such as a nucleus of 0.9. Out: the logits, with -inf at excluded ids. It is not for training:
-log-probabilities of the truncated distribution differ from the policy's, and if a token drawn before an update falls
-out of the nucleus after it, its importance ratio is 0 or undefined.
+Excluded ids get the logit -inf. Truncation is not for training: log-probabilities of the truncated distribution differ
+from the policy's, and the importance ratio of a token that an update moves out of the nucleus is 0 or undefined.
 """
 
 from __future__ import annotations
@@ -21,14 +20,15 @@ from ...errors import InputError
 
 @dataclass(frozen=True)
 class Truncation:
-    """Settings, applied one after another to the distribution at the sampling temperature, as transformers does.
+    """Settings of a truncation, applied in this order to the distribution at the sampling temperature (as in
+    transformers).
 
     Attributes:
-        top_k: number of likeliest ids that stay; None or 0 keeps all.
-        top_p: the likeliest ids stay whose probabilities first sum up to it (Holtzman et al., arXiv 1904.09751,
-            section 3.1), in (0, 1].
-        min_p: ids stay with at least this share of the probability of the likeliest (Nguyen et al., arXiv 2407.01082),
-            in [0, 1].
+        top_k: number of likeliest ids to keep; None or 0 keeps all.
+        top_p: keep the fewest likeliest ids whose probabilities sum to at least ``top_p``, in (0, 1] (Holtzman et al.,
+            arXiv 1904.09751, section 3.1).
+        min_p: keep ids with at least ``min_p`` times the probability of the likeliest id, in [0, 1] (Nguyen et al.,
+            arXiv 2407.01082).
     """
 
     top_k: int | None = None
@@ -42,12 +42,12 @@ class Truncation:
         check_share("min_p", self.min_p)
 
     def __bool__(self) -> bool:
-        """Return True if an id may be left out."""
+        """Return True if the settings can exclude an id."""
         return bool(self.top_k) or self.top_p < 1 or self.min_p > 0
 
 
 def truncate(logits: Tensor, truncation: Truncation) -> Tensor:
-    """Set the logits of ids that are not drawn to -inf; the likeliest id of each row stays.
+    """Return logits with -inf at excluded ids; the likeliest id of each row is always kept.
 
     Args:
         logits: [R, V], divided by the temperature.
@@ -69,11 +69,12 @@ def truncate(logits: Tensor, truncation: Truncation) -> Tensor:
 
 
 def read_generation_config(config: Any) -> tuple[float, dict[str, Any]]:
-    """Read the temperature and the settings of a `Truncation` from a model's generation config; without ``do_sample``
-    the model takes its likeliest tokens, temperature 0.
+    """Return the temperature and the arguments of `Truncation` that a model's generation config states.
+
+    Without ``do_sample`` the temperature is 0.
 
     Raises:
-        InputError: there is no generation config, or it asks for an unsupported setting, such as a repetition penalty.
+        InputError: ``config`` is None, or has an unsupported setting, such as a repetition penalty.
     """
     if config is None:
         raise InputError("the model has no generation config, which sampling='model' would follow; leave it out.")

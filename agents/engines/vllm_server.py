@@ -1,7 +1,8 @@
-"""A vLLM server as an engine: started by the run, or given by its address.
+"""Engine that samples from a vLLM server, which the run starts or which is given by its address.
 
-A lost server is restarted, or waited for, and gets the present weights. Conversations are kept here, and every request
-has its own seed, so unfinished requests are sent again, and no finished answer is lost.
+A server that the run started is restarted if it is lost; for any other server the engine waits until it is back. The
+server then gets the current weights. The engine keeps the conversations, and every request has its own seed, so
+unfinished requests are sent again and no finished answer is lost.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .vllm_engine import adapter_room, cache_bytes, check_cache, check_vllm, sam
 
 _logger = logging.getLogger(__name__)
 _RESTARTS = 3
-"""Times in a row that a server may be lost without an answer in between."""
+"""Most losses of the server in a row, without an answer in between."""
 _GRACE = 5.0
 """Seconds in which answers of a lost server are still accepted."""
 _ROUTES = (
@@ -56,7 +57,7 @@ _ROUTES = (
 
 @ENGINES.register("vllm-server")
 class VllmServerEngine(ResendingEngine):
-    """A vLLM server, started by the run or given by its url; one that is lost is started again, or waited for."""
+    """Engine with a vLLM server, started by the run or given by its url; a lost server is restarted or waited for."""
 
     @classmethod
     def check(
@@ -106,20 +107,22 @@ class VllmServerEngine(ResendingEngine):
         eager: bool | None = None,
         merge: bool = False,
     ) -> VllmServerEngine:
-        """Prepare the engine; the server starts with the first weights.
+        """Prepare the engine; the server starts with the first `load_weights`.
+
+        ``cache_gb`` and ``eager`` apply only to a server that the run starts.
 
         Args:
             language: the policy, an `agents.language.model.LanguageModel`.
-            slots: conversations that decode at once.
+            slots: most conversations that decode at the same time.
             max_length: longest conversation in tokens.
-            fp32_head: not an ability of vLLM.
-            url: address of a running server; by default a server is started on a free port of this machine.
-            folder: folder for handing over weights, new, empty, or from an earlier run; it keeps our server's log, too.
-                By default a temporary folder.
-            patience: seconds that a server may take to start, to load weights, or to come back.
+            fp32_head: has no effect; vLLM lacks this ability.
+            url: address of a running server; by default the run starts a server on a free port of this machine.
+            folder: folder for transferring weights, which must be new, empty, or from an earlier run. It also keeps the
+                log of a server that the run starts. By default a temporary folder.
+            patience: time limit for a server to start, to load weights, or to come back, in seconds.
             stall: seconds without an answer and without progress in /metrics after which a server counts as lost.
-            cache_gb: memory of our server's keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
-            eager: run our server without compiling the model and without CUDA graphs; by default only on a CPU.
+            cache_gb: memory for keys and values, GiB; by default 1 on a CPU and 8 on a GPU.
+            eager: run without compiling the model and without CUDA graphs; by default only on a CPU.
             merge: merge adapters into the weights at each update, which transfers all weights; by default the server
                 applies adapters separately, and only adapters are transferred.
         """
@@ -161,7 +164,7 @@ class VllmServerEngine(ResendingEngine):
 
     @property
     def _other_way(self) -> str:
-        """Say what to do if the server cannot serve the policy."""
+        """Remedy for error messages when the server cannot serve the policy."""
         merge = "give --engine-option merge=true, or " if "--enable-lora" in self._arguments else ""
         return f"{merge}take --engine torch"
 
@@ -170,7 +173,7 @@ class VllmServerEngine(ResendingEngine):
             self._language, self._version = language, None
 
     def load_weights(self, version: int) -> None:
-        """Hand over the weights, unless the server has this version already; no request may be in flight."""
+        """Transfer the weights, unless the server already has this version. No request may be in flight."""
         if version == self._version:
             return
         self._version = None
@@ -217,7 +220,7 @@ class VllmServerEngine(ResendingEngine):
             done, stalled = self._wait_for_one()
             answers, lost = self._take(done)
             if (lost := stalled or lost) is not None:
-                # The others fail as well, or have their answers already; else they are given up.
+                # The other requests fail as well or have their answers already; requests that still wait are given up.
                 answers += self._take(concurrent.futures.wait(self._asked, _GRACE).done)[0]
                 self._requests.give_up()
                 self._asked.clear()
@@ -245,8 +248,11 @@ class VllmServerEngine(ResendingEngine):
                 )
 
     def _take(self, done: set[Future[Any]]) -> tuple[list[tuple[int, Answer]], Exception | None]:
-        """Read finished requests. Return the answers, and the exception if the server was lost; requests that were cut
-        off have no answer."""
+        """Convert ended requests to answers. Requests that the server cut off have no answer.
+
+        Returns:
+            Pairs (number of the task, answer), and the exception if the server was lost, else None.
+        """
         answers, lost = [], None
         for future in done:
             number = self._asked.pop(future)
@@ -258,7 +264,7 @@ class VllmServerEngine(ResendingEngine):
                 lost = error
                 continue
             except ValueError as error:
-                if isinstance(error, Refused) and error.status == 404:  # started again, it does not know the adapters
+                if isinstance(error, Refused) and error.status == 404:  # a restarted server does not know the adapters
                     lost = error
                     continue
                 raise InputError(f"the vLLM server at {self.url}: {error}; take --engine torch.") from error
@@ -270,7 +276,7 @@ class VllmServerEngine(ResendingEngine):
         self._abort(task.number)
 
     def _abort(self, *numbers: int) -> Future[Any]:
-        """Let the server give up tasks."""
+        """Ask the server to cancel tasks."""
         body = {"request_ids": [f"generate-tokens-{self._request(number)}" for number in numbers]}
         return self._requests.send(self.url, "/inference/v1/abort_requests", body, 10.0)
 
@@ -278,7 +284,8 @@ class VllmServerEngine(ResendingEngine):
         return f"{self._weights.name}-{number}"
 
     def _recover(self, error: Exception) -> None:
-        """Bring a lost server back with the present weights; give up if it was lost too often."""
+        """Reconnect to a lost server and give it the current weights. Raises InputError after more than `_RESTARTS`
+        losses in a row."""
         while True:
             self._connected = False
             self._lost += 1
@@ -295,7 +302,7 @@ class VllmServerEngine(ResendingEngine):
                 error = again
 
     def _connect(self) -> None:
-        """Start our server, or wait for the other one, and give it the weights in the folder."""
+        """Start a server, or wait for the one at the given url, and make it load the weights in the folder."""
         if self._own:
             if self.process is not None:
                 self.process.stop()
@@ -325,7 +332,7 @@ class VllmServerEngine(ResendingEngine):
         self._connected = True
 
     def _check_server(self) -> None:
-        """Raise InputError if the server at the url was not started as a run needs it."""
+        """Raise InputError if the server at the url lacks a route or a setting that a run needs."""
         remedy = f"start it with {describe_command(self._arguments)}."
         try:
             routes = send(self.url, "/openapi.json")["paths"]
@@ -349,12 +356,12 @@ class VllmServerEngine(ResendingEngine):
             )
 
     def _reload(self, new: bool) -> None:
-        """Give the server the weights in the folder; ``new`` if it may have none of this run."""
+        """Make the server load the weights in the folder; ``new``: it may have no weights of this run yet."""
         try:
             self._weights.load(self.url, new)
         except (ValueError, ServerError) as error:
             if isinstance(error, ServerError) and not wait_until_ready(self.url, 1.0, self.process):
-                raise  # it is gone, not unwilling
+                raise  # the server is gone; it did not refuse
             remedy = self._other_way if self._own else f"start it with {describe_command(self._arguments)}"
             raise InputError(
                 f"the vLLM server at {self.url} does not take the weights of this "
@@ -363,10 +370,10 @@ class VllmServerEngine(ResendingEngine):
 
 
 def _read(answer: Any, task: GenerationTask, label: str) -> Answer | None:
-    """Read the server's answer to a task; None if it was cut off.
+    """Convert the server's answer to a task to an `Answer`; None if the server cut it off.
 
     Raises:
-        ServerError: other weights have answered than those with this label.
+        ServerError: the answer was computed with other weights than those of this label.
     """
     choice = answer["choices"][0]
     if choice["finish_reason"] not in ("stop", "length"):

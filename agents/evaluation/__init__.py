@@ -1,9 +1,9 @@
-"""Evaluation: plays an agent on environments, keeps every finished episode, and reports confidence intervals.
+"""Evaluation of agents on environments, with confidence intervals; every finished episode is saved at once.
 
-`evaluate` plays the episodes of a plan and returns a `Report`, `evaluate_all` does so for a suite; `compare` compares
-two agents on the same tasks. Modules: episodes (the plan and one record per episode) · playing (agents and environments
-side by side) · episode_log (the file of finished episodes, and resuming from it) · intervals (statistics) · report,
-suite_report, comparison and formats (results) · suites (fixed lists of tasks).
+`evaluate` plays an agent on one environment and returns a `Report`, `evaluate_all` on a suite or several environments;
+`compare` compares two agents on the same tasks. Modules: episodes (the plan and one record per episode) · playing
+(several environments at the same time) · episode_log (the file of finished episodes, and resuming from it) · intervals
+(statistics) · report, suite_report, comparison and formats (results) · suites (fixed lists of tasks).
 """
 
 from __future__ import annotations

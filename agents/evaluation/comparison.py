@@ -1,4 +1,4 @@
-"""Comparison of two agents on the same tasks: paired, so that how hard the tasks are does not blur the difference."""
+"""Comparison of two agents on the same tasks, paired by task to remove the variance between tasks."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Results = dict[tuple[str, str], tuple[list[float], list[float]]]
-"""(environment, task id) -> successes and rewards of its episodes."""
+"""(environment, task id) -> successes and rewards of the task's episodes."""
 
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """Two agents on the tasks that both have played.
+    """Comparison of two agents on the tasks that both have played.
 
     Attributes:
-        agents: names of the agents, or of the files if the names are equal.
+        agents: names of the agents; if the names are equal, with the file or "first" and "second" added.
         env: the environment; None for the total over several environments.
-        tasks: number of tasks that both have played; each counts once, with the mean of its episodes.
+        tasks: number of tasks that both have played; each counts once, with the mean over the task's episodes.
         left_out: number of tasks that only one agent has played.
-        success: success rate of each agent.
-        difference: success of the second agent minus success of the first, with its paired interval.
-        reward: difference of the rewards, likewise.
-        repeated: episodes of either agent beyond one per task, so that a share of episodes may differ from ``success``.
-        only: tasks that the first agent solved more often than the second, and the other way round.
+        success: success rate of each agent, in [0, 1].
+        difference: success rate of the second agent minus that of the first, with a 95 % interval for paired data.
+        reward: difference of the mean rewards, second minus first, with a 95 % interval for paired data.
+        repeated: number of episodes beyond one per task, over both agents.
+        only: number of tasks that the first agent solved more often than the second, and vice versa.
+        by_env: the comparison on each environment; () for a single environment.
     """
 
     agents: tuple[str, str]
@@ -51,7 +52,7 @@ class PairedComparison:
 
     @property
     def better(self) -> str | None:
-        """The agent whose success is higher by more than chance explains (95 %); None if neither."""
+        """Name of the agent whose success is significantly higher (95 %); None if there is none."""
         if self.difference.low > 0:
             return self.agents[1]
         return self.agents[0] if self.difference.high < 0 else None
@@ -95,7 +96,7 @@ class PairedComparison:
         ]
 
     def to_frame(self) -> Any:
-        """`rows` as a pandas data frame. Raises InputError where pandas is not installed."""
+        """Return `rows` as a pandas data frame. Raises InputError if pandas is not installed."""
         return to_frame(self.rows())
 
     def table(self) -> Table:
@@ -183,9 +184,9 @@ def _paired(
 def paired_difference(differences: Sequence[float], z: float = Z95) -> Estimate:
     """Return the mean of differences in [-1, 1], with Bonett and Price's interval for paired proportions.
 
-    Their adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics 37, eq. 7) adds one
-    pseudo-pair in which only the first succeeded and one in which only the second succeeded. Written with sums of d
-    and d², it also accepts success rates over several episodes per task.
+    The adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics 37, eq. 7) adds one pseudo-pair
+    in which only the first succeeded and one in which only the second succeeded. It is computed from the sums of d and
+    d², and therefore also applies to success rates over several episodes per task.
     """
     count = len(differences) + 2
     shift = math.fsum(differences) / count
@@ -205,7 +206,7 @@ def _describe(results: Results) -> str:
 
 
 def _read(source: Report | str | Path) -> tuple[str, Results]:
-    """Return the agent's name and the results by environment and task."""
+    """Read the agent's name and the results by environment and task from a report or a file."""
     if isinstance(source, Report):
         return _collect([_rows_of_report(source.to_json(results=True), "the report")], "the report")
     path = Path(source)

@@ -39,7 +39,8 @@ def name_of(env: gym.Env[Any, Any]) -> str:
 
 
 def _spec_of(env: gym.Env[Any, Any], kwargs: dict[str, Any]) -> EnvSpec:
-    """The spec of an environment that was made already, with its wrappers; its split becomes one of ``kwargs``."""
+    """Return the spec of an existing environment, including its wrappers. Its split is added to ``kwargs``, unless they
+    have one. Raises InputError if the environment cannot be made again from a spec."""
     spec = env.spec
     missing = [wrapper.name for wrapper in spec.additional_wrappers if wrapper.kwargs is None] if spec else []
     if spec is None or missing:
@@ -63,9 +64,20 @@ def make_envs(
     shots: int = 0,
     prompt_form: str | None = None,
 ) -> tuple[list[gym.Env], str | None]:
-    """Make ``count`` environments. Return them with their split, None for an environment without splits.
+    """Make ``count`` environments for an evaluation.
 
-    ``prompt_form`` is the agent's form of prompts; environments made by a function keep their own form.
+    Args:
+        env: an id, an environment to copy, or a function that makes one.
+        count: number of environments.
+        split: split of the tasks, unless ``kwargs`` has one.
+        kwargs: options of the environment; must be empty for a function.
+        history: argument of `HistoryWrapper`, or None.
+        pictures: True sets the render mode "rgb_array" if the environment has it.
+        shots: number of worked examples, see `ShotsWrapper`; 0 for none.
+        prompt_form: prompt form of the agent (`Agent.prompt_form`); not applied to environments made by a function.
+
+    Returns:
+        The environments and their split; None for environments without splits.
     """
     if not isinstance(env, str | gym.Env):
         if not callable(env):
@@ -82,7 +94,7 @@ def make_envs(
     kwargs = add_prompt_form(spec, kwargs, prompt_form)
 
     def make(**more: Any) -> gym.Env:
-        # The checker is for those who write environments; here it would cost time at every step.
+        # Gymnasium's environment checker is for authors of environments and would cost time at every step.
         one = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
         if shots:
             source = {**kwargs, **more, "split": "train"}

@@ -1,7 +1,7 @@
-"""The file of an evaluation's episodes: each is appended when it ends, and a stopped evaluation resumes from the file.
+"""File of an evaluation's episodes, from which a stopped evaluation can be resumed.
 
-During the evaluation, episodes are appended to ``OUT.partial`` in the order in which they end. At the end they are
-sorted by the plan and written to ``OUT``. So ``OUT`` is always a whole evaluation; a kill loses no finished episode.
+During the evaluation, each episode is appended to ``OUT.partial`` when it ends. When all have ended, they are sorted by
+the plan and written to ``OUT``. ``OUT`` is therefore always complete, and a kill loses no finished episode.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .episodes import EpisodePlan, EpisodeRecord
 
 
 class EpisodeLog:
-    """One JSON object a line: the settings of the evaluation and an episode (`EpisodeRecord.to_json`).
+    """Log of finished episodes. Each line is a JSON object: the evaluation's settings and `EpisodeRecord.to_json`.
 
     Args:
         path: the final file.
         settings: environment, agent, split and so on; a resumed evaluation must have the same settings.
-        resume: continue with the episodes of ``path``.partial, or of ``path`` itself.
+        resume: True continues with the episodes in ``path``.partial or, if that does not exist, in ``path``.
 
     Attributes:
-        records: the episodes read from the file, without their turns, and the appended episodes.
-        source: the file that holds them; ``path``.partial from the first appended episode on.
+        records: (index, sample) -> episode; episodes read from the file have no turns.
+        source: the file that holds the episodes: ``path`` if it was resumed and nothing was appended, else
+            ``path``.partial.
 
     Raises:
-        InputError: a stopped evaluation exists and ``resume`` is False; a line is not of this form, or its settings
-            differ.
+        InputError: ``path``.partial exists and ``resume`` is False; a line is not of this form; or the settings differ.
     """
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any], resume: bool = False):
@@ -57,12 +57,12 @@ class EpisodeLog:
         self._stream = None
 
     def _read(self) -> int:
-        """Read the lines, and return where the last whole one ends."""
+        """Read the episodes of `source`; return the byte offset at which the last complete line ends."""
         end = 0
         with self.source.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith(b"\n"):
-                    break  # the kill came while it was written
+                    break  # the process was killed while it wrote this line
                 try:
                     row = json.loads(line)
                     record = EpisodeRecord.from_json(row)
@@ -103,10 +103,10 @@ class EpisodeLog:
         del self.records[key], self._lines[key]
 
     def append(self, record: EpisodeRecord) -> None:
-        """Write a finished episode.
+        """Append a finished episode to the file.
 
         Raises:
-            InputError: the file cannot be written; its contents stay.
+            InputError: the file cannot be written; earlier episodes are kept.
         """
         row = {**self._settings, **record.to_json()}
         if record.replay is not None:  # relative, so that the files can be moved together
@@ -130,7 +130,7 @@ class EpisodeLog:
         self._end += len(line)
 
     def finish(self) -> None:
-        """Put all episodes in order and give the file its name."""
+        """Write all episodes to ``path`` in the order of the plan, and delete ``path``.partial."""
         self.close()
         write_atomically(self.path, self._ordered())
         self.partial.unlink(missing_ok=True)
@@ -144,7 +144,7 @@ class EpisodeLog:
                 yield stream.read(length).decode()
 
     def close(self) -> None:
-        """Close the file; delete it if every episode failed, as nothing can be resumed from it."""
+        """Close the file; delete ``path``.partial if every episode in it ended with an error."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
@@ -153,7 +153,7 @@ class EpisodeLog:
 
 
 def to_plain_data(value: Any) -> Any:
-    """Convert values without a JSON form: arrays and numpy scalars to lists and numbers, anything else to its repr."""
+    """Convert a value for JSON: numpy arrays and scalars to lists and numbers, anything else to its repr."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return repr(value)

@@ -1,7 +1,7 @@
-"""The plan of an evaluation and the record of one episode.
+"""Plan of an evaluation, and record of one episode.
 
-A plan gives the seed, the difficulty and the reset options of each episode, so that none depends on another. A record
-holds an episode's results, and is written as one line of JSON and read back from it.
+A plan gives the seed, the difficulty and the reset options of each episode, so that no episode depends on another. A
+record holds an episode's results, and is written as one line of JSON and read back from it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..usage import ActionTrace, TokenUsage, sum_usage
 
 @dataclass
 class EpisodeRecord:
-    """State and results of one episode, while it is played and after.
+    """State and results of one episode, during and after play.
 
     Attributes:
-        index, sample: position in the plan, and number of the sample of that task.
+        index, sample: index of the task in the plan, and index of the sample of this task.
         seed, requested: seed and requested difficulty from the plan.
-        refused: actions that the environment answered with an ``action_error``: unreadable, illegal.
-        error: message of an exception of the agent or of the environment; None for an episode that came to its end.
-        failed: True if that exception was the agent's. An exception of the environment makes the episode invalid.
-        usage: usage of the agent's replies, if the agent reports it; includes earlier tries of the episode.
-        traces: of the actions so far, one each.
-        reference: a right answer, where the environment tells one; read only to be kept with the turns.
-        replay: the file of the episode's replay, if one was asked for.
-        row: id of the row of a data set that the plan asks for.
+        refused: number of unreadable or illegal actions (``info["action_error"]``).
+        error: message of an exception of the agent or of the environment, or reason of an invalid episode; else None.
+        failed: True if the agent raised the exception. An exception of the environment makes the episode invalid.
+        usage: cost of the agent's replies, including earlier attempts at the episode; None if the agent reports none.
+        traces: trace of each action so far, or None.
+        reference: a right answer, if the environment gives one; saved with the turns, not used otherwise.
+        replay: path of the episode's replay, or None.
+        row: id of the data-set row that the plan requests, or None.
     """
 
     index: int
@@ -65,20 +65,22 @@ class EpisodeRecord:
 
     @property
     def task(self) -> Any:
-        """Identity of the task: its id, or its place in the plan where the environment gives none."""
+        """Identity of the task: its id, or the index in the plan if the environment gives no id."""
         return self.task_id or self.index
 
     def note(self, trace: ActionTrace | None) -> None:
-        """Keep how an action came about."""
+        """Append an action's trace and add its usage."""
         self.traces.append(trace)
         if trace is not None:
             self.usage = sum_usage([self.usage, trace.usage])
 
     def finish(self, recording: Recording, keep_turns: bool) -> None:
-        """Enter the results of the recorded episode.
+        """Set the results from a recording.
 
         Args:
-            keep_turns: enter the turns, the last observation, the reference, and the episode as rewards judge it, too.
+            recording: the recorded episode.
+            keep_turns: True also sets the turns, the last observation, the reference, and ``episode``, the form in
+                which rewards receive an episode.
         """
         self.reward, self.length = recording.reward, len(recording.steps)
         self.success, self.progress = recording.success, recording.progress
@@ -120,11 +122,7 @@ class EpisodeRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> EpisodeRecord:
-        """Read what `to_json` made, without the turns.
-
-        Raises:
-            KeyError: a value is missing.
-        """
+        """Make a record from the result of `to_json`, without the turns. Raises KeyError if a value is missing."""
         return cls(
             index=row["episode"],
             sample=row["sample"],
@@ -161,7 +159,8 @@ def _turn(step: Step, trace: ActionTrace | None) -> dict[str, Any]:
 
 
 class EpisodePlan:
-    """The episodes to play: seed, requested difficulty and reset options of each."""
+    """Plan of the episodes to play: seed, requested difficulty and reset options of each. See `evaluate` for the
+    arguments."""
 
     def __init__(
         self,
@@ -187,7 +186,7 @@ class EpisodePlan:
         self.restricted = self.space.restrict(**axes) if self.space is not None and axes else None
 
     def begin(self, index: int, sample: int = 0) -> tuple[EpisodeRecord, dict[str, Any] | None]:
-        """Make the record of episode ``index`` and the options to reset its environment with."""
+        """Return a new record for episode ``index``, and the options with which to reset the environment."""
         seed = int(np.random.SeedSequence([self.seed, index]).generate_state(1)[0])
         if self.rows is not None:
             return EpisodeRecord(index, seed, None, sample, row=self.rows[index]), {"row": self.rows[index]}

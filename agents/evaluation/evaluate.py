@@ -1,9 +1,9 @@
-"""`evaluate`: plays an agent on an environment and reports means with 95 % confidence intervals.
+"""Evaluation of an agent on one environment or several, with 95 % confidence intervals.
 
 Each episode i has its own difficulty and its own seed, derived from (seed, i), so the result depends neither on the
-number of environments that run at once nor on the order in which episodes end. Episodes whose machinery failed
-(``reward_valid`` False, an exception of the environment) are counted and left out, never averaged in as zeros; an
-exception of the agent is a failed episode, and is counted too.
+number of environments that run at the same time nor on the order in which episodes end. Invalid episodes
+(``info["reward_valid"]`` False, or an exception of the environment) are counted and left out of the means, never
+averaged in as zeros. An exception of the agent makes the episode a failed one, which counts as a failure.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ OnEpisode = Callable[[int, int], None]
 
 
 class EvaluationStopped(KeyboardInterrupt):
-    """Ctrl-C during an evaluation.
+    """Exception for Ctrl-C during an evaluation.
 
     Attributes:
-        report: of the episodes that had ended; None before the first.
-        log: the file that holds them, from which ``resume=True`` continues; None where no file was asked for.
+        report: report of the episodes that had ended; None if there are none.
+        log: the file with these episodes, from which ``resume=True`` continues; None if no file was requested.
     """
 
     def __init__(self, report: Report | None, log: Path | None):
@@ -86,39 +86,37 @@ def evaluate(
             environment at each call. An environment without ``param_space`` is played without split and difficulty.
             For several environments, and suites, use `evaluate_all`.
         episodes: number of episodes, at least 1.
-        seed: non-negative root of the episode seeds.
-        split: split of the tasks: "train", "test" or "all". An environment made with a split, and environments made by
-            a function, keep their own.
-        difficulties: used in turn, episode i gets ``difficulties[i % len]``, and each has its row in the report; None
-            takes the difficulty with which the environment was made, or else spreads the episodes evenly over [0, 1]
-            and sorts them into ``bins`` equal bins by their actual difficulty.
-        axes: restricts axes, name -> one value, (low, high), or choices; difficulties from 0 to 1 span the restricted
-            range.
-        num_envs: environments played side by side, at most; it does not change the result of an agent that acts on each
-            slot alone.
-        env_kwargs: passed to ``gymnasium.make``; not for a function.
-        out: a file for the trajectories, one JSON object a line in the order of the episodes. Until all are played, the
+        seed: non-negative number from which the episode seeds are derived.
+        split: split of the tasks: "train", "test" or "all". A split in ``env_kwargs``, in a copied environment or in an
+            environment made by a function overrides it.
+        difficulties: episode i gets ``difficulties[i % len(difficulties)]``, and the report has a row for each. None:
+            the difficulty with which the environment was made; if it was made without one, the episodes are spread
+            evenly over [0, 1] and grouped into ``bins`` equal bins by their actual difficulty.
+        axes: restricts axes: name -> one value, (low, high), or choices. Difficulties from 0 to 1 then span the
+            restricted range.
+        num_envs: most environments played at the same time. It does not change the result of an agent that acts on each
+            slot independently.
+        env_kwargs: options for ``gymnasium.make``; not allowed if ``env`` is a function.
+        out: file for the trajectories, one JSON object per line in the order of the episodes. Until all are played, the
             file is ``out``.partial, and each episode is appended as soon as it ends.
-        progress: True draws a bar on standard error if it takes over two seconds; a callable receives ``(episodes done,
-            episodes succeeded)`` after each episode.
+        progress: True draws a bar on standard error after two seconds; a callable receives ``(episodes done, episodes
+            succeeded)`` after each episode.
         bins: number of difficulty bins, at least 1.
         samples: episodes per task, at least 1. Above 1 the report has pass@k (Chen et al. 2021, arXiv 2107.03374). The
-            first sample equals the episode of ``samples=1``; for the others the agent has other episode seeds.
-        history: the agent's view of a long episode, such as "notes(keep=2)", see `HistoryWrapper`; None: the whole
-            episode.
-        shots: worked examples before each question, see `ShotsWrapper`.
+            first sample equals the episode of ``samples=1``; for each further one the agent gets another episode seed.
+        history: argument of `HistoryWrapper`, such as "notes(keep=2)"; None: the agent sees the whole episode.
+        shots: number of worked examples before each question, see `ShotsWrapper`.
         rows: rows of a data set, in place of ``episodes`` and ``split``: "all", each once in the order of the source; a
-            number of rows from its beginning; or a list of ids. The report has the ids.
-        replay: a folder for one page per episode, with pictures if the environment renders any; see `ReplayRecorder`.
-        concurrency: most replies that are waited for at once: environments played side by side, and threads that call a
-            plain function, which must be thread-safe. None: ``num_envs``, and a plain function is called in this
-            thread, once at a time.
-        resume: continue with the episodes of ``out``.partial, or of ``out`` itself; only the missing ones are played.
-        retries: number of times that an episode that failed in agent or machinery is replayed; with ``resume`` also for
-            old episodes.
+            number of rows from the beginning of the source; or a list of ids. The report has the ids.
+        replay: folder for one page per episode, with pictures if the environment renders any; see `ReplayRecorder`.
+        concurrency: replaces ``num_envs``, and also is the number of threads that call a plain function, which must be
+            thread-safe. None: ``num_envs`` environments, and a plain function is called in this thread.
+        resume: True continues with the episodes in ``out``.partial, or else in ``out``; only missing ones are played.
+        retries: number of times that an episode is replayed if agent or environment failed; with ``resume`` also
+            failed episodes in the file.
 
     Raises:
-        InputError: an unknown environment, agent or axis, or a value out of range, or an ``out`` that does not fit;
+        InputError: an unknown environment, agent or axis, a value out of range, or an ``out`` that does not fit;
             nothing was written.
         AgentError: the agent failed in every episode; the message names the first episode.
         EvaluationStopped: Ctrl-C; it has the report of the played episodes.
@@ -207,13 +205,12 @@ def evaluate_all(
     Args:
         agent: as for `evaluate`.
         envs: the name of a suite, such as "palaestra/core", or a list of environments as for `evaluate`.
-        out: a folder for the trajectories, with a file for each environment; with ``resume`` only missing episodes are
-            played. ``replay`` also gets a subfolder for each environment.
-        settings: further arguments of `evaluate`. Settings that belong to a suite (episodes, seed, split, difficulties,
-            axes, env_kwargs) cannot be given with a suite.
+        out: folder for the trajectories, with one file per environment.
+        settings: further arguments of `evaluate`; ``replay`` gets a subfolder per environment. The arguments episodes,
+            seed, split, difficulties, axes and env_kwargs are fixed by a suite and must not be given with one.
 
     Raises:
-        InputError: the suite is unknown, a setting belongs to the suite, or as from `evaluate`.
+        InputError: the suite is unknown, a setting is fixed by the suite, or as in `evaluate`.
     """
     suite = find_suite(envs) if isinstance(envs, str) else None
     if suite is not None:
@@ -297,14 +294,14 @@ def make_report(
     """Make the report of finished episodes.
 
     Args:
-        records: of all episodes, sorted by place in the plan and sample.
-        bins: number of difficulty bins; None makes a row of each difficulty that was requested.
-        samples: how often each task of the plan was played.
-        return_range: the least and the most that an episode can earn, where the reward's interval is cut off, unless
-            an episode earned another reward, which a wrapper may have changed.
+        records: records of all episodes, sorted by index in the plan and sample.
+        bins: number of difficulty bins; None makes a row for each requested difficulty.
+        samples: number of episodes per task of the plan.
+        return_range: lowest and highest possible return of an episode, to which the reward's interval is clipped;
+            ignored if an episode's return lies outside, as a wrapper may change rewards.
     """
     valid = [record for record in records if record.valid]
-    plays: dict[int, list[EpisodeRecord]] = {}  # by place in the plan, one for each sample
+    plays: dict[int, list[EpisodeRecord]] = {}  # by index in the plan; one record per sample
     for record in valid:
         plays.setdefault(record.index, []).append(record)
     groups: dict[tuple[float, float], list[list[EpisodeRecord]]] = {}
@@ -313,7 +310,7 @@ def make_report(
         if bins is None and requested is not None:
             groups.setdefault((requested, requested), []).append(group)
         elif bins is not None and difficulty is not None:
-            # The small number keeps a difficulty such as 1/49 (1/49 · 49 < 1 in floats) in the bin that begins there.
+            # The small number keeps a difficulty such as 1/49 (1/49 · 49 < 1 in floats) in the bin that begins with it.
             position = min(int(difficulty * bins + 1e-9), bins - 1)
             groups.setdefault((position / bins, (position + 1) / bins), []).append(group)
     every = list(plays.values())
@@ -369,7 +366,7 @@ def make_report(
 
 
 Plays = Sequence[Sequence[EpisodeRecord]]
-"""The valid episodes of each place in the plan, one for each sample."""
+"""Valid episodes grouped by task of the plan; one episode per sample."""
 
 
 def _count_tasks(plays: Plays) -> int:
@@ -377,7 +374,7 @@ def _count_tasks(plays: Plays) -> int:
 
 
 def _means(plays: Plays, name: str) -> tuple[list[float], list[Any]]:
-    """Return the mean of one field at each place of the plan where it is known, and the task that is played there."""
+    """Return the mean of a field for each task of the plan for which it is known, and the identities of these tasks."""
     values, tasks = [], []
     for group in plays:
         known = [float(value) for record in group if (value := getattr(record, name)) is not None]

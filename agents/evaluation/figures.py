@@ -1,4 +1,4 @@
-"""Results as a figure for a paper: success with its interval, by environment, difficulty and agent.
+"""Figure of results for a paper: success rates with intervals, by environment, difficulty and agent.
 
 report = palaestra.evaluate("random", "palaestra/Arithmetic-v0")
 draw_figure(report.rows(), "success.pdf")
@@ -21,8 +21,12 @@ _ROW, _WIDTH = 0.28, 6.0  # inches
 
 
 def check_figure(path: Path | None) -> None:
-    """Check the name of a figure's file before anything is computed. Raises InputError where no figure can be written
-    there, and MissingExtra without matplotlib."""
+    """Check, before anything is computed, that a figure can be written to ``path``; None passes.
+
+    Raises:
+        InputError: the ending is unknown, or the path cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
     if path is None:
         return
     if path.suffix.lower() not in KINDS:
@@ -33,8 +37,9 @@ def check_figure(path: Path | None) -> None:
 
 
 def draw_figure(rows: Sequence[Row], path: str | Path) -> None:
-    """Draw the success of each row, or the difference of a comparison, as a point with its 95 % interval, coloured by
-    agent.
+    """Draw the success rate of each row, or the difference in a comparison, as a point with its 95 % interval.
+
+    Agents have different colours.
 
     Args:
         rows: rows of a `Report`, a `SuiteReport`, a `PairedComparison` or a sweep; rows without a value are left out.

@@ -1,4 +1,4 @@
-"""Results as rows, and rows as CSV, Markdown, LaTeX, JSON or a data frame.
+"""Conversion of result rows to CSV, Markdown, LaTeX, JSON or a data frame.
 
 report = palaestra.evaluate("random", "palaestra/Arithmetic-v0")
 print(format_rows(report.rows(), "latex"))
@@ -21,8 +21,11 @@ _LATEX = str.maketrans({"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\
 
 
 def format_rows(rows: Sequence[Row], form: Format) -> str:
-    """Write rows in a form: "csv" and "json" with all columns and exact numbers, "markdown" and "latex" (with the
-    package booktabs) for people, where ``x_low`` and ``x_high`` stand in brackets behind ``x``.
+    """Format rows as text.
+
+    Args:
+        form: "csv" or "json", with all columns and exact numbers; "markdown" or "latex" (needs the LaTeX package
+            booktabs), rounded, with ``x_low`` and ``x_high`` in brackets after ``x``.
 
     Raises:
         InputError: an unknown form.

@@ -1,7 +1,7 @@
-"""Estimates with 95 % confidence intervals, clustered by task, as episodes of one task are not independent.
+"""Estimates with 95 % confidence intervals, clustered by task, because episodes of one task are not independent.
 
-In: values, and the task of each value. Out: an `Estimate`. Two episodes of the same task carry less information than
-two of different tasks, so every interval is computed for the *effective* number of values.
+Two episodes of the same task carry less information than two of different tasks, so the intervals use the *effective*
+sample size or cluster-robust variances.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Z95 = 1.959963984540054  # the standard normal's 97.5 % quantile
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95 % confidence interval; all NaN when there are no values."""
+    """Mean of ``count`` values with a 95 % confidence interval [low, high]; all three NaN without values."""
 
     mean: float
     low: float
@@ -31,7 +31,7 @@ class Estimate:
         return self.text()
 
     def text(self, percent: bool = False) -> str:
-        """``"0.80 [0.49, 0.94]"``, or ``"80 % [49, 94]"``; the interval is left out if it is unknown."""
+        """Format as "0.80 [0.49, 0.94]" or, in percent, "80 % [49, 94]"; an unknown interval (NaN) is left out."""
         if math.isnan(self.mean):
             return "–"
         if percent:
@@ -42,11 +42,12 @@ class Estimate:
 
 
 def effective_count(values: Sequence[float], clusters: Sequence[Hashable] | None) -> float:
-    """Return the effective sample size of clustered values, from (Σ n_c)² / Σ n_c² up to n.
+    """Return the effective sample size of n clustered values, between (Σ n_c)² / Σ n_c² and n.
 
-    It is n divided by the design effect: the cluster-robust variance of the mean (Miller 2024, arXiv 2411.00640,
-    section 2.2) over the variance for independent values. If all values are equal, the design effect is unknown, and
-    the values within a cluster count as repetitions of each other (Kish 1965).
+    The effective sample size is n divided by the design effect: the cluster-robust variance of the mean (Miller 2024,
+    arXiv 2411.00640, section 2.2) over the variance for independent values. If all values are equal, the design effect
+    is unknown; the values within a cluster then count as repetitions of each other, which gives the lower bound (Kish
+    1965).
 
     Args:
         values: any numbers.
@@ -77,11 +78,11 @@ def _cluster_squares(values: Sequence[float], clusters: Sequence[Hashable]) -> t
 def wilson_interval(successes: int, count: int, z: float = Z95, effective: float | None = None) -> Estimate:
     """Estimate a proportion with Wilson's score interval (Wilson 1927; Brown, Cai, DasGupta 2001, eq. 4).
 
-    Unlike mean ± z·s/√n it stays inside [0, 1] and keeps a width at 0 and at all successes.
+    Unlike mean ± z·s/√n, the interval stays inside [0, 1] and has a positive width even for 0 or ``count`` successes.
 
     Args:
-        effective: effective sample size, see `effective_count`; the interval is computed for so many episodes with the
-            same share (Franco et al. 2019, Journal of Survey Statistics and Methodology 7, section 2). None: ``count``.
+        effective: effective sample size (`effective_count`), which replaces ``count`` in the interval (Franco et al.
+            2019, Journal of Survey Statistics and Methodology 7, section 2). None: ``count``.
 
     Raises:
         InputError: ``successes`` is not in 0 … ``count``.
@@ -107,14 +108,13 @@ def mean_interval(
     z: float = Z95,
     clusters: Sequence[Hashable] | None = None,
 ) -> Estimate:
-    """Estimate a mean with the normal interval mean ± z·s/√n, clipped to the quantity's own range [low, high].
+    """Estimate a mean with the normal interval mean ± z·s/√n, clipped to [low, high], the quantity's possible range.
 
-    The bounds are NaN for a single value, and for several of a single cluster.
+    The bounds are NaN for a single value, and for values of a single cluster.
 
     Args:
-        clusters: the task of each value; the variance is then by the sums of whole clusters, times G/(G-1) for G of
-            them (Cameron and Miller 2015, Journal of Human Resources 50, eq. 12), if that is larger. None: all
-            different.
+        clusters: the task of each value. The cluster-robust variance, with the factor G/(G-1) for G clusters (Cameron
+            and Miller 2015, Journal of Human Resources 50, eq. 12), is used if it is larger. None: all different.
     """
     count = len(values)
     if count == 0:
@@ -131,16 +131,16 @@ def mean_interval(
 
 
 def share_interval(values: Sequence[float], z: float = Z95, clusters: Sequence[Hashable] | None = None) -> Estimate:
-    """Estimate a mean of values in [0, 1], such as pass@k of several tasks, with its interval over these values.
+    """Estimate a mean of values in [0, 1], such as pass@k of several tasks.
 
-    Agresti and Coull's interval (1998, The American Statistician 52, section 2), extended from {0, 1} to [0, 1]: z²/2
-    pseudo-values of 0 and as many of 1 are added, then centre ± z·s/√(count + z²), clipped to [0, 1]. For zeros and
-    ones it equals theirs exactly. It is deterministic, contains the mean, and has a positive width even if all values
-    are equal (above all at 0 and 1), where a t-interval and a bootstrap over the values have width 0. For few values it
-    errs on the wide side.
+    The interval is Agresti and Coull's (1998, The American Statistician 52, section 2), extended from {0, 1} to [0, 1]:
+    z²/2 pseudo-values of 0 and as many of 1 are added, then centre ± z·s/√(count + z²), clipped to [0, 1]. For zeros
+    and ones it equals the original exactly. It is deterministic, contains the mean, and has a positive width even if
+    all values are equal (above all at 0 and 1), where a t-interval and a bootstrap over the values have width 0. For
+    few values it is rather too wide.
 
     Args:
-        clusters: the task of each value; the values then have a total weight of `effective_count`. None: all different.
+        clusters: the task of each value; the total weight of the values is then `effective_count`. None: all different.
 
     Raises:
         InputError: a value is not in [0, 1].
@@ -160,17 +160,18 @@ def share_interval(values: Sequence[float], z: float = Z95, clusters: Sequence[H
 
 
 def solved_to(difficulties: Sequence[float], successes: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
-    """Return the difficulty at which a fitted curve falls to 50 % success, with its interval over tasks.
+    """Return the difficulty at which a fitted logistic curve falls to 50 % success, with an interval over tasks.
 
-    The curve is 1 / (1 + exp(b·d - a)), fitted by maximum likelihood with one made-up success at difficulty -1 and one
-    made-up failure at 2, so that it exists for whatever was played; the result is cut off at 0 (half of the easiest are
-    not solved) and 1 (more than half of the hardest are). A curve that does not fall is at the one or the other. The
-    interval is the 2.5 % to 97.5 % of 200 bootstrap samples of whole tasks, drawn with a fixed seed.
+    The curve 1 / (1 + exp(b·d - a)) is fitted by maximum likelihood with one pseudo-success at difficulty -1 and one
+    pseudo-failure at 2, so that the fit always exists. The result is clipped to [0, 1]: at 0 fewer than half of the
+    easiest tasks are solved, at 1 more than half of the hardest. For a curve that does not fall, the result is 1 if
+    most episodes are solved, else 0. The interval is from the 2.5 % to the 97.5 % quantile of 200 bootstrap samples of
+    whole tasks, drawn with a fixed seed.
 
     Args:
-        difficulties: of the episodes, in [0, 1]; taken to the next hundredth.
-        successes: 0 or 1 of each, or a share.
-        clusters: the task of each.
+        difficulties: difficulties of the episodes in [0, 1]; rounded to hundredths.
+        successes: success of each episode, 0 or 1, or a success rate.
+        clusters: the task of each episode.
     """
     names = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     if not names:
@@ -188,7 +189,12 @@ def solved_to(difficulties: Sequence[float], successes: Sequence[float], cluster
 
 
 def _half_points(levels: np.ndarray, played: np.ndarray, solved: np.ndarray) -> np.ndarray:
-    """Return the 50 % points of curves, each fitted to one row of counts: [fits, levels] episodes played and solved."""
+    """Return the 50 % points [fits] of logistic curves, each fitted to one row of counts.
+
+    Args:
+        levels: difficulties, [levels].
+        played, solved: number of episodes at each level, and of solved ones, [fits, levels].
+    """
     x = np.append(levels, [-1.0, 2.0])
     made_up = np.ones((len(played), 2))
     played = np.concatenate([played, made_up], axis=1)

@@ -1,8 +1,7 @@
-"""pass@k: the share of tasks that at least one of k samples solves, estimated from groups of n samples.
+"""Estimation of pass@k, the share of tasks that at least one of k samples solves, from groups of n samples.
 
-The input is one pair of counts (samples, successes) per task, the result means over tasks with confidence intervals. A
-large k measures which tasks a policy can solve at all, k = 1 which ones it solves reliably: training that raises pass@1
-and lowers pass@k only sharpens the policy.
+A large k measures which tasks a policy can solve at all, k = 1 which ones it solves reliably: training that raises
+pass@1 and lowers pass@k only sharpens the policy.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from .report import PassAtK
 
 
 def pass_at_k(samples: int, successes: int, k: int) -> float:
-    """1 - C(n-c, k) / C(n, k), the chance that k of the n samples, drawn without replacement, hold a success.
+    """Return 1 - C(n-c, k) / C(n, k), the chance that k of n samples, drawn without replacement, include a success.
 
-    Unbiased for 1 - (1-p)^k, which 1 - (1 - c/n)^k is not (Chen et al. 2021, arXiv 2107.03374, eq. 1). Binomials are
-    whole numbers here and are divided once, so that nothing overflows or cancels.
+    The estimator is unbiased for 1 - (1-p)^k, unlike 1 - (1 - c/n)^k (Chen et al. 2021, arXiv 2107.03374, eq. 1).
+    Binomials are exact integers and are divided once, so that nothing overflows or cancels.
 
     Args:
         samples: n, at least k.
@@ -40,13 +39,13 @@ def pass_at_k(samples: int, successes: int, k: int) -> float:
 def pass_at_ks(
     counts: Sequence[tuple[int, int]], ks: Sequence[int] | None = None, tasks: Sequence[Hashable] | None = None
 ) -> tuple[PassAtK, ...]:
-    """pass@k for each k, averaged over tasks, with `share_interval` over tasks.
+    """Return pass@k for each k, averaged over tasks, with intervals by `share_interval`.
 
     Args:
-        counts: (samples, successes) of each task; their numbers of samples may differ. A task with fewer than k samples
-            is left out at this k, and counted.
-        ks: by default `powers_of_two` up to the largest number of samples.
-        tasks: what identifies the task of each pair, where several pairs may be of one; None: all different.
+        counts: (samples, successes) of each task; numbers of samples may differ. Tasks with fewer than k samples are
+            left out of pass@k, and counted in `PassAtK.left_out`.
+        ks: values of k; None: `powers_of_two` up to the largest number of samples.
+        tasks: identity of the task of each pair, if a task can have several pairs; None: all different.
     """
     if ks is None:
         ks = powers_of_two(max((samples for samples, _ in counts), default=0))
@@ -60,5 +59,5 @@ def pass_at_ks(
 
 
 def powers_of_two(largest: int) -> tuple[int, ...]:
-    """1, 2, 4, … up to ``largest``; () for 0."""
+    """Return (1, 2, 4, …) up to ``largest``; () for 0."""
     return tuple(1 << power for power in range(largest.bit_length()))

@@ -1,4 +1,4 @@
-"""Plays episodes of a plan with an agent, in several slots at once.
+"""Play of a plan's episodes with an agent, in several slots at the same time.
 
 A slot is an environment with its current episode; it begins the next episode as soon as the last one has ended. A
 `SlotAgent` is called for each slot separately, and no slot waits for another; any other agent is called for all slots
@@ -33,7 +33,7 @@ from .episodes import EpisodePlan, EpisodeRecord
 OnRecord = Callable[[EpisodeRecord], None]
 
 GIVE_UP_AFTER = 5
-"""If nothing but exceptions has come of this many episodes, they are not going to stop."""
+"""Number of episodes after which play stops if all of them ended in exceptions."""
 
 
 def play_episodes(
@@ -47,20 +47,23 @@ def play_episodes(
     give_up: bool = True,
     threads: int | None = None,
 ) -> list[EpisodeRecord]:
-    """Play episodes and return their records, sorted by sample and place in the plan.
+    """Play episodes and return their records, sorted by sample and index in the plan.
 
     Args:
-        agent: the agent; it must be bound to the environments already.
-        keep_turns: record the turns as well.
+        agent: the agent; it must already be bound to the environments.
+        envs: the environments, one per slot.
+        plan: seeds, difficulties and reset options of the episodes.
+        keep_turns: True records the turns as well.
         jobs: (index, sample) of the episodes to play; None plays each episode of the plan once.
-        on_record: called with each finished episode; an exception from it ends the play.
+        on_record: called with each finished episode; an exception raised by the callback ends the play.
         retries: number of times that a failed or invalid episode is replayed.
-        threads: number of threads that call a `SlotAgent` at once; None: the agent's own number.
-        give_up: raise if all of the first `GIVE_UP_AFTER` episodes, or all episodes of the plan, ended in exceptions.
+        give_up: True raises the first exception if all of the first `GIVE_UP_AFTER` episodes, or all episodes of the
+            plan, ended in exceptions.
+        threads: number of threads that call a `SlotAgent` concurrently; None: the number that the agent declares.
 
     Raises:
-        AgentError: every episode ended in an exception, the first one the agent's; the message names that episode.
-        Exception: every episode ended in an exception, the first one the environment's, which is raised.
+        AgentError: see ``give_up``, if the agent raised the first exception; the message names the episode.
+        Exception: see ``give_up``, if the environment raised the first exception.
     """
     todo = [(index, 0) for index in range(plan.episodes)] if jobs is None else list(jobs)
     play = _Play(agent, envs, plan, keep_turns, deque(todo), on_record, retries, give_up)
@@ -85,7 +88,7 @@ class _Slot:
 
 
 class _Play:
-    """The slots and the episodes that are left; how an episode begins, goes on and ends."""
+    """Scheduler of an evaluation: assigns remaining episodes to free slots and steps them to their end."""
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class _Play:
         self.sound = False  # some episode ended without an exception
         self._keep_turns, self._on_record, self._give_up = keep_turns, on_record, give_up
         self._retries, self._attempts = retries, {}
-        self._spent: dict[tuple[int, int], TokenUsage | None] = {}  # by episodes that are played again
+        self._spent: dict[tuple[int, int], TokenUsage | None] = {}  # usage of earlier attempts at replayed episodes
 
     @property
     def playing(self) -> list[_Slot]:
@@ -134,7 +137,8 @@ class _Play:
         return False
 
     def before(self, slot: _Slot, action: Any) -> Callable[[], Any] | None:
-        """Return the step to take for an action; None if the agent ends the episode instead."""
+        """Return a function that takes the step for an action. If the agent ends the episode instead, end it and
+        return None."""
         assert slot.record is not None
         slot.record.note(self.agent.trace(slot.number))
         if isinstance(action, EndEpisode):
@@ -148,7 +152,7 @@ class _Play:
                 failure = self._failure(slot, action.reason)
             self.end(slot, failure)
             return None
-        # A copy, as some environments write into one array again and again.
+        # A copy, as some environments overwrite one array at each step.
         seen = copy.deepcopy(slot.observation) if self._keep_turns else None
         return lambda: (seen, slot.env.step(action))
 
@@ -188,7 +192,7 @@ class _Play:
         self.end(slot, error)
 
     def end(self, slot: _Slot, failure: Exception | None = None) -> None:
-        """Finish the episode in a slot: record it, or put it back to be played once more."""
+        """Finish the episode in a slot: record it, or queue it again if it failed and retries are left."""
         record, slot.record = slot.record, None
         assert record is not None
         if slot.recording is not None:
@@ -214,7 +218,7 @@ class _Play:
             raise self.first_failure
 
     def take_step(self, slot: _Slot, action: Any, step: Callable[[], Any]) -> None:
-        """Step in this thread."""
+        """Call ``step`` in this thread and process the result or the exception."""
         try:
             outcome = step()
         except Exception as error:
@@ -223,7 +227,8 @@ class _Play:
             self.after(slot, action, outcome)
 
     def blame(self, slot: _Slot, action: Any, error: Exception) -> None:
-        """End the episode in which ``step`` raised; blame the agent if the action is not in the action space."""
+        """End the episode in which ``step`` raised. The failure is the agent's if the action is not in the action
+        space, else the environment's."""
         try:
             allowed = slot.env.action_space.contains(action)
         except Exception:
@@ -234,8 +239,8 @@ class _Play:
             self.fail_agent(slot, error)
 
     def _visible(self, info: Mapping[str, Any], record: EpisodeRecord) -> dict[str, Any]:
-        """Return the part of ``info`` that an agent gets: all but the extras, which include the reference and its
-        solution."""
+        """Return the ``info`` that an agent gets: without ``info["extras"]``, which includes the solution, and with
+        "episode_seed"."""
         seed = record.seed
         if record.sample:  # the same task, but other random choices of the agent
             seed = int(np.random.SeedSequence([seed, record.sample]).generate_state(1)[0])
@@ -247,7 +252,7 @@ def _place(record: EpisodeRecord, call: str) -> str:
 
 
 def _play_together(play: _Play) -> None:
-    """Ask the agent for all slots at once, then step all of them."""
+    """Play with an agent that is called for all slots together: ask for all actions, then step all slots."""
     threads = threads_for(play.slots[0].env)
     while True:
         if begun := [slot.number for slot in play.slots if slot.record is None and play.begin(slot)]:
@@ -271,7 +276,8 @@ def _play_together(play: _Play) -> None:
 
 
 def _ask_together(play: _Play, playing: Sequence[_Slot]) -> Sequence[Any]:
-    """Return the agent's actions, one for each slot; an exception ends its episodes."""
+    """Return the agent's actions, one per slot. If the agent raises, end the failed episodes and ask again for the
+    others."""
     observations, infos = [slot.observation for slot in play.slots], [slot.info for slot in play.slots]
     try:
         actions = play.agent.act(observations, infos)
@@ -298,12 +304,12 @@ def _ask_together(play: _Play, playing: Sequence[_Slot]) -> Sequence[Any]:
 
 
 def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:
-    """Ask the agent for each slot by itself; replies and steps that take time arrive through a queue."""
+    """Play with an agent that is called for each slot separately; replies and steps in progress arrive in a queue."""
     arrived: SimpleQueue[tuple[_Slot, Any, Future[Any]]] = SimpleQueue()
     waiting: set[Future[Any]] = set()
     steppers = threads_for(play.slots[0].env)
     callers = ThreadPoolExecutor(threads, thread_name_prefix="agent") if threads > 1 else None
-    asked = object()  # stands for the action where a reply, and no step, is waited for
+    asked = object()  # in place of an action: the future is a reply, not a step
 
     def wait_for(slot: _Slot, action: Any, future: Future[Any]) -> None:
         waiting.add(future)
@@ -318,7 +324,7 @@ def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:
             wait_for(slot, action, steppers.submit(call))
 
     def go_on(slot: _Slot) -> None:
-        """Play in a slot until something has to be waited for, or no episode is left."""
+        """Play in a slot until a reply or a step has to be awaited, or no episode is left."""
         while True:
             if slot.record is None:
                 if not play.begin(slot):
@@ -360,7 +366,7 @@ def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:
                 except Exception as error:
                     play.fail_agent(slot, error)
                 else:
-                    if isinstance(reply, Future):  # a thread has made the coroutine that is waited for now
+                    if isinstance(reply, Future):  # `respond`, called in a thread, returned a coroutine
                         wait_for(slot, asked, reply)
                         continue
                     pending = len(waiting)
@@ -368,7 +374,7 @@ def _play_apart(play: _Play, agent: SlotAgent, threads: int) -> None:
                     if len(waiting) > pending:
                         continue
             go_on(slot)
-            for idle in play.slots if play.todo else ():  # an episode came back after all slots had run out
+            for idle in play.slots if play.todo else ():  # an episode was queued again after other slots had run out
                 if idle.record is None:
                     go_on(idle)
     finally:

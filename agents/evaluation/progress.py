@@ -1,4 +1,4 @@
-"""The bar of an evaluation."""
+"""Progress bar of an evaluation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(episodes: int) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error that appears once two seconds have passed."""
+    """Draw a progress bar on standard error once two seconds have passed.
+
+    Yields:
+        A function of (episodes done, episodes succeeded) that updates the bar.
+    """
     import time
 
     from rich.console import Console

@@ -1,6 +1,6 @@
-"""The report of an evaluation: estimates with 95 % confidence intervals, overall and by difficulty.
+"""Report of an evaluation: estimates with 95 % confidence intervals, overall and by difficulty.
 
-A `Report` prints itself as a table and converts itself to JSON.
+A `Report` can be printed as a table and converted to JSON.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassAtK:
-    """The share of tasks that at least one of ``k`` samples solves.
+    """Share of tasks that at least one of ``k`` samples solves.
 
     Attributes:
-        estimate: mean over the tasks with at least k samples, and its interval over these tasks.
-        left_out: tasks with fewer samples, which the estimate leaves out.
+        estimate: mean over the tasks with at least k samples, with an interval over these tasks.
+        left_out: number of tasks with fewer than k samples, which are left out of the estimate.
     """
 
     k: int
@@ -33,7 +33,7 @@ class PassAtK:
     left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON-able dictionary; unknown numbers are None."""
+        """Return a JSON-serializable dictionary; unknown numbers are None."""
         return {
             "k": self.k,
             "value": _number(self.estimate.mean),
@@ -45,9 +45,8 @@ class PassAtK:
 
 @dataclass(frozen=True)
 class Bin:
-    """Results of the episodes with a difficulty in [low, high). The last bin includes 1; low = high is one exact
-    difficulty.
-    """
+    """Results of the episodes with a difficulty in [low, high), or exactly ``low`` if ``low`` equals ``high``. The last
+    bin includes 1. ``tasks`` counts distinct tasks."""
 
     low: float
     high: float
@@ -57,7 +56,7 @@ class Bin:
 
     @property
     def episodes(self) -> int:
-        """Number of episodes, or of tasks of the plan if each was played several times."""
+        """Number of episodes; if each task of the plan was played several times, number of tasks."""
         return self.reward.count
 
     @property
@@ -67,7 +66,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Report:
-    """One agent on one environment.
+    """Results of one agent on one environment.
 
     All intervals are clustered by task, because episodes of the same task are not independent (`effective_count`).
 
@@ -75,26 +74,26 @@ class Report:
         env: the environment id.
         agent: the agent's name.
         split: "train", "test" or "all"; None for an environment without splits.
-        seed: the root of all episode seeds.
+        seed: number from which all episode seeds are derived.
         episodes: number of valid episodes.
-        invalid: episodes left out because the machinery failed.
-        truncated: share of the episodes that a limit on turns or tokens ended.
-        success: Wilson's interval; NaN for an environment that does not report ``is_success``.
-        reward: summed over an episode's steps.
-        progress: in [0, 1], at the end of an episode; NaN for an environment that does not report it.
-        length: steps (turns) an episode.
+        invalid: number of episodes left out because environment or reward failed, or the agent could not play.
+        truncated: share of the valid episodes that a limit on turns or tokens ended.
+        success: success rate with Wilson's interval; NaN for an environment that does not report ``is_success``.
+        reward: return of an episode.
+        progress: progress in [0, 1] at the end of an episode; NaN for an environment that does not report it.
+        length: number of steps (turns) of an episode.
         by_difficulty: bins with at least one episode, easiest first; empty for an environment without difficulty.
-        samples: episodes per task of the plan. Above 1 a task's values are averaged first, the estimates count tasks,
-            and success has `share_interval`.
+        samples: episodes per task of the plan. Above 1, each task's values are averaged first, the estimates count
+            tasks, and the interval of ``success`` is `share_interval`.
         pass_at_k: pass@k for k = 1, 2, 4, … and ``samples``; () if each task was played once.
-        tasks: distinct tasks among the valid episodes.
-        errored: episodes in which the agent raised; they count as failed.
-        refused: episodes in which the environment could not read an action or did not allow it.
-        first_error: message of the first exception of the agent or the environment.
+        tasks: number of distinct tasks among the valid episodes.
+        errored: number of episodes in which the agent raised an exception; these count as failed.
+        refused: number of episodes with an action that was unreadable or not allowed.
+        first_error: message of the first exception of the agent or the environment, or None.
         solved_to: the difficulty at which a fitted curve falls to 50 % success (`intervals.solved_to`); None with too
             few episodes or difficulties.
         usage: tokens and cost of the agent's replies, including invalid episodes; None if the agent reports none.
-        results: episode, sample, task_id, difficulty, success, reward and valid of every episode, for `compare`.
+        results: for each episode a dictionary of episode, sample, task_id, difficulty, success, reward and valid.
     """
 
     env: str
@@ -121,15 +120,16 @@ class Report:
 
     @property
     def _unit(self) -> str:
-        """The unit that the estimates count."""
+        """Unit that the estimates count: "tasks" or "episodes"."""
         return "tasks" if self.samples > 1 else "episodes"
 
     def to_json(self, results: bool = False) -> dict[str, Any]:
-        """Return a JSON-able dictionary; unknown numbers are None. With a "step" added it is a line of a run's
-        evaluations.jsonl.
+        """Return a JSON-serializable dictionary; unknown numbers are None.
+
+        Lines of a run's ``evaluations.jsonl`` have this form, with "step" added.
 
         Args:
-            results: include the result of every episode, for `compare`.
+            results: True includes the result of every episode, for `compare`.
         """
         result: dict[str, Any] = {
             "env": self.env,
@@ -178,7 +178,7 @@ class Report:
 
     @property
     def _common(self) -> dict[str, Any]:
-        """The columns that all rows share."""
+        """Columns that all rows share."""
         return {"environment": self.env, "agent": self.agent, "split": self.split, "seed": self.seed}
 
     def row(self) -> dict[str, Any]:
@@ -188,8 +188,8 @@ class Report:
         return whole | estimates | {"truncated": self.truncated, "refused": self.refused, "invalid": self.invalid}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The results as rows: one of each difficulty, then `row` and one of each pass@k. Shares are from 0 to 1, and
-        ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN."""
+        """Return the results as rows: one per difficulty, then `row`, then one per pass@k with k > 1. Shares are in [0,
+        1]; ``x_low`` and ``x_high`` bound the 95 % interval of ``x``; unknown numbers are NaN."""
         common = self._common
         found = [
             {**common, "difficulty": row.label, "episodes": row.episodes, "tasks": row.tasks}
@@ -205,11 +205,11 @@ class Report:
         return found
 
     def to_frame(self) -> Any:
-        """`rows` as a pandas data frame. Raises InputError where pandas is not installed."""
+        """Return `rows` as a pandas data frame. Raises InputError if pandas is not installed."""
         return to_frame(self.rows())
 
     def table(self) -> Table:
-        """Return a rich table: a row per difficulty bin, a row for all episodes, and a caption with other figures."""
+        """Return a rich table: a row per difficulty bin, a row for all episodes, rows of pass@k, and a caption."""
         from rich.table import Table
 
         split = f", {self.split} split" if self.split else ""

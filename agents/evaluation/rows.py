@@ -1,4 +1,4 @@
-"""The rows of a data set that an evaluation asks, each once, in place of tasks that are drawn."""
+"""Selection of data-set rows for an evaluation, which are played once each instead of randomly drawn tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .environment_spec import make_envs, name_of
 
 
 def digest_rows(rows: Sequence[str]) -> str:
-    """Return a short name for a list of rows, as each line of the log has it."""
+    """Return a short text that identifies a list of rows, for the settings in an `EpisodeLog`."""
     return f"{len(rows)} rows, {hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()}"
 
 
@@ -21,7 +21,7 @@ def find_rows(
     """Return the ids of the requested rows of a data set.
 
     Raises:
-        InputError: the environment makes its tasks itself, or has no such rows.
+        InputError: the environment is no data set, or has no such rows.
     """
     (made,), _ = make_envs(env, 1, "all", dict(kwargs), prompt_form=prompt_form)
     there: tuple[str, ...] | None = getattr(made.unwrapped, "rows", None)

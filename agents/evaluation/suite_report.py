@@ -1,4 +1,4 @@
-"""The result of several environments together: one table, and one number that no single environment decides."""
+"""Report on several environments: one table, and one aggregate score that is robust to single environments."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class SuiteReport:
-    """One agent on several environments.
+    """Results of one agent on several environments.
 
     Attributes:
-        name: of the suite, with its version; "" for a list of environments.
-        reports: one for each environment, in order.
-        content_hash: of the suite's tasks; None for a list.
-        baselines: agent -> environment -> mean success; None where it could play no episode.
+        name: name and version of the suite; "" for a list of environments.
+        reports: one report per environment, in order.
+        content_hash: hash of the suite's tasks; None for a list of environments.
+        baselines: agent -> environment -> mean success; None if the agent could play no episode.
     """
 
     name: str
@@ -43,16 +43,16 @@ class SuiteReport:
 
     @property
     def usage(self) -> TokenUsage | None:
-        """Tokens and cost of all replies; None where the agent tells none."""
+        """Tokens and cost of all replies; None if the agent reports none."""
         return sum_usage(report.usage for report in self.reports)
 
     @property
     def success(self) -> Estimate:
-        """The interquartile mean of the environments' success, with the interval of stratified bootstrap samples.
+        """Interquartile mean of the environments' success rates, with a 95 % interval by stratified bootstrap.
 
-        The mean of the middle half of the environments (Agarwal et al. 2021, arXiv 2108.13264, section 4.3), so that
-        neither the easiest nor the hardest environments decide; the bootstrap resamples the tasks of each environment,
-        with a fixed seed.
+        The interquartile mean is the mean of the middle half of the environments (Agarwal et al. 2021, arXiv
+        2108.13264, section 4.3), so that neither the easiest nor the hardest environments decide. The bootstrap
+        resamples the tasks of each environment, with a fixed seed.
         """
         rng = np.random.default_rng(0)
         means, drawn = [], []
@@ -72,7 +72,7 @@ class SuiteReport:
         return Estimate(float(interquartile_mean(means)), float(low), float(high), len(means))
 
     def to_json(self, results: bool = False) -> dict[str, Any]:
-        """Return a JSON-able dictionary; ``results`` as in `Report.to_json`."""
+        """Return a JSON-serializable dictionary; ``results`` as in `Report.to_json`."""
         success = self.success
         bounds = [None if math.isnan(value) else value for value in (success.mean, success.low, success.high)]
         return {
@@ -86,7 +86,7 @@ class SuiteReport:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the results as rows: one of each environment, as `Report.row` has it, and one of all."""
+        """Return the results as rows: `Report.row` of each environment, and a row of the aggregate."""
         found = [report.row() for report in self.reports]
         success = self.success
         bounds = {"success": success.mean, "success_low": success.low, "success_high": success.high}
@@ -94,7 +94,7 @@ class SuiteReport:
         return [*found, {"environment": "all", "agent": self.agent, "tasks": tasks, **bounds}]
 
     def to_frame(self) -> Any:
-        """`rows` as a pandas data frame. Raises InputError where pandas is not installed."""
+        """Return `rows` as a pandas data frame. Raises InputError if pandas is not installed."""
         return to_frame(self.rows())
 
     def table(self) -> Table:

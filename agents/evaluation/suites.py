@@ -1,8 +1,8 @@
-"""Suites: fixed lists of held-out tasks over many environments, so that two agents' scores mean the same thing.
+"""Suites: fixed lists of held-out tasks over many environments, on which the scores of agents are comparable.
 
-A suite is a JSON file in ``suites_data``: its version, seed and split, and for each environment the number of episodes
-and the restrictions of its tasks. The file also holds a content hash over the ids of all tasks. A test compares it, so
-a changed generator cannot change a suite unnoticed; a changed suite gets a new version.
+A suite is a JSON file in ``suites_data``: version, seed and split, and for each environment the number of episodes and
+the restrictions of its tasks. The file also holds a hash of the ids of all tasks. A test recomputes the hash, so that a
+changed generator cannot change a suite unnoticed; a changed suite gets a new version.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FOLDER = files(__package__ or __name__) / "suites_data"
 
 @dataclass(frozen=True)
 class SuiteEntry:
-    """One environment of a suite: what `palaestra.evaluate` is called with."""
+    """Environment of a suite, with arguments of `palaestra.evaluate`."""
 
     env: str
     episodes: int
@@ -35,21 +35,21 @@ class SuiteEntry:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All but the environment, as arguments of `palaestra.evaluate`."""
+        """Keyword arguments for `palaestra.evaluate`, without the environment."""
         names = ("episodes", "env_kwargs", "axes", "difficulties")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named list of tasks.
+    """Named, fixed list of tasks.
 
     Attributes:
-        name: such as "palaestra/core".
-        version: counts changes of the tasks, from 1.
-        content_hash: see `content_hash`.
-        baselines: agent -> environment -> mean success, for the table; None where it could play no episode. Measured
-            with this version.
+        name: full name, such as "palaestra/core".
+        version: number of the version, from 1; raised whenever the tasks change.
+        content_hash: stored result of the function `content_hash`.
+        baselines: agent -> environment -> mean success, measured with this version; None if the agent could play no
+            episode.
     """
 
     name: str
@@ -109,7 +109,8 @@ def _entry(row: str | Mapping[str, Any], episodes: int) -> SuiteEntry:
 
 
 def content_hash(suite: Suite) -> str:
-    """The first 16 hexadecimal digits of a hash of the ids of all tasks, in order; it resets every episode once."""
+    """Return the first 16 hexadecimal digits of a SHA-256 hash of the ids of all tasks, in order. All tasks are
+    generated, by resetting each environment once per episode."""
     digest = hashlib.sha256()
     for task in _task_ids(suite):
         digest.update(task.encode() + b"\n")

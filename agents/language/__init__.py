@@ -1,1 +1,1 @@
-"""Language models: tokenizers, rendering, the shared forward pass, loading and saving, and the agent that plays."""
+"""Language models: tokenizers, rendering, forward pass for sampling and training, loading, saving, and the agent."""

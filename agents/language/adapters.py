@@ -1,8 +1,7 @@
-"""Low-rank adapters: a policy that shares the weights of its reference and trains a few more (Hu et al., arXiv
-2106.09685, section 4.1).
+"""Low-rank adapters (LoRA; Hu et al., arXiv 2106.09685, section 4.1): small trained matrices beside frozen weights.
 
-peft puts them into the layers of a model, in place, so the forward pass here and the engine run through them unseen.
-`BaseOnly` stands for the same model with its adapters off: a reference policy that costs no memory.
+peft inserts adapters into the layers of a model, in place, so the forward pass and the engine need no special code.
+`BaseOnly` is a view of the same model with the adapters off: a reference policy that costs no memory.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from torch import Tensor, nn
 from ...errors import BaseModelError, InputError, needs_extra
 
 ADAPTER_CONFIG = "adapter_config.json"
-"""The file that marks a folder of adapters."""
+"""File whose presence marks a folder of saved adapters."""
 _FINGERPRINT = "base_model.json"
-"""File beside saved adapters with the fingerprint of the model below them."""
+"""File in a folder of saved adapters with the fingerprint of the base model."""
 
 
 class BaseOnly:
-    """A model seen without its adapters; everything else about it is the model's own. Never trained."""
+    """View of a model without its adapters; all attributes are the model's. It cannot be trained."""
 
     def __init__(self, model: Any, adapters: Any):
         self._model, self._adapters = model, adapters
@@ -40,7 +39,7 @@ class BaseOnly:
 
     @contextmanager
     def bare(self) -> Iterator[Any]:
-        """Yield the model itself, with adapters off and gradients unrecorded inside the context."""
+        """Yield the model; within the context its adapters are off and no gradients are recorded."""
         flags = [(weight, weight.requires_grad) for weight in self._model.parameters()]
         try:
             with torch.no_grad(), self._adapters.disable_adapter():
@@ -53,15 +52,15 @@ class BaseOnly:
 
 
 def same_policy(model: Any, reference: Any) -> bool:
-    """Return True if a model equals its reference: its weights are equal or, if the reference is the model without
-    adapters, its adapters change nothing."""
+    """Return True if a model's weights equal those of its reference, or, for a reference of type `BaseOnly`, if the
+    adapters change nothing."""
     if isinstance(reference, BaseOnly):
         return not any(weight.any() for name, weight in model.named_parameters() if ".lora_B." in name)
     return all(map(torch.equal, model.parameters(), reference.parameters()))
 
 
 class _TrainingDropout(nn.Module):
-    """Dropout wherever gradients are recorded: the model stays in evaluation mode, and sampling never drops."""
+    """Dropout that is active whenever gradients are recorded, because the model always stays in evaluation mode."""
 
     def __init__(self, probability: float):
         super().__init__()
@@ -79,14 +78,14 @@ def add_adapters(
     dropout: float = 0.0,
     seed: int = 0,
 ) -> Any:
-    """Put fresh adapters into a model's linear layers, in place; they change nothing until they are trained.
+    """Insert new adapters into a model's linear layers, in place. They change nothing until they are trained.
 
     Args:
-        model: a transformers model; its own weights are frozen.
+        model: a transformers model, whose weights are frozen.
         rank, alpha: a layer W becomes W + alpha / rank * B A, with A of ``rank`` rows.
-        targets: last names of the layers ("q_proj", ...), or "all-linear" for all but the output head.
-        dropout: share of the adapters' inputs that is dropped in training.
-        seed: of A's random start; B starts at zero.
+        targets: last parts of the names of the layers ("q_proj", ...), or "all-linear" for all but the output head.
+        dropout: dropout probability of the adapters' inputs in training, in [0, 1).
+        seed: seed of A's random initialisation; B is initialised with zeros.
 
     Returns:
         The ``PeftModel`` around the model.
@@ -119,7 +118,7 @@ def add_adapters(
 
 
 def load_adapters(model: Any, folder: str | Path) -> Any:
-    """Put saved adapters into a model, in place and ready to be trained on.
+    """Insert saved adapters into a model, in place; they can be trained further. Return the ``PeftModel``.
 
     Raises:
         InputError: the folder has no adapters, or they do not fit the model.
@@ -135,7 +134,7 @@ def load_adapters(model: Any, folder: str | Path) -> Any:
 
 
 def fingerprint(model: Any) -> dict[str, str]:
-    """Return the type of a model's weights and the SHA-256 of their names and values."""
+    """Return the "dtype" of a model's weights and the "sha256" of their names, shapes and values."""
     digest, dtype = hashlib.sha256(), ""
     for name, weight in model.state_dict().items():
         digest.update(f"{name} {tuple(weight.shape)}".encode())
@@ -145,14 +144,13 @@ def fingerprint(model: Any) -> dict[str, str]:
 
 
 def save_fingerprint(folder: Path, base: Mapping[str, str]) -> None:
-    """Keep the fingerprint of the model below adapters beside them."""
+    """Save the fingerprint of the base model in a folder of adapters."""
     (folder / _FINGERPRINT).write_text(json.dumps(base) + "\n", encoding="utf-8")
 
 
 def check_fingerprint(folder: Path, place: str | Path, base: Mapping[str, str]) -> None:
-    """Raise BaseModelError if the adapters in ``folder`` were trained on other weights than ``place`` has now. Adapters
-    without a fingerprint, and weights loaded in another type, are not compared.
-    """
+    """Raise BaseModelError if the adapters in ``folder`` were trained on other weights than those of ``place``, whose
+    fingerprint is ``base``. Adapters without a fingerprint, and weights of another dtype, pass."""
     if not (folder / _FINGERPRINT).is_file():
         return
     known = json.loads((folder / _FINGERPRINT).read_text(encoding="utf-8"))
@@ -165,7 +163,7 @@ def check_fingerprint(folder: Path, place: str | Path, base: Mapping[str, str]) 
 
 @contextmanager
 def _ignore_peft_warnings() -> Iterator[None]:
-    """Ignore peft's warnings of a name that transformers is to drop, and of an option that it sets itself."""
+    """Suppress peft's warnings of a name that transformers deprecates, and of an option that peft sets itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         warnings.filterwarnings("ignore", "fan_in_fan_out is set to")

@@ -1,8 +1,8 @@
-"""Attention as a parameter of the forward pass on flat tokens: a callback that mixes values, given queries and keys.
+"""Attention as a callback of the forward pass on flat tokens: it receives queries, keys and values of a layer.
 
-The forward pass computes queries, keys and values of N tokens in a row, without regard to sequences; the callback
-decides which tokens see each other. The engine's callback attends over its key-value cache, the learner's over packed
-rows. `attend_causally` is the plain one, for whole sequences one after another.
+The forward pass computes queries, keys and values of N tokens, without regard to sequences; the callback decides which
+tokens see each other. The engine's callback attends over a key-value cache, the learner's over packed rows.
+`attend_causally` makes a plain callback for whole sequences one after another.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ class Attend(Protocol):
     def __call__(
         self, layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
     ) -> Tensor:
-        """Softmax of q k / sqrt(dim), times v, among tokens that may see each other.
+        """Return softmax(q k / sqrt(dim)) v, among tokens that may see each other.
 
         Args:
-            layer: number of the layer, from 0.
-            q: [N, heads, dim]. k, v: [N, kv_heads, dim]; consecutive groups of query heads share a key head.
-            window: a query sees the last ``window`` positions only, its own among them; None for all before it.
-            softcap: bound on the scores before the softmax, softcap * tanh(score / softcap), or None.
+            layer: index of the layer, from 0.
+            q: queries, [N, heads, dim].
+            k, v: keys and values, [N, kv_heads, dim]; consecutive groups of query heads share a key head.
+            window: a query sees only the last ``window`` positions, including its own; None: all earlier positions.
+            softcap: scores are replaced by softcap * tanh(score / softcap) before the softmax; None leaves them as is.
 
         Returns:
             [N, heads, dim].
@@ -46,14 +47,15 @@ class AttentionShape:
 
 
 def mix(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, softcap: float | None = None) -> Tensor:
-    """Attention in matrix form, with scores and softmax in single precision at least.
+    """Compute attention by matrix products, with scores and softmax in at least single precision.
 
     Args:
-        q: [..., Q, dim]. k, v: [..., K, dim].
-        visible: bool, broadcastable to [..., Q, K]; each query must see a key.
+        q: queries, [..., Q, dim].
+        k, v: keys and values, [..., K, dim].
+        visible: bool, broadcastable to [..., Q, K]; each query must see at least one key.
 
     Returns:
-        [..., Q, dim], in the type of ``v``.
+        [..., Q, dim], in the dtype of ``v``.
     """
     wide = torch.promote_types(q.dtype, torch.float32)
     scores = torch.matmul(q, k.transpose(-1, -2)).to(wide).mul_(q.shape[-1] ** -0.5)
@@ -65,16 +67,18 @@ def mix(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, softcap: float | None 
 def mix_columns(
     q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None, softcap: float | None = None, norm: bool = False
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of a decoding step, with keys in columns, and scores and softmax in single precision at least.
+    """Compute attention of a decoding step, with transposed keys, and scores and softmax in at least single precision.
 
     Args:
-        q: [B, Q, dim]. k: [B, dim, K]. v: [B, K, dim].
-        bias: added to the scores, broadcastable to [B, Q, K].
-        norm: whether to return the logarithm of the sum of exponentials of the scores, [B, Q], by which attention over
-            these keys is merged with that over others.
+        q: queries, [B, Q, dim].
+        k: keys, [B, dim, K].
+        v: values, [B, K, dim].
+        bias: added to the scores; broadcastable to [B, Q, K].
+        norm: True also returns the log-sum-exp of the scores, with which attention over these keys can be merged with
+            attention over others.
 
     Returns:
-        ([B, Q, dim] in the type of ``v``, the logarithm or None).
+        (attention [B, Q, dim] in the dtype of ``v``, log-sum-exp [B, Q] or None).
     """
     # The first argument is ignored, as beta is 0.
     scores = torch.baddbmm(q[..., :1], q, k, beta=0, alpha=q.shape[-1] ** -0.5)
@@ -90,7 +94,7 @@ def mix_columns(
 
 
 def attend_causally(lengths: Sequence[int]) -> Attend:
-    """Make the callback for whole sequences of these lengths, one after another."""
+    """Make the causal attention callback for whole sequences of the given lengths, one after another."""
 
     def attend(
         layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None

@@ -1,7 +1,7 @@
-"""Options of a chat template: the variables that it reads besides the conversation, and the date that it writes.
+"""Options of a chat template: the variables that the template reads besides the conversation, and the date it writes.
 
-In: a template and a user's settings (``{"enable_thinking": False, "date": "2026-01-05"}``). Out: the options to render
-with, in which the date is fixed, and templates that have the options built in.
+A user gives them as ``{"enable_thinking": False, "date": "2026-01-05"}``. `complete_options` fixes the date, and
+`with_defaults` builds options into a template.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 from ...errors import InputError
 
 DATE = "date"
-"""Option of templates that call ``strftime_now``: the day that the call returns, as 2026-01-05."""
+"""Option of templates that call ``strftime_now``: the date that the call formats, such as 2026-01-05."""
 
 _NOW = "strftime_now"
 _GIVEN = frozenset(
     {"messages", "add_generation_prompt", "raise_exception", "namespace", "dict", "range", "lipsum", "cycler", "joiner"}
 )
-"""Names in templates that rendering provides."""
+"""Variables and functions that rendering always provides to templates."""
 _GENERATION = re.compile(r"\{%[-+]?\s*(?:end)?generation\s*[-+]?%\}")
 _CODES = "aAbBcdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYZ"
-"""Directives of ``strftime`` with a value."""
+"""Letters of the directives of ``strftime``."""
 
 
 def template_of(tokenizer: Any) -> str:
-    """Return the chat template of a tokenizer that has one; raises InputError if it has several and no default."""
+    """Return the chat template of a tokenizer. Raises InputError if it has none, or several and no default."""
     try:
         return tokenizer.get_chat_template()
     except ValueError as error:
@@ -38,7 +38,7 @@ def template_of(tokenizer: Any) -> str:
 
 @lru_cache(maxsize=64)
 def read_names(template: str) -> frozenset[str]:
-    """Find the variables that a template reads beside the conversation.
+    """Return the names of variables that a template reads besides the conversation.
 
     Raises:
         InputError: the template is not valid Jinja.
@@ -55,12 +55,13 @@ def read_names(template: str) -> frozenset[str]:
 
 
 def asks_for_date(template: str) -> bool:
-    """Return True if a template writes the present date."""
+    """Return True if a template writes the current date."""
     return _NOW in read_names(template)
 
 
 def complete_options(tokenizer: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the options of a tokenizer's chat template; add today's date if it asks for the time and no date is given.
+    """Check options of a tokenizer's chat template, and return them with today's date added if the template writes the
+    date and the options have none.
 
     Raises:
         InputError: the template does not read an option, or the date is not a valid date.
@@ -84,14 +85,14 @@ def complete_options(tokenizer: Any, options: Mapping[str, Any]) -> dict[str, An
 
 
 def keep_date(options: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with the date of earlier ones, unless they have another."""
+    """Return ``options``, with the date of ``earlier`` added if ``options`` have no date."""
     return {**({DATE: earlier[DATE]} if DATE in earlier else {}), **options}
 
 
 def with_date(template: str, date: str) -> str:
-    """Let a template's ``strftime_now`` answer with a date, at midnight unless it has a time."""
+    """Return a template in which ``strftime_now`` formats a fixed date (midnight, unless ``date`` has a time)."""
     moment = datetime.fromisoformat(date)
-    # "%%" is set aside, so that what follows it is no directive.
+    # "%%" is replaced first, so that the letter after it is not taken for a directive.
     values = [("%%", "\0"), *((f"%-{code}", moment.strftime(f"%-{code}")) for code in _CODES)]
     values += [*((f"%{code}", moment.strftime(f"%{code}")) for code in _CODES), ("\0", "%")]
     return (
@@ -102,9 +103,9 @@ def with_date(template: str, date: str) -> str:
 
 
 def with_defaults(template: str, options: Mapping[str, Any]) -> str:
-    """Build options into a template, for where nobody sets them; the date is left to the day of use."""
+    """Return a template with options as default values of its variables; the date stays the date of use."""
     given = {name: value for name, value in options.items() if name != DATE or not asks_for_date(template)}
-    # Jinja takes the line break after a block away.
+    # Jinja removes the line break after a block.
     return (
         "".join(
             f"{{%- if {name} is not defined %}}{{%- set {name} = {_literal(value)} %}}{{%- endif %}}\n"
@@ -115,7 +116,7 @@ def with_defaults(template: str, options: Mapping[str, Any]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Write a value as Jinja writes it, which is as JSON does but for None."""
+    """Write a value as a Jinja literal: like JSON, except for None."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{json.dumps(str(key))}: {_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):

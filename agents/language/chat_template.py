@@ -1,8 +1,8 @@
 """Analysis of a chat template: the text that it writes around messages, found by rendering marker texts.
 
-In goes a tokenizer with a chat template; out come the pieces of text between the messages of a conversation, and the
-changes that the template makes to earlier turns. A template that does not render a conversation as a sum of turns (it
-numbers them, moves the system prompt along, or leaves messages out) is refused.
+The result (`ChatTemplate`) has the texts between the messages of a conversation, and the changes that the template
+makes to earlier turns. A template that does not render a conversation as a concatenation of turns (because it numbers
+turns, moves the system prompt, or leaves messages out) is refused.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ _STRIPS: tuple[Callable[[str], str], ...] = (str, str.strip, str.lstrip, str.rst
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """Pieces of a conversation, as text.
+    """Texts that a chat template writes around the messages of a conversation.
 
     Attributes:
-        before_system: ahead of the system message, "" without one.
-        before_user: ahead of the first user message, after the system message if there is one.
-        after_user: from the first user message to where the model begins to write.
-        lead: text between there and the answer (such as a space), which the model has to write.
-        between: from an answer to the next user message; begins with what ends the answer.
-        after_later_user: as ``after_user``, in later turns.
+        before_system: text before the system message; "" without one.
+        before_user: text before the first user message, after the system message if there is one.
+        after_user: text from the first user message to the point where the model begins to write.
+        lead: text that the model must write before its answer, such as a space.
+        between: text from an answer to the next user message, including the text that ends the answer.
+        after_later_user: like ``after_user``, in later turns.
         after_last: text after an answer that ends the conversation.
         strip, strip_system: functions that strip user and system messages as the template does.
-        departures: changes to earlier turns that a conversation as it was sampled does not have.
+        departures: descriptions of changes that the template makes to earlier turns; a sampled conversation is
+            continued without these changes.
     """
 
     before_system: str
@@ -50,10 +51,10 @@ class ChatTemplate:
 
     @classmethod
     def of(cls, tokenizer: Any, system: bool, options: Mapping[str, Any]) -> ChatTemplate:
-        """Find the pieces of a tokenizer's template.
+        """Analyse a tokenizer's template.
 
         Args:
-            system: whether conversations begin with a system message.
+            system: True if conversations begin with a system message.
             options: further arguments of the template; see `chat_options.complete_options`.
 
         Raises:
@@ -99,7 +100,7 @@ class ChatTemplate:
 
 
 class _TemplateRenderer:
-    """The template as a function of alternating user and assistant texts."""
+    """Renderer of a template for alternating user and assistant texts, with a marker as system message."""
 
     def __init__(self, tokenizer: Any, system: bool, options: Mapping[str, Any]):
         self._tokenizer, self._template, self._options = tokenizer, template_of(tokenizer), dict(options)
@@ -108,15 +109,15 @@ class _TemplateRenderer:
         self._system = _SYSTEM if system else None
 
     def prompt(self, *texts: str) -> str:
-        """Render the conversation up to the place where the model begins to write."""
+        """Render the conversation up to the point where the model begins to write."""
         return self._apply(self._system, texts, True)
 
     def ended(self, *texts: str) -> str:
-        """Render the conversation, ended by an answer."""
+        """Render a conversation that ends with an answer."""
         return self._apply(self._system, texts, False)
 
     def prompt_with_spaced_system(self) -> str:
-        """Render the first prompt, with whitespace around the system message."""
+        """Render the first prompt with whitespace around the system message."""
         return self._apply(_SPACE + _SYSTEM + _SPACE, _USERS[:1], True)
 
     def _apply(self, system: str | None, texts: tuple[str, ...], prompt: bool) -> str:
@@ -138,7 +139,7 @@ class _TemplateRenderer:
 
 
 def _cut(text: str, marker: str) -> tuple[str, str]:
-    """Split a text at its one message into the text before and after it."""
+    """Split a text at the marker of a message, which must occur exactly once (else InputError)."""
     if text.count(marker) != 1:
         role = marker.strip("\u241a").partition("-")[0]
         raise InputError(
@@ -150,7 +151,7 @@ def _cut(text: str, marker: str) -> tuple[str, str]:
 
 
 def _check_turns(render: _TemplateRenderer, later: str, between: str, after: str) -> None:
-    """Raise InputError unless the third turn is written like the second, and the system message stays where it was."""
+    """Raise InputError unless the third turn is written like the second, and the system message stays in place."""
     longer = render.prompt(_USERS[0], _ANSWERS[0], _USERS[1], _ANSWERS[1], _USERS[2])
     history, rest = _cut(longer, _ANSWERS[1])
     opening = _cut(_cut(later, _ANSWERS[0])[0], _USERS[0])[1]
@@ -164,7 +165,7 @@ def _check_turns(render: _TemplateRenderer, later: str, between: str, after: str
 
 
 def _find_strip(plain: str, marker: str, spaced: str) -> Callable[[str], str]:
-    """Find the function that strips whitespace around a message as the template does."""
+    """Return the function that strips whitespace around a message as the template does."""
     for strip in _STRIPS:
         if spaced == plain.replace(marker, strip(_SPACE + marker + _SPACE)):
             return strip

@@ -1,10 +1,9 @@
-"""The forward pass that sampling and training share.
+"""Forward pass of language models, shared by sampling and training.
 
-A transformers model keeps its weights and its file format; the forward pass over them is this one function, on a flat
-list of tokens without padding. Attention is a parameter: the engine attends over its key-value cache, the learner over
-packed rows. As both run the same arithmetic on the same tensors, sampling and training have the same log-probabilities
-up to rounding. Llama, Qwen2 and Qwen3 have a fast forward pass here; any other architecture runs its
-own code (see `foreign`).
+`hidden_states` runs over the weights of a transformers model, on a flat list of tokens without padding. Attention is a
+parameter: the engine attends over its key-value cache, the learner over packed rows. As both run the same arithmetic on
+the same tensors, sampling and training have the same log-probabilities up to rounding. Llama, Qwen2 and Qwen3 have a
+fast forward pass in this module; any other architecture runs its own transformers code (see `foreign`).
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from .foreign import check_foreign, foreign_hidden_states, foreign_shape
 from .head import text_config
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
-"""Model types with a forward pass of our own."""
+"""Model types with a forward pass in this module."""
 
 LAYER_PASS = "pass_with_weights"
-"""Method of a layer whose weights are split over processes: `pass_layer`, while they are gathered."""
+"""Name of the method of a layer with sharded weights that gathers the weights and calls `pass_layer`."""
 
 _HALF = (torch.bfloat16, torch.float16)
 
 
 def check_architecture(config: Any) -> None:
-    """Raise InputError where the configuration alone rules a model out."""
+    """Raise InputError if a model's configuration shows that the model is not supported."""
     text = text_config(config)
     if getattr(config, "is_encoder_decoder", False):
         raise InputError(f"model type {config.model_type!r} has an encoder; use a causal language model.")
@@ -53,27 +52,26 @@ def check_architecture(config: Any) -> None:
 
 
 def check_model(model: Any) -> None:
-    """Raise InputError unless `hidden_states` gives the same as the model's own forward pass."""
+    """Raise InputError unless `hidden_states` gives the same result as the model's own forward pass."""
     check_architecture(model.config)
     if not has_own_forward(model):
         check_foreign(model, context_limit(model))
 
 
 def context_limit(model: Any) -> int:
-    """Return the longest conversation in tokens: the model's number of positions, or the length up to which its rotary
-    frequencies stay fixed, if that is less.
-    """
+    """Return the longest conversation in tokens: the model's number of positions or, if that is less, the length up to
+    which the rotary frequencies are constant."""
     config = text_config(model.config)
     limit = getattr(config, "max_position_embeddings", None) or 1 << 30
     for rope in _ropes(config):
         if rope.get("rope_type") == "longrope":
-            # Past this length all frequencies change, those of cached keys too.
+            # Beyond this length all frequencies change, also those of cached keys.
             limit = min(limit, rope.get("original_max_position_embeddings") or limit)
     return limit
 
 
 def attention_shape(model: Any) -> AttentionShape:
-    """Sizes of the model's attention; raises InputError where its layers differ."""
+    """Return the sizes of the model's attention. Raises InputError if its layers differ in size."""
     if not has_own_forward(model):
         return foreign_shape(model)
     config = model.config
@@ -94,17 +92,17 @@ def last_layer(model: Any) -> nn.Module:
 def hidden_states(
     model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False, compiled: bool = False
 ) -> Tensor:
-    """Final hidden states (after the last norm) of flat tokens.
+    """Return the final hidden states (after the last norm) of flat tokens.
 
     Args:
-        model: a transformers causal language model that passes `check_model`, in evaluation mode; or one seen without
-            its adapters, through which no gradient flows.
+        model: a transformers causal language model that passes `check_model`, in evaluation mode; or a `BaseOnly`,
+            through which no gradient flows.
         ids: token ids, int64 [N].
-        positions: position of each token in its own sequence, int64 [N].
+        positions: position of each token in its sequence, int64 [N].
         attend: attention over keys and values; see `agents.language.attention.Attend`.
-        checkpoint: keep only the input of each layer for the backward pass, which computes the layer again.
-        compiled: run what stands before and after the attention of each layer through torch.compile; only with a
-            gradient, and only for a model that `has_own_forward`.
+        checkpoint: True stores only the input of each layer for the backward pass, which computes the layer again.
+        compiled: True compiles the parts of each layer before and after attention by torch.compile; without effect if
+            no gradient is recorded or `has_own_forward` is False.
 
     Returns:
         float [N, hidden].
@@ -133,7 +131,7 @@ def hidden_states(
 def pass_layer(
     layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend, checkpoint: bool, parts: _Parts
 ) -> Tensor:
-    """One layer of `hidden_states`."""
+    """Compute one layer of `hidden_states`; the arguments are documented there."""
     if checkpoint:
         found = recompute(_layer, layer, index, x, cos, sin, attend, parts, use_reentrant=False)
         return found  # type: ignore[return-value]
@@ -141,13 +139,13 @@ def pass_layer(
 
 
 def _ropes(config: Any) -> list[dict[str, Any]]:
-    """Settings of the rotary embedding; a model may have one for each type of layer."""
+    """Return the settings of the rotary embeddings; a model may have one per type of layer."""
     settings = getattr(config, "rope_parameters", None) or {}
     return [rope for rope in (settings, *settings.values()) if isinstance(rope, dict)]
 
 
 def has_own_forward(model: Any) -> bool:
-    """Return True if `hidden_states` implements the model's forward pass itself, without waiting for the device."""
+    """Return True if `hidden_states` has a fast forward pass for the model, which never waits for the device."""
     config = model.config
     if config.model_type not in ARCHITECTURES or config.hidden_act != "silu":
         return False
@@ -192,7 +190,7 @@ def _after_attention(layer: Any, x: Tensor, mixed: Tensor) -> Tensor:
 
 
 def _quick_layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
-    """The same without a gradient, in fewer and mostly in-place operations: their number bounds a decoding step."""
+    """Compute a layer without a gradient, in fewer and mostly in-place operations, for the speed of decoding."""
     attention, mlp, dim = layer.self_attn, layer.mlp, layer.self_attn.head_dim
     h = _norm(x, layer.input_layernorm)
     q, k, v = (_linear(h, module) for module in (attention.q_proj, attention.k_proj, attention.v_proj))
@@ -208,13 +206,13 @@ def _quick_layer(layer: Any, index: int, x: Tensor, cos: Tensor, sin: Tensor, at
 
 
 def _linear(x: Tensor, module: Any) -> Tensor:
-    # Calling a plain layer as a module takes as long again as its product does.
+    # The overhead of calling a plain layer as a module is as large as the product itself.
     return F.linear(x, module.weight, module.bias) if type(module) is nn.Linear else module(x)
 
 
 def _add_product(x: Tensor, h: Tensor, module: Any) -> Tensor:
-    """x + module(h)."""
-    # In half precision the sum of one operation would be rounded once, and training rounds twice.
+    """Return x + module(h)."""
+    # Not in half precision: addmm would round once, and training rounds twice.
     if type(module) is nn.Linear and module.bias is None and x.dtype not in _HALF:
         return torch.addmm(x, h, module.weight.t())
     return x + module(h)
@@ -231,7 +229,7 @@ def _norm(x: Tensor, module: Any) -> Tensor:
 
 
 def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """Root-mean-square norm over the last dimension; half precision is rounded before the weight comes in."""
+    """Apply the root-mean-square norm to the last dimension; half precision is rounded before the weight is applied."""
     wide = x.float() if x.dtype in _HALF else x
     length = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
     inverse = length.square_().div_(x.shape[-1]).add_(eps).rsqrt_()
@@ -239,7 +237,7 @@ def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 
 
 def _rotate(x: Tensor, cos: Tensor, signed_sin: Tensor) -> Tensor:
-    """Rotary embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of transformers.
+    """Apply rotary embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of transformers.
 
     Args:
         x: [N, heads, dim].
@@ -249,7 +247,7 @@ def _rotate(x: Tensor, cos: Tensor, signed_sin: Tensor) -> Tensor:
 
 
 class _RMSNorm(torch.autograd.Function):
-    """Root-mean-square norm with a three-pass backward: a quarter of the time of the composed operations on a CPU."""
+    """Root-mean-square norm with a fused backward pass, which takes a quarter of the time of autograd's on a CPU."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float) -> Tensor:  # type: ignore[override]
@@ -271,7 +269,7 @@ class _RMSNorm(torch.autograd.Function):
 
 
 class _SwiGLU(torch.autograd.Function):
-    """silu(gate) * up (Shazeer, arXiv 2002.05202, eq. 5), keeping two tensors for the backward instead of three."""
+    """Product silu(gate) * up (Shazeer, arXiv 2002.05202, eq. 5) that saves two tensors for the backward, not three."""
 
     @staticmethod
     def forward(ctx: Any, gate: Tensor, up: Tensor) -> Tensor:  # type: ignore[override]

@@ -1,9 +1,9 @@
-"""The forward pass of any transformers causal language model on flat tokens.
+"""Forward pass of any transformers causal language model on flat tokens.
 
-The model's own code runs on one row [1, N] with explicit positions, while its attention is handed to a callback through
-transformers' attention interface. Refused are models without that interface (state-space layers,
-ALiBi biases), attention with sinks or sparse selection, rotary frequencies that depend on the longest sequence. As a
-last guard, `check_foreign` compares two packed sequences with the model's plain forward pass.
+The model's own code runs on one row [1, N] with explicit positions, and transformers' attention interface routes its
+attention to a callback. Not supported are models without that interface (state-space layers, ALiBi biases), attention
+with sinks or sparse selection, and rotary frequencies that depend on the longest sequence. As a final check,
+`check_foreign` compares two packed sequences with the model's plain forward pass.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _HARMLESS = frozenset({"position_ids", "use_cache", "output_attentions", "output
 """Keyword arguments of an attention function that do not change its result."""
 
 _TOLERANCE = {torch.float64: 1e-3, torch.float32: 1e-3, torch.float16: 2e-2, torch.bfloat16: 5e-2}
-"""Largest difference of logits, in their standard deviations, that rounding can explain."""
+"""Largest difference of logits that rounding can explain, by dtype, in standard deviations of the logits."""
 
 _PROBED = 64
-"""Longest window, in tokens, that `check_foreign` exceeds with a sequence."""
+"""Longest attention window, in tokens, for which `check_foreign` uses a sequence longer than the window."""
 
 
 @dataclass(eq=False)
 class _Pass:
-    """One forward pass in progress: its attention callback, and the layers that have called it."""
+    """Forward pass in progress: its attention callback, and the layers that have called it."""
 
     attend: Attend
     layers: list[int] = field(default_factory=list)
 
 
 class _Passes(threading.local):
-    """The passes of each thread, as a stack; the innermost answers. Recomputation in a backward pass puts its own on
-    top."""
+    """Stack of the forward passes in progress in each thread; the last one is used. Recomputation in a backward pass
+    pushes another one."""
 
     def __init__(self) -> None:
         self.stack: list[_Pass] = []
@@ -56,7 +56,8 @@ class _Passes(threading.local):
 _passes = _Passes()
 _lock = threading.Lock()
 _routed: dict[int, tuple[int, Any]] = {}
-"""By the id of a model's configuration, the passes through it in all threads, and its own choice of attention."""
+"""Id of a model's configuration -> number of passes in progress in all threads, and the model's own attention setting.
+"""
 
 
 def _flat_attention(
@@ -72,7 +73,8 @@ def _flat_attention(
     is_causal: bool | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
-    """transformers' calling convention: query [1, heads, N, dim] to ([1, N, heads, dim], no weights)."""
+    """Attention function for transformers: calls the callback of the current pass. Takes query, key and value as [1,
+    heads, N, dim] and returns ([1, N, heads, dim], None)."""
     name = type(module).__name__
     extra = sorted(key for key, given in options.items() if given is not None and key not in _HARMLESS)
     if extra:
@@ -96,10 +98,8 @@ def _flat_attention(
 
 
 class _RoutedAttention:
-    """Context that routes a model's attention to a callback, and then puts back the model's own choice of attention.
-
-    It may be entered again: a layer that is recomputed in the backward pass uses the same callback.
-    """
+    """Context that routes a model's attention to a callback, and restores the model's attention setting at the end. The
+    context can be entered again, for a layer that is recomputed in the backward pass."""
 
     def __init__(self, model: Any, attend: Attend):
         self._config, self._attend = text_config(model.config), attend
@@ -129,7 +129,7 @@ class _RoutedAttention:
 def foreign_hidden_states(
     model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False
 ) -> Tensor:
-    """Final hidden states [N, H] by the model's own code; see `agents.language.decoder.hidden_states`."""
+    """Return the final hidden states [N, H] by the model's own code; arguments as in `decoder.hidden_states`."""
     attending = _RoutedAttention(model, attend)
     with attending as current:
         if not checkpoint:
@@ -143,7 +143,7 @@ def foreign_hidden_states(
         finally:
             for layer, forward in zip(layers, own, strict=True):
                 if forward is None:
-                    del layer.forward  # the one of its class shows again
+                    del layer.forward  # uncovers the method of the class
                 else:
                     layer.forward = forward
 
@@ -160,7 +160,7 @@ def _run(model: Any, ids: Tensor, positions: Tensor, current: _Pass) -> Tensor:
 
 def _with_recomputation(forward: Any, attending: _RoutedAttention) -> Any:
     def run(*args: Any, **kwargs: Any) -> Any:
-        # The second context is for the recomputation, after the present pass has ended.
+        # The second context is for the recomputation, which happens after this pass has ended.
         contexts = (nullcontext(), attending)
         return recompute(forward, *args, use_reentrant=False, context_fn=lambda: contexts, **kwargs)
 
@@ -177,7 +177,7 @@ def _layers(model: Any) -> Any:
 
 
 def foreign_shape(model: Any) -> AttentionShape:
-    """Find the sizes of the attention by a forward pass of one token.
+    """Measure the sizes of a model's attention by a forward pass of one token.
 
     Raises:
         InputError: the layers differ in size.
@@ -199,9 +199,9 @@ def foreign_shape(model: Any) -> AttentionShape:
 def check_foreign(model: Any, limit: int = 1 << 30) -> None:
     """Raise InputError unless flat tokens give the same logits as the model's own forward pass.
 
-    Two short sequences go through packed together, and one by one through the model's plain forward pass. The first is
-    longer than the shortest window of the attention; windows that are too long for that are made short in a second
-    comparison, unless no conversation can outgrow them.
+    Two short sequences are run packed together, and one by one through the model's plain forward pass. The first one is
+    longer than all attention windows of at most `_PROBED` tokens. Longer windows are shortened for a second comparison,
+    unless they are as long as ``limit``.
 
     Args:
         limit: longest conversation in tokens.
@@ -240,7 +240,12 @@ def check_foreign(model: Any, limit: int = 1 << 30) -> None:
 
 
 def _gap(model: Any, lengths: tuple[int, ...]) -> float:
-    """Largest difference, in standard deviations of logits, between packed sequences and the model's own pass."""
+    """Return the largest difference between the logits of packed sequences and of the model's plain forward pass, in
+    standard deviations of the logits.
+
+    Args:
+        lengths: lengths of the sequences in tokens.
+    """
     head = head_of(model)
     device, vocabulary = head.weight.device, len(head.weight)
     ids = (torch.arange(sum(lengths), device=device) * 7 + 1) % vocabulary

@@ -1,7 +1,7 @@
-"""GGUF files as model folders: the weights of llama.cpp's format, dequantised, as transformers saves a model.
+"""Conversion of GGUF files, the format of llama.cpp, to model folders of transformers with dequantised weights.
 
-transformers knows the architectures, tokenizers and quantisations. It reads a file's vocabulary of up to a quarter of a
-million entries some five times; `_QuickReader` makes that seconds where it is minutes.
+transformers implements the architectures, tokenizers and quantisations. It reads a file's vocabulary of up to 250,000
+entries about five times; `_QuickReader` reduces the time for that from minutes to seconds.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType
 from ...errors import InputError
 
 Report = Callable[[int, int], None]
-"""``report(done, total)``: tensors that have been read, and tensors in all."""
+"""Progress callback ``report(done, total)``: number of tensors read so far, and of all tensors."""
 _BYTE_LEVEL = ("", "default", "gpt-2", "gpt2", "olmo", "phi-2", "mpt", "jina-es", "jina-de", "roberta-bpe")
-"""Names in GGUF of the splitting of text that transformers takes where it does not know a name."""
+"""GGUF's names of pre-tokenizers that are equal to transformers' fallback for unknown names."""
 _SINGLE_DIGITS = ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone")
-"""Names of the same splitting with each digit apart, which transformers does not know."""
+"""GGUF's names of the same pre-tokenizer with single digits, which transformers does not know."""
 _lock = threading.Lock()
 
 
@@ -71,14 +71,15 @@ def measure_weights(path: Path) -> int:
 
 
 def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: None) -> None:
-    """Write the model of a GGUF file to a folder: configuration, float32 weights, tokenizer.
+    """Convert the model of a GGUF file to a folder: configuration, float32 weights, tokenizer.
 
     Args:
         path: a file that `measure_weights` accepts.
         folder: an empty folder.
+        report: progress callback.
 
     Raises:
-        InputError: transformers cannot read all of it.
+        InputError: transformers cannot read the whole model.
         OSError: the folder cannot be written.
     """
     import torch
@@ -89,7 +90,7 @@ def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: 
         for name in ("quantization_config", "_model_name_or_path"):
             model.config.__dict__.pop(name, None)
         with torch.device("meta"):
-            # The loaded model remembers its quantisation and would not be saved as plain weights.
+            # The loaded model is marked as quantised and would not be saved as plain weights.
             fresh = AutoModelForCausalLM.from_config(model.config, dtype=torch.float32)
         fresh.load_state_dict(model.state_dict(), assign=True)
         fresh.tie_weights()
@@ -99,7 +100,7 @@ def convert_gguf(path: Path, folder: Path, report: Report = lambda done, total: 
 
 
 def _read(path: Path) -> tuple[Any, Any]:
-    """Return the model and tokenizer of a file."""
+    """Load the model and the tokenizer of a GGUF file by transformers."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -134,8 +135,8 @@ def _text(reader: GGUFReader, key: str) -> str:
 
 
 class _QuickReader(GGUFReader):
-    """Faster version of gguf's reader. It reads plain memory instead of a memory map, whose slices cost ten times as
-    much, and cuts the elements of a list in one loop; gguf makes three slices and four objects for each token."""
+    """Faster version of gguf's reader: it slices plain memory instead of a memory map, which takes a tenth of the time,
+    and splits lists in one loop, where gguf makes three slices and four objects per token."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value.view(np.ndarray) if isinstance(value, np.memmap) else value)
@@ -167,7 +168,8 @@ class _QuickReader(GGUFReader):
 
 @contextmanager
 def _report_instead_of_bars(report: Report) -> Iterator[None]:
-    """Let transformers read each file once, with `_QuickReader`, and report its progress instead of printing bars."""
+    """Patch transformers within the context: it reads each file once, by `_QuickReader`, and calls ``report`` instead
+    of drawing progress bars."""
     from transformers import modeling_gguf_pytorch_utils
     from transformers.utils import logging
 

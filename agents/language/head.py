@@ -1,8 +1,8 @@
-"""The output head, which turns hidden states into logits.
+"""Output head of a language model, which maps hidden states to logits.
 
-Most models multiply by a matrix; some add a bias, multiply the product by a constant, or squash it with tanh. `Head`
+Most models multiply by a matrix; some add a bias, multiply the product by a constant, or apply a tanh softcap. `Head`
 holds these as data, so that code on chunks of logits (sampling, log-probabilities, divergences) is written once for all
-models. `head_of` reads it from a transformers model.
+models. `head_of` reads the head of a transformers model.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from torch import Tensor
 from ...errors import InputError
 
 _BLOCK = 1 << 14
-"""Rows of the output matrix that are widened at a time."""
+"""Number of rows of the output matrix that are converted to single precision at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """``logits = softcap * tanh(scale * (weight @ hidden + bias) / softcap)``; without a softcap, no tanh.
+    """Output head: ``logits = softcap * tanh(scale * (weight @ hidden + bias) / softcap)``; no tanh without softcap.
 
     Attributes:
         weight: [V, H].
         bias: [V] or None.
         softcap: bound on the logits (Gemma 2, arXiv 2408.00118, section 2) or None.
         scale: constant factor (Cohere's ``logit_scale``, the inverse of Granite's ``logits_scaling``).
-        fp32: multiply in single precision where hidden states and weights are half precision; otherwise logits carry
-            the rounding of the half-precision product.
+        fp32: True multiplies half-precision hidden states and weights in single precision; otherwise logits have the
+            rounding errors of the half-precision product.
     """
 
     weight: Tensor
@@ -41,14 +41,14 @@ class Head:
     fp32: bool = False
 
     def first(self, vocabulary: int) -> Head:
-        """Return the head over the first ``vocabulary`` ids only."""
+        """Return the head for only the first ``vocabulary`` ids."""
         if vocabulary >= len(self.weight):
             return self
         bias = None if self.bias is None else self.bias[:vocabulary]
         return replace(self, weight=self.weight[:vocabulary], bias=bias)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Logits [N, V] of hidden states [N, H], in float32 (float64 for float64 input)."""
+        """Return the logits [N, V] of hidden states [N, H], in float32 (float64 for float64 input)."""
         product = self._product(hidden)
         if self.bias is not None:
             product = product + self.bias
@@ -60,7 +60,7 @@ class Head:
         return product
 
     def slope(self, logits: Tensor) -> Tensor | float:
-        """d logits / d (weight @ hidden + bias) at ``logits`` [N, V]."""
+        """Return the derivative of the logits by (weight @ hidden + bias), at ``logits`` [N, V]."""
         if self.softcap is None:
             return self.scale
         return (1 - (logits / self.softcap).square()) * self.scale
@@ -76,15 +76,13 @@ class Head:
 
 @functools.cache
 def _widens_products() -> bool:
-    """True if torch's product of half-precision matrices on a GPU can be in single precision: from torch 2.8 on."""
+    """Return True if torch can multiply half-precision matrices on a GPU with a float32 result (from torch 2.8 on)."""
     return "dtype" in torch.ops.aten.mm.overloads()
 
 
 def text_config(config: Any) -> Any:
-    """Return the settings of the language model in a configuration; the configuration itself unless it has parts.
-
-    The same as transformers' ``get_text_config``, which takes a good part of a decoding step of a small model.
-    """
+    """Return the language model's part of a configuration; the configuration itself if it has no parts. The result is
+    that of transformers' ``get_text_config``, whose call takes a good part of a small model's step."""
     return config.get_text_config() if config.sub_configs else config
 
 
@@ -94,7 +92,7 @@ def head_of(model: Any, fp32: bool = False) -> Head:
     Raises:
         InputError: the model has no linear output layer.
     """
-    # Nearly every model has its output layer under this name; asking transformers for it takes long.
+    # Nearly every model has its output layer under this name, and transformers' method to get it is slow.
     layer = getattr(model, "lm_head", None)
     if layer is None:
         layer = model.get_output_embeddings()

@@ -1,4 +1,4 @@
-"""A language model as an agent: one conversation per slot, never encoded twice."""
+"""Agent that samples from a language model, with one conversation per slot, whose tokens are encoded only once."""
 
 from __future__ import annotations
 
@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Conversation:
-    """A slot's session, its lengths in tokens, the number of actions asked for in its episode, and whether the last one
-    ended with a stop token.
+    """Conversation of a slot.
+
+    Attributes:
+        session: id of the engine's session.
+        used: number of tokens in the conversation.
+        acted: number of action tokens in the episode so far.
+        asked: number of actions requested in the episode so far.
+        stopped: True if the last action ended with a stop token.
     """
 
     session: int
@@ -37,39 +43,40 @@ class _Conversation:
 
 
 LARGE = 50_000_000
-"""Weights beyond which a model is no toy, and has room for thoughts by default."""
+"""Number of weights above which a model gets larger default token limits, with space for thoughts."""
 
 
 @register("language")
 class LanguageAgent(SlotAgent):
-    """Plays text environments by sampling from a language model, with the token budgets of training.
+    """Agent for text environments that samples from a language model, with the token budgets of training.
 
-    Every slot holds a conversation; an observation appends only its own tokens to it. An episode ends as truncated when
-    its budgets leave no room for another action. An episode whose first observation leaves no room is invalid, as
-    nothing could be played.
+    Every slot holds a conversation, to which each observation appends only new tokens. An episode ends as truncated
+    when its token budgets allow no further action; if they allow not even the first action, the episode is invalid.
+
+    For an argument that is None, the run's setting applies if ``model`` is a run folder, else the default stated here.
 
     Args:
-        model: a `LanguageModel`, a run folder, or an argument of `LanguageModel.load`. The settings of a run replace
-            the defaults below.
-        temperature: 1 samples from the model's distribution, 0 takes the most likely token.
-        top_p, top_k, min_p: leave unlikely tokens out, see `agents.engines.truncation.Truncation`; by default none.
+        model: a `LanguageModel`, a run folder, or an argument of `LanguageModel.load`.
+        temperature: 1 samples from the model's distribution, 0 takes the most likely token. Default 1.
+        top_p, top_k, min_p: exclude unlikely tokens, see `agents.engines.truncation.Truncation`; by default none.
         sampling: "model" takes temperature, top_p, top_k and min_p from the model's generation config unless they are
             given; without ``do_sample`` in the config it is greedy.
-        max_new_tokens: longest action in tokens; by default 64, and for a model of more than 50 million weights half of
-            the context, but at most 1,024.
-        max_episode_tokens: most action tokens in an episode; None sets no limit.
-        context: longest conversation in tokens; by default 1,024, for a larger model 4,096, at most its positions.
-        fp32_head: compute logits in single precision where weights are half precision.
-        slots: rows that decode at once; further observations wait until rows finish. By default 128, for a larger model
-            32.
-        seed: seed of the sampling noise. The samples of an episode depend on it and on ``info["episode_seed"]``, not on
-            concurrent episodes; without an episode seed, all slots share one source of noise.
+        max_new_tokens: longest action in tokens. Default 64; for a model of more than 50 million weights half of the
+            context, but at most 1,024.
+        max_episode_tokens: most action tokens in an episode. Default no limit.
+        context: longest conversation in tokens, at most the model's number of positions. Default 1,024; for a model of
+            more than 50 million weights 4,096.
+        fp32_head: compute logits of half-precision weights in single precision. Default False.
+        slots: most rows that decode at the same time; further observations wait. Default 128; for a model of more than
+            50 million weights 32.
+        seed: seed of the sampling noise. The samples of an episode depend on ``seed`` and ``info["episode_seed"]``, not
+            on concurrent episodes; without an episode seed, all slots share one source of noise.
         checkpoint: checkpoint of a run: "newest", "best" (of its evaluations), or a step.
         engine: engine that samples from the model, such as "vllm"; see `palaestra list engines`.
         engine_options: further arguments of the engine.
-        system: the system prompt, instead of the run's; not for a `LanguageModel`.
+        system: system prompt, in place of the run's; not allowed with a `LanguageModel`.
         chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``, which extend or
-            override the run's; not for a `LanguageModel`.
+            override the run's; not allowed with a `LanguageModel`.
     """
 
     def __init__(
@@ -147,7 +154,7 @@ class LanguageAgent(SlotAgent):
             self._engine.truncation = self._truncation
 
     def bind(self, envs: Sequence[Any]) -> None:
-        """Let answers end as worked examples do, where environments show some."""
+        """Switch to the renderer for worked examples if an environment shows some (`ShotsWrapper`)."""
         if not any(env.has_wrapper_attr("shows_examples") for env in envs):
             return
         stops, self.language = self.language.renderer.stop_ids, self.language.for_examples()
@@ -158,7 +165,7 @@ class LanguageAgent(SlotAgent):
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> LanguageAgent:
-        """Return an agent from a run folder (its newest checkpoint) or what `LanguageModel.load` takes."""
+        """Make an agent from a run folder (its newest checkpoint) or an argument of `LanguageModel.load`."""
         return cls(path, **options)
 
     def seed(self, seed: int) -> None:
@@ -167,19 +174,20 @@ class LanguageAgent(SlotAgent):
         self._engine.seed(seed)
 
     def reset(self, indices: Sequence[int]) -> None:
-        """Forget the conversations of these slots."""
+        """Close the conversations of slots ``indices``."""
         for slot in indices:
             self._close(slot)
 
     def act(self, observations: Sequence[Any], infos: Sequence[Mapping[str, Any]]) -> list[str | EndEpisode | None]:
-        """Sample one action for every slot that is not idle; end the episodes that have no room for one."""
+        """Sample one action for every slot that is not idle; end episodes whose token budgets allow no action."""
         for slot, info in enumerate(infos):
             if info.get("idle"):
                 self._close(slot)
         return super().act(observations, infos)
 
     def start(self, slot: int, observation: Any, info: Mapping[str, Any]) -> Future[str] | EndEpisode:
-        """Request an action; `advance` samples it. An episode without room for one ends at once."""
+        """Request an action, which `advance` samples. Return its future, or an `EndEpisode` if the token budgets allow
+        no action."""
         # A subclass of str, such as `FewShotPrompt`, must not be converted to a plain str.
         text = observation if isinstance(observation, str) else str(observation)
         session = self._submit(slot, text, bool(info.get("fresh")), info.get("episode_seed"))
@@ -190,7 +198,7 @@ class LanguageAgent(SlotAgent):
         return action
 
     def advance(self) -> bool:
-        """Sample until at least one action is complete; rows of the engine are refilled as they finish."""
+        """Sample until at least one action is complete. Return False if none is requested."""
         if not self._asked:
             return False
         for completion in self._engine.step():
@@ -203,11 +211,12 @@ class LanguageAgent(SlotAgent):
         return True
 
     def _submit(self, slot: int, text: str, fresh: bool, episode: int | None) -> int | EndEpisode:
-        """Request an action for a slot's observation; return the session, or the end if there is no room for one.
+        """Request an action for a slot's observation. Return the session, or an `EndEpisode` if the token budgets allow
+        no action.
 
         Args:
-            fresh: the observation takes the place of the conversation so far.
-            episode: seed of the episode, if it is known.
+            fresh: True if the observation replaces the conversation so far.
+            episode: ``info["episode_seed"]``, or None.
         """
         conversation = self._conversations.get(slot)
         first = conversation is None
@@ -240,7 +249,7 @@ class LanguageAgent(SlotAgent):
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:
-    """Return the configuration of the run in a folder, as it was stored; {} for anything else."""
+    """Return the stored configuration of the run in a folder; {} if the source is no run folder."""
     from ..grpo.run.folder import is_run
 
     if not is_run(Path(source)):
@@ -254,12 +263,13 @@ def load_run_model(
     system: str | None = None,
     chat_options: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
-    """Load the policy of a run with the run's own precision, system prompt and options of the chat template; any other
-    source with the defaults.
+    """Load the policy of a run with the run's precision, system prompt and chat-template options.
+
+    Any other source is loaded with defaults: float32, no system prompt, no options.
 
     Args:
-        system: a system prompt in place of the run's.
-        chat_options: options beside or in place of the run's.
+        system: system prompt, in place of the run's; None keeps the run's.
+        chat_options: options that extend or override the run's.
     """
     own = read_run_settings(source)
     system = own.get("system") if system is None else system
@@ -269,14 +279,13 @@ def load_run_model(
 
 
 def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
-    """Return the folder of a run's checkpoint; return a source other than a run unchanged.
+    """Return the folder of a run's checkpoint; return a source that is no run unchanged.
 
     Args:
         checkpoint: "newest", "best" (of the run's evaluations), or a step.
 
     Raises:
-        InputError: the run has no such checkpoint, or a checkpoint other than "newest" is asked of a source that is not
-            a run.
+        InputError: the run has no such checkpoint, or the source is no run and ``checkpoint`` is not "newest".
     """
     if (Path(source) / "checkpoints").is_dir():
         from ..grpo.run.folder import find_checkpoint
@@ -294,7 +303,7 @@ def load_model(
     checkpoint: str = "newest",
     chat_options: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
-    """Load a checkpoint of a run folder, or what `LanguageModel.load` takes; see `find_weights`."""
+    """Load a checkpoint of a run folder (see `find_weights`), or any other source that `LanguageModel.load` accepts."""
     source = find_weights(source, checkpoint)
     with needs_extra("a language model", "train"):
         from .model import LanguageModel

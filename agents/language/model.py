@@ -1,4 +1,4 @@
-"""A language model: weights, tokenizer and renderer, loaded from a folder or the hub and saved to a folder."""
+"""Language model with weights, tokenizer and renderer, loaded from a folder or the hub and saved to a folder."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .vocabulary import check_vocabulary
 
 DTYPES = ("float32", "bfloat16")
 _BASE = "base"
-"""Folder within saved adapters that holds their base model, if that model has no name to load it by."""
+"""Subfolder of saved adapters with their base model, if the base model has no path or hub id to load it from."""
 
 
 def resolve_device(device: str) -> str:
-    """Return the device; "auto" is a GPU if there is one, else the CPU."""
+    """Return ``device``; for "auto", "cuda" if a GPU is available, else "cpu"."""
     if device != "auto":
         return device
     return "cuda" if torch.cuda.is_available() else "cpu"
@@ -43,7 +43,7 @@ def resolve_device(device: str) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Turn off transformers' own progress bars, which would break ours, and restore the setting afterwards."""
+    """Turn off transformers' progress bars within the context, as they would break the bars of this package."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -57,14 +57,15 @@ def _quiet() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel:
-    """A transformers causal language model with its tokenizer and renderer.
+    """Transformers causal language model with its tokenizer and renderer.
 
     Attributes:
         model: a transformers causal language model that `agents.language.decoder.check_model` accepts.
-        tokenizer: its fast tokenizer.
-        renderer: text to ids and back.
-        adapters: peft's view of the same model, where it has low-rank adapters; only these are trained then.
-        base: fingerprint of the weights below the adapters, where these were loaded from a place of their own.
+        tokenizer: the model's fast tokenizer.
+        renderer: conversion of text to ids and back.
+        adapters: the ``PeftModel`` around ``model`` if the model has low-rank adapters, which are then the only trained
+            weights; else None.
+        base: fingerprint of the base model below the adapters, if that model has a path or hub id; else None.
     """
 
     model: Any
@@ -80,12 +81,12 @@ class LanguageModel:
         """Wrap a model and tokenizer that are already in memory.
 
         Args:
-            system: text at the start of every conversation, or None for the chat template's own default.
+            system: system prompt of every conversation; None: the chat template's default.
             chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``; see
                 `agents.language.renderer.ChatRenderer`.
 
         Raises:
-            InputError: the model's forward pass or its chat template cannot be taken over, or reads no such option.
+            InputError: the model or its chat template is not supported, or the template does not read an option.
         """
         check_model(model)
         # A generation config may name several ids that end an answer.
@@ -97,7 +98,7 @@ class LanguageModel:
 
     @classmethod
     def tiny(cls, seed: int, tokenizer: Any = None) -> LanguageModel:
-        """Create the built-in tiny model, randomly initialised; without ``tokenizer`` it reads single characters."""
+        """Make the built-in tiny model, randomly initialised; ``tokenizer`` None: the character tokenizer."""
         from .tiny import tiny_model
 
         return cls.of(*tiny_model(seed, tokenizer=tokenizer))
@@ -110,21 +111,21 @@ class LanguageModel:
         system: str | None = None,
         chat_options: Mapping[str, Any] | None = None,
     ) -> LanguageModel:
-        """Load from a folder, a GGUF file, a hub id, or by the name of a registered model (``palaestra list models``).
+        """Load a model from a folder, a GGUF file, a hub id, or a name in ``palaestra list models``.
 
-        A folder of adapters is loaded with its base model.
+        A folder of adapters is loaded together with the base model.
 
         Args:
-            source: the folder, file, id or name; files and registered models are converted on first use and kept (see
+            source: the folder, file, id or name. GGUF files are converted on first use and cached (see
                 `agents.language.model_cache`).
-            system: text at the start of every conversation, or None for the chat template's own default.
-            dtype: type of the weights. Adapters are always float32. Train bfloat16 weights with
-                `agents.grpo.optimizers.make_optimizer`, or small steps are lost to rounding.
+            dtype: dtype of the weights; adapters are always float32. bfloat16 weights must be trained with
+                `agents.grpo.optimizers.make_optimizer`, as otherwise small steps are lost to rounding.
+            system: system prompt of every conversation; None: the chat template's default.
             chat_options: see `of`.
 
         Raises:
             InputError: there is no such model, or its architecture is not supported.
-            BaseModelError: the source has adapters, whose base model is gone or another.
+            BaseModelError: the base model of adapters is missing, or its weights have changed.
         """
         if dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
@@ -162,24 +163,24 @@ class LanguageModel:
             tokenizer.init_kwargs.pop(name, None)
         with torch.no_grad():
             for weight in model.parameters():
-                # Weights read from a file may begin anywhere in memory, and a matrix product rounds differently when it
-                # is not aligned: a resumed run would drift from one that went through.
+                # Weights read from a file may not be aligned in memory, which changes the rounding of matrix products:
+                # a resumed run would drift from an uninterrupted one.
                 weight.data = weight.data.clone()
         if place != source:
-            # Adapters name their base model by this, and the place in the cache is of this machine.
+            # Saved adapters name their base model by this; the path in the cache would be specific to this machine.
             path = Path(source).expanduser()
             model.name_or_path = model.config.name_or_path = str(path.resolve() if path.is_file() else source)
         return cls.of(model.eval(), tokenizer, system, chat_options)
 
     def for_examples(self) -> LanguageModel:
-        """Return the same model, for prompts that begin with worked examples: see `renderer.PlainRenderer`."""
+        """Return the same model with the renderer for prompts with worked examples; see `renderer.PlainRenderer`."""
         return replace(self, renderer=self.renderer.for_examples())
 
     def to(self, device: str) -> LanguageModel:
-        """Move the weights, in place; "auto" is a GPU if available.
+        """Move the weights to a device, in place, and return this object; "auto" is a GPU if available.
 
         Raises:
-            InputError: the device is unknown or absent.
+            InputError: the device is unknown or not available.
         """
         try:
             self.model.to(resolve_device(device))
@@ -195,19 +196,19 @@ class LanguageModel:
         dropout: float = 0.0,
         seed: int = 0,
     ) -> LanguageModel:
-        """The model with fresh low-rank adapters, put in place; from now on only they are trained.
+        """Insert new low-rank adapters, which alone are trained, into the model, in place; return the adapted model.
 
-        See `agents.language.adapters.add_adapters`.
+        The arguments are those of `agents.language.adapters.add_adapters`.
 
         Raises:
-            InputError: it has adapters already, or the settings cannot be used.
+            InputError: the model already has adapters, or the settings cannot be used.
         """
         self._refuse_adapters()
         base = self._take_fingerprint()
         return replace(self, base=base, adapters=add_adapters(self.model, rank, alpha, targets, dropout, seed))
 
     def with_adapters(self, folder: str | Path) -> LanguageModel:
-        """Add the adapters saved in ``folder`` to the model, in place.
+        """Insert the adapters saved in ``folder`` into the model, in place, and return the adapted model.
 
         Raises:
             InputError: the model has adapters already, or the adapters in the folder do not fit.
@@ -217,7 +218,7 @@ class LanguageModel:
         return replace(self, base=base, adapters=load_adapters(self.model, folder))
 
     def _take_fingerprint(self) -> Mapping[str, str] | None:
-        """Return the fingerprint of a model with a path; None for a model that is saved along with its adapters."""
+        """Return the fingerprint of the base model; None if it has no path and is saved together with its adapters."""
         return fingerprint(self.model) if self.model.config.name_or_path else None
 
     def _refuse_adapters(self) -> None:
@@ -225,10 +226,12 @@ class LanguageModel:
             raise InputError("the model has adapters already; save it with merge=True and load that first.")
 
     def save(self, folder: Path, merge: bool = False) -> None:
-        """Write config, weights (safetensors) and tokenizer to ``folder``; of a model with adapters, these alone.
+        """Write configuration, weights (safetensors) and tokenizer to ``folder``.
+
+        For a model with adapters, the weights are only the adapters (and the base model if it has no path).
 
         Args:
-            merge: add the adapters to the weights and write a model that needs no peft.
+            merge: True merges the adapters into the weights, and writes a whole model that needs no peft.
         """
         with _quiet():
             if self.adapters is None:
@@ -239,7 +242,7 @@ class LanguageModel:
                 if self.model.config.name_or_path:
                     for config in self.adapters.peft_config.values():
                         config.base_model_name_or_path = self.model.config.name_or_path
-                # "auto" would ask the hub about the embeddings.
+                # With the default "auto", peft would query the hub about the embeddings.
                 self.adapters.save_pretrained(folder, save_embedding_layers=False)
                 if self.base is not None:
                     save_fingerprint(Path(folder), self.base)
@@ -249,22 +252,19 @@ class LanguageModel:
             self.tokenizer.save_pretrained(folder)
 
     def copy(self) -> LanguageModel:
-        """Return the same tokenizer and renderer over a frozen copy of the weights, adapters included."""
+        """Return a model with a frozen copy of the weights, adapters included, and the same tokenizer and renderer."""
         model = copy.deepcopy(self.model).eval().requires_grad_(False)
         return LanguageModel(model, self.tokenizer, self.renderer)
 
     def reference(self) -> LanguageModel:
-        """Return the present policy as a reference for later.
-
-        With adapters it is the model without them, which never changes, so no weight is copied. Otherwise it is a
-        frozen copy.
-        """
+        """Return a reference policy: the model without its adapters, if it has some, else a frozen copy. The model
+        without adapters never changes during training, so no weight is copied."""
         if self.adapters is None:
             return self.copy()
         return LanguageModel(BaseOnly(self.model, self.adapters), self.tokenizer, self.renderer)
 
     def engine(self, slots: int = 128, max_length: int = 4096, fp32_head: bool = False) -> TorchEngine:
-        """Return a sampler that reads these weights in place, with their adapters."""
+        """Return a sampling engine that reads the weights, adapters included, in place."""
         return TorchEngine.serve(self, slots, max_length, fp32_head)
 
     @property
@@ -274,8 +274,8 @@ class LanguageModel:
 
 
 def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
-    """Read a model's configuration, and the loading options from `find_model_files`. Raise InputError if it is missing
-    or rules the model out."""
+    """Return a model's configuration, and the loading options from `find_model_files`. Raises InputError if there is no
+    configuration, or the architecture is not supported."""
     with needs_extra("a language model", "train"):
         from transformers import AutoConfig
     local = find_model_files(source)
@@ -296,8 +296,7 @@ def _read_config(source: str | Path) -> tuple[Any, Mapping[str, bool]]:
 
 
 def outline(source: str | Path) -> Any:
-    """The transformers model of what `LanguageModel.load` takes, without its weights: shapes and configuration, in no
-    memory.
+    """Return the transformers model of a source for `LanguageModel.load` on the device "meta", without weights.
 
     Raises:
         InputError: there is no such model, or its architecture is not supported.
@@ -318,7 +317,7 @@ def _find_base(folder: Path) -> str | Path:
     """Return the folder or hub id of the base model of the adapters in ``folder``.
 
     Raises:
-        BaseModelError: it was in a folder that is gone.
+        BaseModelError: the folder of the base model no longer exists.
     """
     if (folder / _BASE).is_dir():
         return folder / _BASE

@@ -1,8 +1,8 @@
-"""Cache of converted models: registered models and GGUF files are converted once and kept.
+"""Cache of converted models: registered models and GGUF files are converted to model folders once and kept.
 
-Converted models lie below ``$PALAESTRA_CACHE``, by default ``$XDG_CACHE_HOME/palaestra`` or ``~/.cache/palaestra``, in
-``models``, each under its name and the start of its file's SHA-256. A folder appears there whole or not at all. A
-folder whose file sizes have changed since it was written is converted again.
+The folders are in ``$PALAESTRA_CACHE/models`` (``$PALAESTRA_CACHE`` is by default ``$XDG_CACHE_HOME/palaestra`` or
+``~/.cache/palaestra``), named by the model and the start of its file's SHA-256, and written atomically. If file sizes
+have changed since a folder was written, the model is converted again.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ...errors import InputError, MissingExtra, find_near, unknown_name
 from .registered_models import MODELS, RegisteredModel
 
 CONVERSION = 1
-"""Version of the converted format; folders of another version are converted again."""
+"""Version of the conversion; models in folders of another version are converted again."""
 _RECORD = "conversion.json"
 _SPARE = 50_000_000
-"""Bytes beside the weights: the tokenizer's files, and some to spare."""
+"""Disk space that a conversion needs in addition to the weights (tokenizer files and a reserve), in bytes."""
 
 
 def cache_folder() -> Path:
-    """Return the cache folder, whose contents can be recreated."""
+    """Return the path of the cache folder. Its contents may be deleted at any time."""
     own = os.environ.get("PALAESTRA_CACHE")
     if own:
         return Path(own).expanduser()
@@ -39,14 +39,14 @@ def cache_folder() -> Path:
 
 
 def is_model_name(text: str) -> bool:
-    """Return whether a text names a registered model or a GGUF file, and no folder that is here."""
+    """Return True if a text names a registered model or a GGUF file, and there is no folder of this name."""
     return not Path(text).is_dir() and (_is_gguf(text) or text in MODELS)
 
 
 def find_model(source: str | Path) -> str | Path:
-    """Return the folder of a registered model or a GGUF file, converted on first use; other sources are unchanged.
+    """Return the folder of a registered model or a GGUF file, after converting it on first use.
 
-    A folder with the name of a registered model takes precedence.
+    Other sources are returned unchanged, also a folder with the name of a registered model.
 
     Raises:
         InputError: the model is not installed, its file is damaged or cannot be read, or the cache cannot be written.
@@ -71,13 +71,13 @@ def find_model(source: str | Path) -> str | Path:
 
 
 def converted_folder(name: str, sha256: str) -> Path:
-    """Path at which the converted model of a file lies, or will lie."""
+    """Return the path of the converted model of a file, whether or not it exists."""
     plain = re.sub(r"[^\w-]+", "-", name)
     return cache_folder() / "models" / f"{plain}-{sha256[:16]}"
 
 
 def is_converted(folder: Path) -> bool:
-    """Return whether a folder holds a whole converted model."""
+    """Return True if a folder holds a complete converted model of the current version."""
     try:
         record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
         sizes = {name: (folder / name).stat().st_size for name in record["sizes"]}
@@ -87,7 +87,7 @@ def is_converted(folder: Path) -> bool:
 
 
 def find_reader() -> None:
-    """Raise MissingExtra where the package that reads GGUF files is absent."""
+    """Raise MissingExtra if the package that reads GGUF files is not installed."""
     if importlib.util.find_spec("gguf") is None:
         raise MissingExtra("a GGUF file", "gguf")
 
@@ -97,7 +97,7 @@ def _is_gguf(text: str) -> bool:
 
 
 def _locate(name: str, model: RegisteredModel, scratch: Path) -> Path:
-    """Return the files of a registered model. Raises InputError where they are not installed."""
+    """Return the path of the files of a registered model. Raises InputError if they are not installed."""
     try:
         place = model.locate(scratch)
         if not place.exists():
@@ -128,7 +128,7 @@ def _open(name: str, sha256: str, locate: Callable[[Path], Path]) -> Path:
 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # The lock's own file stays: whoever removed it would let in a third process.
+        # The lock file is not deleted: that would let a third process in.
         with FileLock(folder.with_suffix(".lock")):
             if not is_converted(folder):
                 _convert(name, sha256, locate, folder)
@@ -165,7 +165,7 @@ def _convert(name: str, sha256: str, locate: Callable[[Path], Path], folder: Pat
 
 @contextmanager
 def _scratch_folder(place: Path) -> Iterator[Path]:
-    """An empty folder of this path, removed afterwards; one that a killed process has left is emptied."""
+    """Make an empty folder at a path and delete it afterwards; a folder left by a killed process is replaced."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     try:
@@ -190,14 +190,14 @@ def _hash_file(path: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _hash_once(path: Path, size: int, changed: int) -> str:
-    """SHA-256 of a file; its size and time of change tell a later file of this path from an earlier one."""
+    """Return the SHA-256 of a file. Size and modification time are keys of the cache of results."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
 def _bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error: ``report(done, total)``."""
+    """Draw a progress bar on standard error; yield the function ``report(done, total)`` that updates it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

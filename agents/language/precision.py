@@ -10,10 +10,10 @@ import torch
 
 
 def cast_weights(model: Any, dtype: torch.dtype) -> Any:
-    """Convert the floating-point parameters of a model in place, and return it; buffers stay unchanged.
+    """Convert the floating-point parameters of a model in place, and return the model. Buffers are not converted.
 
-    This matches a model loaded in half precision, whose rotary frequencies are computed in float32. Rounded frequencies
-    would rotate distant tokens by other angles than the same model loaded from a checkpoint.
+    The result equals a model loaded in half precision, whose rotary frequencies (buffers) stay in float32; rounded
+    frequencies would give wrong angles for distant tokens.
     """
     with torch.no_grad():
         for weight in model.parameters():
@@ -24,10 +24,11 @@ def cast_weights(model: Any, dtype: torch.dtype) -> Any:
 
 @functools.cache
 def bfloat16_cost() -> float:
-    """Return this processor's time for a bfloat16 matrix product relative to float32; measured once.
+    """Return this processor's time for a bfloat16 matrix product relative to float32; measured once per process.
 
-    The processor's flags do not determine it. For a model of 135M weights on one core: 0.4 with AMX; with AVX512-BF16
-    alone 1.1 to 1.6 on a Xeon and 0.4 to 0.5 on an EPYC; 2 to 4 with AVX512 and 4 to 10 with AVX2.
+    The ratio is measured because the processor's flags do not determine it. For a model of 135M weights on one core:
+    0.4 with AMX; with AVX512-BF16 alone 1.1 to 1.6 on a Xeon and 0.4 to 0.5 on an EPYC; 2 to 4 with AVX512 and 4 to 10
+    with AVX2.
     """
     rows, width, inner = 128, 576, 1536
     seconds = {}
@@ -39,18 +40,19 @@ def bfloat16_cost() -> float:
 
 
 def set_product_precision(device: str, dtype: str, tf32: bool) -> None:
-    """Let a GPU multiply float32 matrices in TF32 where a run allows it; nothing changes on a CPU.
+    """Set whether a GPU multiplies float32 matrices in TF32; nothing changes on a CPU.
 
-    A product of bfloat16 numbers is exact in TF32, so the fp32 head of a bfloat16 model loses nothing by it.
+    TF32 is used with bfloat16 weights, whose products are exact in TF32 (as in the fp32 head), or if ``tf32`` is True.
 
     Args:
-        dtype: of the weights.
-        tf32: whether the run allows it for float32 weights.
+        device: name of the device.
+        dtype: dtype of the weights.
+        tf32: True allows TF32 for float32 weights.
     """
     if device.startswith("cuda"):
         torch.set_float32_matmul_precision("high" if tf32 or dtype == "bfloat16" else "highest")
 
 
 def product_precision() -> str:
-    """Return the setting of this process, for `torch.set_float32_matmul_precision`."""
+    """Return this process's setting of `torch.set_float32_matmul_precision`."""
     return torch.get_float32_matmul_precision()

@@ -1,7 +1,6 @@
-"""Language models with short names, whose weights are installed as packages: ``--model smollm2-135m``.
+"""Registry of language models with short names, whose weights are installed as packages: ``--model smollm2-135m``.
 
-Each is a row: summary, licence, installation command, location of its files. Other packages contribute through the
-entry-point group ``palaestra.models``.
+Other packages add models through the entry-point group ``palaestra.models``.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from ...registry import Registry
 
 @dataclass(frozen=True)
 class RegisteredModel:
-    """A language model with a short name.
+    """Language model with a short name.
 
     Attributes:
         summary: one line for ``palaestra list models``.
         parameters: number of weights.
-        megabytes: installed size.
-        licence: name of the licence; for a custom licence with the address of its terms.
+        megabytes: size of the installed package.
+        licence: name of the licence; for a custom licence also the address of its terms.
         origin: address of the original weights.
         precision: precision of the weights, such as "dequantised from Q4_1".
-        package: the importable package with the weights; a name that is not imported until the weights are read.
-        install: the command that installs it.
-        locate: ``locate(scratch)`` returns the model's GGUF file, or the folder of a model as transformers saves it. It
-            may write into ``scratch``, an empty folder that is removed once the model is converted.
+        package: import name of the package with the weights; imported only when the weights are read.
+        install: command that installs the package.
+        locate: ``locate(scratch)`` returns the path of the GGUF file, or of a model folder of transformers. It may
+            write into ``scratch``, an empty folder that is deleted after the conversion.
         sha256: hash of the GGUF file, in hexadecimal digits; "" for a folder, which is loaded without conversion.
     """
 
@@ -48,7 +47,7 @@ class RegisteredModel:
 
     @property
     def installed(self) -> bool:
-        """True if the package with the weights is here."""
+        """True if the package with the weights is installed."""
         return importlib.util.find_spec(self.package) is not None
 
 
@@ -62,7 +61,7 @@ MODELS: Registry[RegisteredModel] = Registry("model", group="palaestra.models", 
 
 
 def package_file(package: str, name: str) -> Path:
-    """Path of a file in an installed package, which is not imported: that could need packages that are not here."""
+    """Return the path of a file in an installed package, without importing it, as its dependencies may be missing."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)

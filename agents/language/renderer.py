@@ -1,10 +1,9 @@
-"""Conversion between text and token ids: the tokens that are appended to a conversation at each turn, and the text of
-an action.
+"""Renderers: conversion of observations to the token ids appended at each turn, and of sampled ids to actions.
 
 A renderer only renders the *delta*: the tokens between the last sampled token and the next one. Sampled tokens are
-never re-rendered, even if a chat template would change them later. Text of the environment cannot forge special tokens.
-`renderer_for` chooses by the tokenizer: with the special tokens of the character model, with a chat template, or
-neither.
+never rendered again, even if a chat template would change them later. Text of the environment cannot forge special
+tokens. `renderer_for` chooses by the tokenizer: one with the special tokens of the tiny model, one with a chat
+template, or one with neither.
 """
 
 from __future__ import annotations
@@ -23,7 +22,12 @@ from .tokenizer import ACTION, OBSERVATION
 
 
 class Renderer(Protocol):
-    """Text to ids, for one tokenizer."""
+    """Conversion between text and token ids, for one tokenizer.
+
+    Attributes:
+        stop_ids: ids that end an action.
+        options: options of the chat template, if any.
+    """
 
     stop_ids: tuple[int, ...]
     options: Mapping[str, Any]
@@ -33,8 +37,8 @@ class Renderer(Protocol):
 
         Args:
             text: the environment's observation.
-            first: True at the start of an episode.
-            stopped: whether the action before ended with a stop token (False where its token budget ran out).
+            first: True at the start of a conversation.
+            stopped: True if the previous action ended with a stop token, False if its token budget ran out.
         """
         ...
 
@@ -43,11 +47,12 @@ class Renderer(Protocol):
         ...
 
     def action_ids(self, text: str) -> tuple[int, ...]:
-        """Return the ids of an action that was not sampled (an oracle's), stop token included."""
+        """Tokenize an action that was not sampled, such as an oracle's; the stop token is included."""
         ...
 
     def tokens_until(self, ids: Sequence[int], characters: int) -> int:
-        """Return the least number of tokens whose text has ``characters`` characters; all if the text is shorter."""
+        """Return the smallest number of first tokens whose text has at least ``characters`` characters; the number of
+        all tokens if their text is shorter."""
         ...
 
     def for_examples(self) -> Renderer:
@@ -56,15 +61,12 @@ class Renderer(Protocol):
 
 
 class _TokenizerRenderer:
-    """The base of the three renderers.
+    """Base of the three renderers.
 
     Args:
         tokenizer: a fast tokenizer of transformers.
-        stop_ids: further ids that end an answer; the renderer's own stop id comes first in ``self.stop_ids``.
-        system: text at the start of every conversation, or None.
-
-    Attributes:
-        options: options of the chat template, if any.
+        stop_ids: ids that end an answer, in addition to the tokenizer's end token; None entries are ignored.
+        system: system prompt of every conversation, or None.
 
     Raises:
         InputError: no id ends an answer.
@@ -81,12 +83,12 @@ class _TokenizerRenderer:
         self.stop_ids = tuple(known)
         self._encode = lru_cache(maxsize=8192)(self._encode_text)
         self._special = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
-        # Some tokenizers write a space before every text, and some of these after each special token as well. After a
-        # newline they write none.
+        # Some tokenizers add a space before every text, and some of these also after each special token, but none after
+        # a newline.
         a, end = self._raw("a"), tokenizer.convert_ids_to_tokens(self.stop_ids[-1])
         self._anchor = self._raw("\n") if tokenizer.decode([*a, *self._raw("b")]) != "ab" else ()
         self._space_after_special = self._raw(f"{end}a", True)[-len(a) :] == a
-        # The ids that the tokenizer itself puts before a text, such as a BOS token.
+        # The ids that the tokenizer puts before a text, such as a BOS token.
         text = "a1\n"
         bare, whole = self._raw(text), tuple(self.tokenizer(text, split_special_tokens=True).input_ids)
         places = range(len(whole) - len(bare) + 1)
@@ -96,11 +98,11 @@ class _TokenizerRenderer:
         return tuple(self.tokenizer(text, add_special_tokens=False, split_special_tokens=not special).input_ids)
 
     def _encode_text(self, text: str, special: bool = False, start: bool = False) -> tuple[int, ...]:
-        """Return the ids of a piece of text.
+        """Tokenize a part of a conversation.
 
         Args:
-            special: whether the text may hold special tokens.
-            start: whether the tokenizer may encode it like the beginning of a separate text.
+            special: True recognises special tokens written in the text.
+            start: True encodes the text like the beginning of a separate text (some tokenizers add a space).
         """
         if self._anchor and text and not start:
             ids = self._raw("\n" + text, special)
@@ -109,7 +111,7 @@ class _TokenizerRenderer:
         return self._raw(text, special)
 
     def _after(self, before: Sequence[int], text: str, special: bool = False) -> tuple[int, ...]:
-        """Return the ids of a piece of text that stands after ``before``."""
+        """Tokenize a part of a conversation that follows the ids ``before``."""
         start = not before or (before[-1] in self._special and self._space_after_special)
         return self._encode(text, special, start)
 
@@ -120,7 +122,7 @@ class _TokenizerRenderer:
         return (*self._encode(text), self.stop_ids[0])
 
     def tokens_until(self, ids: Sequence[int], characters: int) -> int:
-        # The text of a prefix never gets shorter, as it counts complete and replacement characters alike.
+        # Binary search: the text of a longer prefix is never shorter, as replacement characters are counted, too.
         return min(len(ids), bisect_left(range(len(ids) + 1), characters, key=lambda n: len(self.action(ids[:n]))))
 
     def for_examples(self) -> Renderer:
@@ -139,12 +141,12 @@ class _TokenizerRenderer:
         raise NotImplementedError
 
     def _with_system(self, text: str, first: bool) -> str:
-        """Return the observation, after the system prompt where an episode begins."""
+        """Return the observation, preceded by the system prompt at the start of a conversation."""
         return f"{self._system}\n{text}" if first and self._system else text
 
 
 class MarkerRenderer(_TokenizerRenderer):
-    """``<obs>text<act>`` before each action, for tokenizers that have these two special tokens."""
+    """Renderer that writes ``<obs>text<act>`` before each action, for tokenizers with these two special tokens."""
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int] = (), system: str | None = None):
         super().__init__(tokenizer, (tokenizer.eos_token_id, *stop_ids), system)
@@ -156,23 +158,24 @@ class MarkerRenderer(_TokenizerRenderer):
 
 
 class ChatRenderer(_TokenizerRenderer):
-    """The tokenizer's own chat template; later turns are the template's continuation after an assistant message.
+    """Renderer by the tokenizer's chat template; later turns continue the template after an assistant message.
 
-    The scaffold around a message is found once, by rendering marker texts (see `ChatTemplate`), and encoded with its
-    special tokens; the environment's text between them is encoded without. If the template would rewrite earlier turns
-    (drop their ``<think>`` part, strip their whitespace, open answers otherwise than its generation prompt), the
-    conversation keeps the sampled tokens; ``departures`` names these cases.
+    The text that the template writes around a message is found once, by rendering marker texts (see `ChatTemplate`),
+    and tokenized with its special tokens; the environment's text is tokenized without recognising special tokens. If
+    the template would rewrite earlier turns (drop their ``<think>`` part, strip their whitespace, begin answers
+    differently from its generation prompt), the conversation keeps the sampled tokens; ``departures`` lists these
+    differences.
 
     Args:
-        options: further arguments of the template, such as ``{"enable_thinking": False}``; ``date`` is the day for
-            templates that ask for it, today unless given.
+        options: further arguments of the template, such as ``{"enable_thinking": False}``; ``date`` is the date for
+            templates that write one, by default today.
 
     Attributes:
-        options: the arguments of the template, with the date.
+        options: the arguments of the template, including the date.
 
     Raises:
-        InputError: the template cannot be rendered turn by turn, has no place for the system prompt, or does not read
-            an option.
+        InputError: the template cannot be rendered turn by turn, does not accept a system prompt, or does not read an
+            option.
     """
 
     def __init__(
@@ -196,7 +199,7 @@ class ChatRenderer(_TokenizerRenderer):
         between = self._encode(template.between, True)
         end = self._end_of_turn(self._encode(template.after_last, True), between)
         place = between.index(end) + 1 if end is not None else 0
-        # Ids that the policy samples after its text: the template's text up to the end of the turn.
+        # Ids that the policy must sample after its text: the template's text up to the end of the turn.
         self._closing = between[:place] if end is not None else (self.stop_ids[0],)
         if end is not None:
             self.stop_ids = (end, *(i for i in self.stop_ids if i != end))
@@ -205,9 +208,11 @@ class ChatRenderer(_TokenizerRenderer):
         self._later_cut = between, after
 
     def _end_of_turn(self, last: Sequence[int], between: Sequence[int]) -> int | None:
-        """Return the special token that ends an assistant message; None where the template writes none.
+        """Return the special token that ends an assistant message; None if the template writes none.
 
-        ``last`` are the ids after a final assistant message, ``between`` those between an assistant and a user message.
+        Args:
+            last: ids that the template writes after a final assistant message.
+            between: ids that the template writes between an assistant and a user message.
         """
         for ids, candidates in ((last, self._special), (between, set(self.stop_ids))):
             found = next((i for i in ids if i in candidates), None)
@@ -224,13 +229,13 @@ class ChatRenderer(_TokenizerRenderer):
 
 
 class PlainRenderer(_TokenizerRenderer):
-    """Text and newlines only, for a base model without a template: ``text\\n`` before each action.
+    """Renderer for a base model without a template, which writes ``text\\n`` before each action.
 
-    An episode begins with the ids that the tokenizer puts before a text, such as a BOS token. Worked examples stand
-    before the question as text.
+    A conversation begins with the ids that the tokenizer puts before a text, such as a BOS token. Worked examples are
+    text before the question.
 
     Args:
-        one_line: end an answer with any token that has a newline, as a base model seldom writes its end token; for
+        one_line: True ends an answer at any token with a newline, as a base model seldom writes its end token. For
             questions with worked examples whose answers are one line.
     """
 
@@ -274,13 +279,13 @@ def renderer_for(
     """Choose the renderer that suits a tokenizer.
 
     Args:
-        stop_ids: ids that end an answer besides the tokenizer's end token, such as those of a generation config.
-        system: text at the start of every conversation, or None.
+        stop_ids: ids that end an answer besides the tokenizer's end token, such as those in a generation config.
+        system: system prompt of every conversation, or None.
         options: further arguments of a chat template; see `ChatRenderer`.
 
     Raises:
-        InputError: the chat template cannot be rendered turn by turn, has no place for the system prompt, or does not
-            read an option; or options are given without a chat template.
+        InputError: the chat template cannot be rendered turn by turn, does not accept a system prompt, or does not read
+            an option; or options are given and the tokenizer has no chat template.
     """
     known = tokenizer.get_vocab()
     marked = OBSERVATION in known and ACTION in known

@@ -1,4 +1,4 @@
-"""The embedded default: a Qwen3 of about a million parameters, by default on single characters, built from a seed."""
+"""The built-in default model: a Qwen3 of 0.8 million parameters, randomly initialised, by default on characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tokenizer import character_tokenizer
 
 @dataclass(frozen=True)
 class TinyShape:
-    """Widths and depths; the defaults give 0.8M parameters."""
+    """Sizes of the tiny model; ``context`` is its number of positions. The defaults give 0.8M parameters."""
 
     hidden: int = 128
     layers: int = 4
@@ -22,9 +22,10 @@ class TinyShape:
 
 
 def tiny_model(seed: int, shape: TinyShape = TinyShape(), tokenizer: Any = None) -> tuple[Any, Any]:
-    """Make a randomly initialised ``Qwen3ForCausalLM`` in float32 and its tokenizer, the character tokenizer if None.
+    """Make a randomly initialised ``Qwen3ForCausalLM`` in float32, and return it with its tokenizer.
 
-    The weights are a function of ``seed`` alone; torch's global generator is left as it was.
+    The weights depend only on ``seed``, shape and vocabulary; torch's global generator is not changed. ``tokenizer``
+    None: the character tokenizer.
     """
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM

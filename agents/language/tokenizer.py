@@ -1,7 +1,7 @@
-"""Tokenizers of the tiny model: one made in code, with an id for each printable ASCII character, the newline and five
-special tokens; and one learned from texts.
+"""Tokenizers of the tiny model: a fixed one with an id for each printable ASCII character, the newline and five special
+tokens; and one learned from texts.
 
-They are ordinary fast tokenizers of transformers, so a model saved with one loads like any other.
+Both are ordinary fast tokenizers of transformers, so a model saved with one loads like any other.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ _TEMPLATE = (
     "{% for message in messages %}{% if message.role == 'assistant' %}{{ message.content }}{{ eos_token }}"
     "{% else %}" + OBSERVATION + "{{ message.content }}" + ACTION + "{% endif %}{% endfor %}"
 )
-"""A conversation as `renderer.MarkerRenderer` writes it, for other trainers and servers of the model."""
+"""Chat template that writes a conversation like `renderer.MarkerRenderer`, for other trainers and servers."""
 CHARACTERS = tuple(sorted(set(string.printable) - set("\t\r\x0b\x0c")))
 
 
 def character_tokenizer() -> Any:
-    """Make the tokenizer of the tiny model; any other character becomes ``<unk>``.
+    """Make the character tokenizer of the tiny model.
 
     Returns:
-        transformers.PreTrainedTokenizerFast with 5 special tokens, 95 printable characters and the newline.
+        transformers.PreTrainedTokenizerFast with 5 special tokens, 95 printable characters and the newline; any other
+        character becomes ``<unk>``.
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
@@ -41,19 +42,19 @@ def character_tokenizer() -> Any:
 def learned_tokenizer(texts: Iterable[str], size: int) -> Any:
     """Learn byte-pair encoding (Sennrich et al., arXiv 1508.07909) from texts.
 
-    Pieces are words with a space after them, single digits, and runs of anything else; no token crosses the border of a
-    piece. A name therefore has the same tokens in a sentence and in quotation marks, and can be copied token by token.
-    With the usual space before words, a name's first word would have two unrelated tokens. Bytes are the smallest
-    tokens, so every text is encoded without loss.
+    The pre-tokenizer splits text into words with a space after them, single digits, and runs of anything else; no token
+    crosses the border of such a piece. A name therefore has the same tokens in a sentence and in quotation marks, and
+    can be copied token by token; with the usual space before words, a name's first word would have different tokens.
+    Bytes are the smallest tokens, so every text is encoded without loss.
 
     Args:
-        size: number of tokens, at least `FEWEST_TOKENS`; fewer result if the texts have too few pairs.
+        size: number of tokens, at least `FEWEST_TOKENS`; the result has fewer if the texts have too few pairs.
 
     Returns:
         transformers.PreTrainedTokenizerFast with the special tokens of the character tokenizer.
 
     Raises:
-        InputError: ``size`` leaves no room for the 256 bytes.
+        InputError: ``size`` is below `FEWEST_TOKENS`.
     """
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 

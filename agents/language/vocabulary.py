@@ -1,7 +1,7 @@
-"""The tokens that a tokenizer has beyond the rows of a model's embedding.
+"""Check that a model's embedding has a row for every token that can occur in a conversation.
 
-Special tokens there do no harm, as text is encoded without them; the model can neither read nor write them. A model has
-often more rows than its tokenizer has tokens, which are then never sampled.
+A tokenizer may have special tokens without a row: text is tokenized without them, and the model cannot sample them.
+Conversely, rows of the embedding without a token are never sampled.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from .renderer import Renderer
 
 
 def check_vocabulary(model: Any, tokenizer: Any, renderer: Renderer) -> None:
-    """Raise InputError if a text, or the renderer's scaffold around it, can contain a token without a row in the
-    model's embedding."""
+    """Raise InputError if a text, or the text that the renderer writes around it, can contain a token without a row in
+    the model's embedding."""
     rows = min(model.get_input_embeddings().weight.shape[0], head_of(model).weight.shape[0])
     beyond = {index: token for token, index in tokenizer.get_vocab().items() if index >= rows}
     if not beyond:

@@ -1,7 +1,7 @@
-"""Limits on the reach of a model's attention: sliding windows, chunks, the number of selected keys.
+"""Limits on the range of a model's attention: sliding windows, chunks, number of selected keys.
 
-In: a transformers model and its configuration. Out: the limits, and a context in which they are shortened, so that a
-comparison of two forward passes reaches them within a few tokens.
+`short_windows` lowers the limits of a transformers model, so that a comparison of two forward passes exceeds them with
+a few tokens.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from .head import text_config
 
 _LIMIT = re.compile(r"(?:^|_)window(?:_size|_len)?$|^attention_chunk_size$|^local_attention$|^index_topk$")
-"""Names of attributes, of configurations and attention layers, that hold a limit in tokens."""
+"""Pattern of names of attributes of configurations and attention layers that hold a limit in tokens."""
 
 
 def window_lengths(config: Any) -> dict[str, int]:
-    """Find the limits of a configuration that are in use, in tokens, by the attribute that holds them."""
+    """Return the limits of a configuration that are in use: name of the attribute -> limit in tokens."""
     text = text_config(config)
     if getattr(text, "use_sliding_window", None) is False:
         return {}
@@ -27,7 +27,7 @@ def window_lengths(config: Any) -> dict[str, int]:
 
 @contextmanager
 def short_windows(model: Any, length: int) -> Iterator[None]:
-    """Set the limits of a model that are longer than ``length`` to it, and put them back at the end."""
+    """Within the context, lower all limits of a model above ``length`` tokens to ``length``."""
     holders = {id(model.config): model.config, id(text_config(model.config)): text_config(model.config)}
     for module in model.modules():
         holders[id(module)] = module

@@ -1,8 +1,9 @@
-"""The loop in which a model designs a reward program: designer, critic and analyser (Auto MC-Reward, arXiv 2312.09238).
+"""Design of reward programs by a model, with designer, critic and analyser (Auto MC-Reward, arXiv 2312.09238).
 
-The designer writes a program, the critic may return it with a text, the accepted program trains a policy, and the
-analyser reports the result to the designer of the next round. All three can be agents, or one of them.
-`factor_author` has the author of factors of single steps (LaRe).
+A reward program is a Python function of an episode. In each round the designer writes a program, the critic accepts it
+or returns it with the reasons, a policy is trained with the accepted program, and the analyser reports the result to
+the designer of the next round. Each of the three can be an agent. In `factor_author`, the program computes features
+("factors") of single steps instead (LaRe).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The analyser: a report on played episodes for the designer of the next round.
+"""Analyser: writes a report on played episodes for the designer of the next round.
 
-In: rows of a run's ``trajectories.jsonl``, or freshly played episodes. Out: a text. Its statistics are computed; an
-agent that reads failed trajectories adds the causes of their failure.
+The report is a text with computed statistics of rows of a run's ``trajectories.jsonl`` or of freshly played episodes.
+An agent can add the likely causes of failure, which it reads from failed trajectories.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .asking import ask, shorten
 Rows = Sequence[Mapping[str, Any]]
 
 _CHECKPOINTS = 10
-"""Number of parts of a run for which mean terms are shown (Eureka, arXiv 2310.12931)."""
+"""Number of parts into which a run's episodes are divided; means are shown for each (Eureka, arXiv 2310.12931)."""
 _SHOWN_FAILURES, _SHOWN_TURNS = 3, 6
 
 
@@ -44,7 +44,7 @@ def read_rows(run: Path) -> list[dict[str, Any]]:
 
 
 def rows_of(episodes: Sequence[Episode], values: Sequence[ProgramValue]) -> list[dict[str, Any]]:
-    """Convert episodes and a program's results for them to rows of ``trajectories.jsonl``."""
+    """Convert episodes, and the results of a reward program on them, to the form of rows of ``trajectories.jsonl``."""
     return [
         {
             "turns": [
@@ -62,7 +62,11 @@ def rows_of(episodes: Sequence[Episode], values: Sequence[ProgramValue]) -> list
 
 
 def summarise(rows: Rows) -> str:
-    """Summarise episodes in the order of play: statistics of their outcomes and of a program's reward terms."""
+    """Return statistics of episodes as text: outcomes and, if present, a program's reward terms, over time.
+
+    Args:
+        rows: episodes in the order of play.
+    """
     rows = [row for row in rows if row["reward_valid"]]
     if not rows:
         return "No valid episode was played."
@@ -113,7 +117,7 @@ def _summarise_program(rows: Rows, parts: Sequence[np.ndarray]) -> list[str]:
 
 
 def analyse(rows: Rows, analyser: Agent | None = None) -> str:
-    """Summarise episodes for the designer; an analyser adds causes of failure and suggestions in its own words."""
+    """Return the summary of episodes for the designer; an agent ``analyser`` adds causes of failure and suggestions."""
     text = summarise(rows)
     failed = [row for row in rows if row["reward_valid"] and not row["is_success"]]
     if analyser is None or not failed:

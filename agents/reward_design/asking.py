@@ -1,4 +1,4 @@
-"""Questions to an agent, outside any environment: a single one, and one that is put until its answer is accepted."""
+"""Questions to an agent outside any environment: a single one, or one that is repeated until the answer is accepted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..agent import Agent, EndEpisode
 
 @dataclass(frozen=True)
 class Attempt:
-    """A prompt, the author's reply, and the verdict on the program in it, a `Critique` or a `FactorCritique`."""
+    """Attempt at a program: prompt, reply, and the critique of the reply (`Critique` or `FactorCritique`)."""
 
     prompt: str
     reply: str
@@ -23,7 +23,7 @@ def ask(agent: Agent, prompt: str) -> str:
     """Return the agent's reply to a prompt, in a separate conversation.
 
     Raises:
-        InputError: the agent gave no reply: its endpoint failed, or the model's context has no room.
+        InputError: the agent gave no reply: its endpoint failed, or the prompt exceeds the model's context.
     """
     agent.reset([0])
     reply = agent.act([prompt], [{}])[0]
@@ -37,11 +37,15 @@ def ask(agent: Agent, prompt: str) -> str:
 
 
 def ask_until_accepted(author: Agent, opening: str, attempts: int, judge: Callable[[str], Any]) -> list[Attempt]:
-    """Let an author write programs until one is accepted; only the last attempt can have a program.
+    """Let an author write programs until one is accepted, and return all attempts.
 
     Args:
-        opening: the first prompt; later ones add the last reply and its fault.
-        attempts: programs at most.
+        opening: the first prompt; later prompts add the last reply and the reason for its rejection.
+        attempts: most attempts.
+        judge: returns the critique of a reply; it has a ``program`` (None for a rejected reply) and a ``text``.
+
+    Returns:
+        The attempts; only the last one can be accepted (``critique.program`` is not None).
     """
     made: list[Attempt] = []
     prompt = opening
@@ -59,7 +63,7 @@ def ask_until_accepted(author: Agent, opening: str, attempts: int, judge: Callab
 
 
 def shorten(text: object, most: int) -> str:
-    """At most so many characters of a text, the middle left out."""
+    """Shorten a text to at most ``most`` characters by leaving out the middle."""
     whole = str(text)
     half = (most - 5) // 2
     return whole if len(whole) <= most else f"{whole[:half]} ... {whole[-half:]}"

@@ -1,4 +1,4 @@
-"""The designer and the critic: an author writes a reward program until the critic accepts one."""
+"""Designer and critic: an author writes reward programs until the critic accepts one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DesignTask:
         env_id: id of the environment.
         description: documentation of the environment.
         supplies: measures that a program may read.
-        example: an episode whose first observation and measures are shown.
+        example: an episode whose first observation and measures are shown to the author.
     """
 
     env_id: str
@@ -37,17 +37,17 @@ class DesignTask:
 
     @classmethod
     def of(cls, env: gym.Env[Any, Any], env_id: str, example: Episode) -> DesignTask:
-        """Describe an environment by its docstring and an episode."""
+        """Make the description of an environment from its docstring and an episode."""
         inner = env.unwrapped
         supplies = frozenset(getattr(inner, "supplies", ()))
         return cls(env_id, inspect.cleandoc(type(inner).__doc__ or ""), supplies, example)
 
 
 class ScriptedAuthor(Agent):
-    """An author whose replies are the texts of files, one after another.
+    """Author whose replies are the texts of files, one after another.
 
     Raises:
-        InputError: a file cannot be read; when asked once more than there are files.
+        InputError: a file cannot be read; from `act`, if all files have been used.
     """
 
     name = "scripted"
@@ -75,17 +75,17 @@ def design_program(
     analysis: str = "",
     critic: Agent | None = None,
 ) -> list[Attempt]:
-    """Let an author write programs until one is accepted.
+    """Let an author write reward programs until one is accepted.
 
     Args:
-        episodes: recorded ones, successes and failures, on which programs are tried.
-        attempts: programs at most.
-        previous: text of the program that this one shall improve on.
-        analysis: how training with it went, in words.
-        critic: an agent that reviews programs which the checks without a model have passed.
+        episodes: recorded episodes, both successes and failures, on which programs are tested.
+        attempts: most attempts.
+        previous: text of the program that the new one is to improve on; "" for none.
+        analysis: report on training with the previous program, by `analyse`; "" for none.
+        critic: an agent that reviews programs that have passed the automatic checks; None for no review.
 
     Returns:
-        the attempts; only the last one can have a program.
+        The attempts; only the last one can be accepted (``critique.program`` is not None).
     """
     opening = _describe(task)
     if previous:
@@ -103,7 +103,7 @@ def design_program(
 
 
 def _review(critic: Agent, task: DesignTask, program: RewardProgram, critique: Critique) -> Critique:
-    """Ask a critic; a reply that does not begin with REJECT accepts."""
+    """Ask a critic for a review. A reply that begins with REJECT rejects the program, any other reply accepts it."""
     reply = ask(critic, _CRITICISE.format(task=_describe(task), program=fenced(program.text))).strip()
     # A reasoning model's thoughts come first.
     verdict = reply.rpartition("</think>")[2].strip()

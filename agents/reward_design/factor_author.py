@@ -1,4 +1,7 @@
-"""An author of factor programs: it writes, the program is verified on recorded steps, and errors go back (LaRe)."""
+"""Design of factor programs (LaRe): an author writes a program, which is verified on recorded steps.
+
+A factor program maps a step to named numbers, from which a network learns the step's contribution to the return.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,14 @@ from .designer import DesignTask
 
 
 def design_factors(author: Agent, task: DesignTask, episodes: Sequence[Episode], attempts: int = 3) -> list[Attempt]:
-    """Let an author write factor programs until one is verified; only the last attempt can have a program.
+    """Let an author write factor programs until one is verified; the errors of rejected ones are in the next prompt.
 
     Args:
-        episodes: recorded ones, on whose steps programs are run.
-        attempts: programs at most.
+        episodes: recorded episodes, on whose steps programs are run.
+        attempts: most attempts.
+
+    Returns:
+        The attempts; only the last one can be accepted (``critique.program`` is not None).
     """
     opening = _FACTORS.format(
         env=task.env_id, description=task.description, keys=describe_step_data(task.example), modules=", ".join(MODULES)

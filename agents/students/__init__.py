@@ -1,10 +1,10 @@
-"""Students of gridworlds and other environments with array observations: tabular Q-learning, PPO, Go-Explore, and
-novelty search.
+"""Students: small learners for environments with array observations, such as gridworlds: tabular Q-learning, PPO,
+Go-Explore, and novelty search.
 
 `student_config` and `novelty_config` hold the settings, `practice` the environments and the teacher, `observations`
 encodes observations as arrays, `tabular_q`, `ppo`, `go_explore` and `novelty_search` learn, `student_run` is the run on
-disk and `student_agent` plays the learned policy. Tabular Q-learning and novelty search do not need torch; importing
-this package does not load it.
+disk and `student_agent` plays the learned policy. Tabular Q-learning and novelty search do not need torch, and
+importing this package does not import torch.
 """
 
 from __future__ import annotations

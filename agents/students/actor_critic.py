@@ -1,4 +1,4 @@
-"""`ActorCritic`: the network of PPO, chosen by the observation space, and its distributions over actions.
+"""Network of PPO, chosen by the observation space, and its distributions over actions.
 
 Images of cells go through an embedding of each number, images of pixels through the convolutions of the Nature DQN, all
 other inputs through a dense layer; a recurrent layer may follow. Policy and value have a hidden layer each.
@@ -21,19 +21,20 @@ _DEPTH = 8
 
 
 class ActorCritic(nn.Module):
-    """Maps encoded observations to a distribution over actions and a value.
+    """Network that maps encoded observations to a distribution over actions and a value.
 
-    Weights are orthogonal with gain sqrt(2), except 0.01 at the policy's output and 1 at the value's output; biases are
-    0 (Huang et al., "The 37 implementation details of PPO", ICLR blog track 2022, details 2 and 13).
+    `initialise` draws orthogonal weights with gain sqrt(2), except 0.01 at the policy's output and 1 at the value's
+    output, and biases of 0 (Huang et al., "The 37 implementation details of PPO", ICLR blog track 2022, details 2 and
+    13).
 
     Args:
-        shapes: shapes of the arrays of `ObservationCode`.
+        shapes: shapes of the arrays of `ObservationCode`, by name.
         actions: the action space, Discrete or a Box of one dimension.
-        hidden: units of the layers.
+        hidden: units per layer.
         memory: units of the recurrent layer; 0: none.
 
     Raises:
-        InputError: another action space.
+        InputError: ``actions`` is another kind of space.
     """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], actions: gym.Space, hidden: int = 64, memory: int = 0):
@@ -52,7 +53,7 @@ class ActorCritic(nn.Module):
         self.policy, self.value = _Head(width, hidden, outputs), _Head(width, hidden, 1)
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw the weights."""
+        """Draw all weights from a generator."""
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv2d):
                 nn.init.orthogonal_(module.weight, math.sqrt(2.0), generator=generator)
@@ -70,18 +71,18 @@ class ActorCritic(nn.Module):
         nn.init.orthogonal_(self.value.output.weight, 1.0, generator=generator)
 
     def begin(self, count: int) -> Tensor:
-        """[count, memory]: the state of the recurrent layer at the beginning of an episode; without one, of width 0."""
+        """Return the initial states of the recurrent layer, zeros [count, memory]; without such a layer [count, 0]."""
         return torch.zeros(count, self.memory.hidden_size if self.memory else 0, device=self.value.output.weight.device)
 
     def forward(self, seen: Mapping[str, Tensor], state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Act on n observations.
+        """Compute policy and value for n observations.
 
         Args:
             seen: arrays [n, ...] of `ObservationCode.encode`.
-            state: [n, memory].
+            state: state of the recurrent layer, [n, memory].
 
         Returns:
-            [n, outputs] for the distribution, values [n], and the next state.
+            Outputs for the distribution [n, outputs] (logits or means), values [n], and the next state [n, memory].
         """
         features = self._encode(seen)
         if self.memory is not None:
@@ -89,12 +90,15 @@ class ActorCritic(nn.Module):
         return self.policy(features), self.value(features).squeeze(-1), state
 
     def unroll(self, seen: Mapping[str, Tensor], state: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
-        """Act on m sequences of k observations; returns what `forward` does of all, [k, m, ...].
+        """Compute policy and value for m sequences of k observations.
 
         Args:
             seen: arrays [k, m, ...].
-            state: [m, memory], before the first step.
-            first: bool[k, m], where an observation begins an episode.
+            state: state of the recurrent layer before the first step, [m, memory].
+            first: bool[k, m], True where an observation begins an episode.
+
+        Returns:
+            Outputs for the distribution [k, m, outputs] and values [k, m].
         """
         steps, count = first.shape
         features = self._encode({name: array.flatten(0, 1) for name, array in seen.items()}).unflatten(
@@ -115,20 +119,20 @@ class ActorCritic(nn.Module):
     # Distributions ----------------------------------------------------------------------------------------------------
 
     def sample(self, outputs: Tensor, generator: torch.Generator) -> Tensor:
-        """Draw actions: int64[n], or float32[n, outputs]."""
+        """Draw actions: int64[n] for a Discrete space, float32[n, outputs] for a Box."""
         if self.log_deviation is None:
             return torch.multinomial(outputs.softmax(-1), 1, generator=generator).squeeze(-1)
         noise = torch.randn(outputs.shape, generator=generator, device=outputs.device)
         return outputs + self.log_deviation.exp() * noise
 
     def log_probability(self, outputs: Tensor, actions: Tensor) -> Tensor:
-        """[...]: logarithms of the probabilities or densities of actions [...] or [..., outputs]."""
+        """Return the log-probabilities or log-densities [...] of actions, [...] or [..., outputs]."""
         if self.log_deviation is None:
             return outputs.log_softmax(-1).gather(-1, actions.unsqueeze(-1)).squeeze(-1)
         return torch.distributions.Normal(outputs, self.log_deviation.exp()).log_prob(actions).sum(-1)
 
     def entropy(self, outputs: Tensor) -> Tensor:
-        """[...]: entropy in nats."""
+        """Return the entropies [...] in nats of distributions given by ``outputs`` [..., outputs]."""
         if self.log_deviation is None:
             logs = outputs.log_softmax(-1)
             return -(logs.exp() * logs).sum(-1)
@@ -137,7 +141,7 @@ class ActorCritic(nn.Module):
 
 
 class _Head(nn.Module):
-    """A hidden layer and an output."""
+    """Tanh hidden layer and linear output."""
 
     def __init__(self, width: int, hidden: int, outputs: int):
         super().__init__()
@@ -148,10 +152,11 @@ class _Head(nn.Module):
 
 
 class _Cells(nn.Module):
-    """[n, height, width, channels] of whole numbers to features: embeddings of the numbers, summed over the channels of
-    a cell (the bag of words of BabyAI 1.1, arXiv 2007.12770), and a dense layer over all cells.
+    """Encoder of images of cells: whole numbers [n, height, width, channels] to features [n, hidden].
 
-    Filters in between cost three times as much on a CPU; the view of a gridworld is too small to need them.
+    Embeddings of the numbers are summed over the channels of a cell (the bag of words of BabyAI 1.1, arXiv 2007.12770);
+    a dense layer over all cells follows. Convolutions in between would take three times as long on a CPU, and the view
+    of a gridworld is too small to need them.
     """
 
     _offsets: Tensor
@@ -169,7 +174,8 @@ class _Cells(nn.Module):
 
 
 class _Pixels(nn.Module):
-    """[n, height, width, channels] of bytes to features, by the filters of Mnih et al. (Nature 518, 2015)."""
+    """Encoder of images of pixels: bytes [n, height, width, channels] to features [n, hidden], by the convolutions of
+    Mnih et al. (Nature 518, 2015)."""
 
     def __init__(self, shape: tuple[int, ...], hidden: int):
         super().__init__()

@@ -1,6 +1,6 @@
-"""Behaviours of policies as points, their novelty, and a learned code of them.
+"""Behaviour descriptors of policies, their novelty, and an auto-encoder that compresses them.
 
-A behaviour is computed from the end of an episode: the agent's position, or the whole state in a code of few numbers.
+A behaviour is a vector computed from the end of an episode: the agent's position, or a learned code of the final state.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _UNITS, _EPOCHS, _BATCH, _RATE = 32, 30, 32, 3e-3
 
 
 def describe_end(env: gym.Env[Any, Any], observation: Any, code: ObservationCode) -> tuple[np.ndarray, np.ndarray]:
-    """Return where an episode has ended and the whole state there, as arrays float32.
+    """Return the agent's position at the end of an episode and the whole state, as float32 vectors.
 
-    Of a gridworld the place is column and row as shares of the grid, and the state what every cell holds, and which one
-    the agent is in. Elsewhere both are the last observation.
+    In a gridworld the position is column / width and row / height, and the state consists of the content of every cell
+    and a one-hot code of the agent's cell. In other environments both vectors are the last observation.
     """
     here = getattr(env.unwrapped, "here", None)
     world = here() if here is not None else None
@@ -44,8 +44,9 @@ def novelty(points: np.ndarray, known: np.ndarray, neighbours: int, own: np.ndar
     Args:
         points: [n, d].
         known: [m, d], archive and population.
-        neighbours: k; all known points if there are fewer.
-        own: int[n], the row of ``known`` that is the point itself and is skipped; None if no point is known.
+        neighbours: k; if fewer points are known, all are used.
+        own: int[n], for each point the row of ``known`` that is the point itself, which is skipped; None if the points
+            are not in ``known``.
     """
     distances = np.linalg.norm(points[:, None, :].astype(np.float64) - known[None, :, :], axis=-1)
     if own is not None:
@@ -56,8 +57,12 @@ def novelty(points: np.ndarray, known: np.ndarray, neighbours: int, own: np.ndar
 
 
 def rank_fronts(scores: np.ndarray) -> np.ndarray:
-    """Return the Pareto front of each row of ``scores`` [n, 2], int[n]: 0 for rows that no other row dominates (exceeds
-    in one score without being less in the other); larger is better (Deb et al. 2002, non-dominated sorting)."""
+    """Return the index of the Pareto front of each row of ``scores`` [n, 2], int[n] (non-dominated sorting, Deb et al.
+    2002).
+
+    Larger scores are better. Front 0 has the rows that no other row dominates; a row dominates another if it is larger
+    in one score and not smaller in the other.
+    """
     ranks, left, front = np.full(len(scores), -1), np.arange(len(scores)), 0
     while len(left):
         rows = scores[left]
@@ -68,12 +73,12 @@ def rank_fronts(scores: np.ndarray) -> np.ndarray:
 
 
 class BehaviourCode:
-    """An auto-encoder with a tanh layer on either side of the code, trained by Adam.
+    """Auto-encoder of state vectors with a tanh layer on either side of the code, trained by Adam.
 
     Args:
-        inputs: width of a state vector.
-        size: width of a code.
-        rng: draws the weights, and the order of the training states.
+        inputs: length of a state vector.
+        size: length of a code.
+        rng: random generator of the initial weights and of the order of training states.
     """
 
     def __init__(self, inputs: int, size: int, rng: np.random.Generator):
@@ -85,11 +90,11 @@ class BehaviourCode:
         self._steps = 0
 
     def encode(self, states: np.ndarray) -> np.ndarray:
-        """float64[n, size]."""
+        """Return the codes of states, float64[n, size]."""
         return self._forward(states)[1]
 
     def errors(self, states: np.ndarray) -> np.ndarray:
-        """float64[n]: the mean squared error of each state that is decoded from its code."""
+        """Return the mean squared reconstruction error of each state, float64[n]."""
         return ((self._forward(states)[-1] - states) ** 2).mean(1)
 
     def _forward(self, states: np.ndarray) -> list[np.ndarray]:
@@ -102,7 +107,7 @@ class BehaviourCode:
         return outputs
 
     def gradients(self, states: np.ndarray) -> list[np.ndarray]:
-        """Return the gradients of the mean error over states: of the weights, then of the biases."""
+        """Return the gradients of the mean reconstruction error: of the four weights, then of the four biases."""
         outputs = self._forward(states)
         inputs = [states.astype(np.float64), *outputs[:-1]]
         down = 2.0 * (outputs[-1] - states) / states.size
@@ -116,7 +121,7 @@ class BehaviourCode:
         return [*weights, *biases]
 
     def learn(self, states: np.ndarray) -> None:
-        """Go over states thirty times, in minibatches."""
+        """Train for thirty epochs on states, in minibatches of 32."""
         for _ in range(_EPOCHS):
             order = self.rng.permutation(len(states))
             for start in range(0, len(order), _BATCH):
@@ -129,13 +134,13 @@ class BehaviourCode:
                     array -= _RATE * mean / (np.sqrt(square) + 1e-8)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return everything that it has learned."""
+        """Return weights, biases and the state of the optimiser, by name."""
         named = {f"code_{number}": array for number, array in enumerate((*self.weights, *self.biases))}
         moments = {f"moment_{number}": array for number, array in enumerate(self._moments)}
         return {**named, **moments, "code_steps": np.array(self._steps)}
 
     def load_arrays(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `arrays` returned."""
+        """Restore the arrays that `arrays` returned."""
         self.weights = [saved[f"code_{number}"].copy() for number in range(4)]
         self.biases = [saved[f"code_{number}"].copy() for number in range(4, 8)]
         self._moments = [saved[f"moment_{number}"].copy() for number in range(8)]

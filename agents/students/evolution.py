@@ -1,7 +1,8 @@
-"""CMA-ES: search by mutants whose covariance is adapted to the best ones (Hansen, arXiv 1604.00772).
+"""CMA-ES, an evolution strategy that adapts the covariance of its mutants to the best ones (Hansen, arXiv 1604.00772).
 
-`CovarianceAdaptation` proposes mutants and receives their ranking. It keeps the full covariance, or, for long genomes,
-only its diagonal (sep-CMA-ES; Ros and Hansen, PPSN 2008). Equation numbers refer to the tutorial; only numpy is needed.
+`CovarianceAdaptation` proposes mutants and receives their ranking. It adapts the full covariance or, for long genomes,
+only the diagonal (sep-CMA-ES; Ros and Hansen, PPSN 2008). Equation numbers refer to Hansen's tutorial. Only numpy is
+needed.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from ...errors import InputError
 
 LARGEST = 1_500
-"""Largest length of a genome with a full covariance: its eigenvectors take a second at this size."""
+"""Largest length of a genome with a full covariance, whose eigenvectors take a second at this size."""
 
 
 def check_size(size: int) -> None:
-    """Raise InputError where genomes of so many numbers are too long for all of the covariance."""
+    """Raise InputError if a genome of ``size`` numbers is too long for a full covariance."""
     if size > LARGEST:
         raise InputError(
             f"cma_es keeps the covariance of up to {LARGEST} weights of a policy, and there are {size}; "
@@ -27,21 +28,21 @@ def check_size(size: int) -> None:
 
 
 class CovarianceAdaptation:
-    """A normal distribution of mutants, N(mean, step**2 C), that moves to their better half and takes its shape.
+    """Normal distribution of mutants, N(mean, step**2 C), that adapts mean and covariance to their better half.
 
     Args:
-        mean: float[n], where it begins.
-        step: sigma, the first standard deviation.
-        population: lambda, mutants of a generation.
-        diagonal: keep the diagonal of C alone, which then is learned (n + 2) / 3 times as fast.
+        mean: initial mean, float[n].
+        step: sigma, the initial standard deviation.
+        population: lambda, number of mutants per generation, at least 2.
+        diagonal: True adapts only the diagonal of C, at rates that are (n + 2) / 3 times as large.
 
     Attributes:
-        mean: float64[n].
-        step: sigma.
+        mean: current mean, float64[n].
+        step: current sigma.
         covariance: C, float64[n, n], or its diagonal float64[n].
 
     Raises:
-        InputError: fewer than two mutants, or a genome too long for all of the covariance.
+        InputError: ``population`` is below 2, or the genome is too long for a full covariance.
     """
 
     def __init__(self, mean: np.ndarray, step: float, population: int, diagonal: bool = False):
@@ -63,7 +64,7 @@ class CovarianceAdaptation:
         self._set_rates(size)
 
     def _set_rates(self, size: int) -> None:
-        """Weights and rates of the tutorial's table 1, without its negative weights."""
+        """Set the weights and learning rates of the tutorial's table 1, without negative weights."""
         parents = self.population // 2
         raw = np.log((self.population + 1) / 2) - np.log(np.arange(1, parents + 1))
         self._weights = raw / raw.sum()
@@ -79,16 +80,17 @@ class CovarianceAdaptation:
         self._expected = size**0.5 * (1 - 1 / (4 * size) + 1 / (21 * size**2))
 
     def ask(self, rng: np.random.Generator) -> np.ndarray:
-        """float64[population, n]: mutants."""
+        """Draw a generation of mutants, float64[population, n]."""
         self._decompose()
         noise = self._scales * rng.standard_normal((self.population, len(self.mean)))
         return self.mean + self.step * (noise if self.diagonal else noise @ self._basis.T)
 
     def tell(self, ranked: np.ndarray) -> None:
-        """Move towards the mutants of a generation, float[m, n], best first; if fewer than asked for are given, they
-        count as the best ones.
+        """Update the distribution by the mutants of a generation.
 
-        Without mutants nothing happens.
+        Args:
+            ranked: mutants, float[m, n], best first. If m is below ``population``, the missing ones count as the worst;
+                without mutants nothing changes.
         """
         if not len(ranked):
             return
@@ -104,7 +106,7 @@ class CovarianceAdaptation:
         length = float(np.linalg.norm(self._step_path))
         settled = (1 - (1 - rate) ** (2 * self._generation)) ** 0.5
         moves = length / settled < (1.4 + 2 / (len(self.mean) + 1)) * self._expected
-        # Equations 45 and 47: the path in which C is learned, and C by it and by the mutants.
+        # Equations 45 and 47: the evolution path of C, and the update of C by the path and by the mutants.
         rate = self._path_rate
         self._path = (1 - rate) * self._path + moves * (rate * (2 - rate) * self._mass) ** 0.5 * shift
         one, mass = self._one_rate, self._mass_rate
@@ -114,17 +116,17 @@ class CovarianceAdaptation:
         else:
             learned = (changes * weights[:, None]).T @ changes
             self.covariance = kept * self.covariance + one * np.outer(self._path, self._path) + mass * learned
-        # Equation 44; the tutorial bounds the exponent against runaway steps.
+        # Equation 44; the exponent is bounded against runaway step sizes, as in the tutorial.
         self.step *= float(np.exp(min(1.0, self._step_rate / self._damping * (length / self._expected - 1))))
 
     def _whiten(self, change: np.ndarray) -> np.ndarray:
-        """C**-1/2 times a vector."""
+        """Return C**-1/2 times a vector."""
         if self.diagonal:
             return change / self._scales
         return self._basis @ ((self._basis.T @ change) / self._scales)
 
     def _decompose(self) -> None:
-        """Update the eigenvectors of C, but skip generations in which C has changed too little to be worth the time."""
+        """Update the eigenvectors of C, except in generations in which C has hardly changed since the last update."""
         if self.diagonal:
             self._scales = np.sqrt(self.covariance)
             return
@@ -135,14 +137,14 @@ class CovarianceAdaptation:
         self._scales, self._decomposed = np.sqrt(np.maximum(values, 1e-20)), self._generation
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return everything that it has learned."""
+        """Return the whole state as arrays, by name."""
         counts = np.array([self.step, self._generation, self._decomposed, self.population, self.diagonal], np.float64)
         named = {"mean": self.mean, "covariance": self.covariance, "path": self._path, "step_path": self._step_path}
         return {**named, "basis": self._basis, "scales": self._scales, "counts": counts}
 
     @classmethod
     def from_arrays(cls, saved: Mapping[str, Any]) -> CovarianceAdaptation:
-        """Go on from what `arrays` returned."""
+        """Restore the state that `arrays` returned."""
         step, generation, decomposed, population, diagonal = saved["counts"].tolist()
         found = cls(saved["mean"], step, int(population), bool(diagonal))
         found.covariance, found._path, found._step_path = saved["covariance"], saved["path"], saved["step_path"]

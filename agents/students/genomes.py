@@ -1,6 +1,6 @@
-"""`PolicyNetwork`: small recurrent policies whose weights are one vector, a genome, for learners that mutate them.
+"""Small recurrent policies whose weights are one vector, a genome, for learners that mutate genomes.
 
-Only numpy is needed. A policy is deterministic: its actions follow from its genome and its observations.
+A policy is deterministic: its actions follow from genome and observations. Only numpy is needed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ _EMBEDDING_SEED = 2022
 
 
 class PolicyNetwork:
-    """Network whose weights are a genome: one recurrent tanh layer, and an output for each action.
+    """Network whose weights are a genome: one recurrent tanh layer, and an output per action.
 
-    Cells of whole numbers go through a fixed random embedding, the same in every run; other inputs are not embedded.
+    Images of cells (see `ObservationCode`) go through a fixed random embedding, the same in every run; other inputs are
+    not embedded.
 
     Args:
         observations, actions: the spaces of the environment.
-        hidden: units of the layer.
+        hidden: units of the recurrent layer.
 
     Attributes:
         size: length of a genome.
@@ -48,7 +49,7 @@ class PolicyNetwork:
         self.size = sum(int(np.prod(shape)) for shape in self._shapes)
 
     def encode(self, observations: list[Any]) -> np.ndarray:
-        """float64[n, inputs]: observations as inputs."""
+        """Convert n observations to the network's inputs, float64[n, inputs]."""
         parts = []
         for name, array in self.code.encode(observations).items():
             if name.startswith("cells"):
@@ -61,7 +62,7 @@ class PolicyNetwork:
         return np.concatenate(parts, axis=1)
 
     def begin(self) -> np.ndarray:
-        """float64[hidden]: the memory at the start of an episode."""
+        """Return the state of the recurrent layer at the start of an episode, float64[hidden]."""
         return np.zeros(self.hidden)
 
     def unpack(self, genome: np.ndarray) -> list[np.ndarray]:
@@ -75,7 +76,12 @@ class PolicyNetwork:
         return found
 
     def act(self, weights: list[np.ndarray], observation: Any, memory: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the action of a policy, and its memory after it."""
+        """Return the action for an observation, and the next state of the recurrent layer.
+
+        Args:
+            weights: the result of `unpack`.
+            memory: state of the recurrent layer.
+        """
         seen, again, bias, out, out_bias = weights
         memory = np.tanh(seen @ self.encode([observation])[0] + again @ memory + bias)
         values, space = out @ memory + out_bias, self.actions

@@ -1,8 +1,8 @@
-"""Go-Explore (Ecoffet et al., arXiv 1901.10995): return to a state that was reached, explore from it, and only then
-learn: a policy for the ways that were found, from their ends backwards.
+"""Go-Explore (Ecoffet et al., arXiv 1901.10995): first explore from stored states until levels are solved, then learn a
+policy from the solutions, from their ends backwards.
 
-Exploring needs no policy: an environment is set to a state, and actions are drawn at random there. The second phase is
-PPO in episodes that begin on the ways, by `Practice.starts`.
+Exploration needs no policy: the environment is set to a stored state, and random actions are taken from there. The
+second phase is PPO in episodes that begin on the solutions (`BackwardStarts`).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _EXPLORE = 7
 
 
 class GoExploreStudent:
-    """Explores levels for a share of the run, and then learns to play the levels that it has solved.
+    """Learner that explores levels for ``explore_share`` of the run, and then learns to play the solved levels by PPO.
 
-    The levels are tasks of the training split whose seeds follow from the run's seed. If no level is solved after that
-    share, exploration continues until one is.
+    The levels are tasks of the training split whose seeds follow from the run's seed. If no level is solved after
+    ``explore_share``, exploration continues until one is.
 
     Args:
         config: see `GoExploreConfig`.
         practice: as for `PPO`; it also supplies the environment to explore.
 
     Raises:
-        InputError: actions are not Discrete, the environment cannot be set to a state, or as from `PPO`.
+        InputError: actions are not Discrete, the environment cannot be set to a state, or as in `PPO`.
     """
 
     def __init__(self, config: GoExploreConfig, practice: Practice):
@@ -50,14 +50,18 @@ class GoExploreStudent:
             config.move, config.start_success, later=config.later, lag=config.lag
         )
         self.env = practice.open()
-        # Levels are drawn by the starts.
+        # `BackwardStarts` draws the levels.
         practice.levels = ()
         self.archives = [StateArchive(self.env, seed, config.power) for seed in level_seeds(config)]
         self._rng = np.random.default_rng([config.seed, _EXPLORE])
         self._turn = 0
 
     def iterate(self, done: float) -> dict[str, float]:
-        """Explore or learn for `PPOConfig.iteration` steps; ``done`` is the share of the run before it."""
+        """Explore or learn for `PPOConfig.iteration` steps, and return metrics.
+
+        Args:
+            done: share of the run that is completed, in [0, 1].
+        """
         found_ways = {one.level: one.solution for one in self.archives if one.solution is not None}
         if not self.starts.solutions and found_ways and done >= self.config.explore_share:
             self.starts.begin(found_ways)
@@ -74,8 +78,8 @@ class GoExploreStudent:
         return {**found, **self.starts.metrics(), **learned}
 
     def _next_archive(self) -> StateArchive:
-        """Return the archive to explore next: levels take turns; while some are unsolved, every second turn goes to
-        these, as levels unsolved at the end are not learned at all."""
+        """Return the archive of the level to explore next. Levels take turns; while only some are solved, every second
+        turn goes to an unsolved one, as levels that stay unsolved are not learned at all."""
         turn, self._turn = self._turn, self._turn + 1
         unsolved = [archive for archive in self.archives if archive.solution is None]
         if not 0 < len(unsolved) < len(self.archives):
@@ -84,7 +88,7 @@ class GoExploreStudent:
         return unsolved[number % len(unsolved)] if theirs else self.archives[number % len(self.archives)]
 
     def _draw_action(self) -> Callable[[], Any]:
-        """Return a sampler of random actions, each repeated for `GoExploreConfig.repeat` steps on average."""
+        """Return a function that draws random actions, each repeated for `GoExploreConfig.repeat` steps on average."""
         rng, again = self._rng, 1.0 - 1.0 / self.config.repeat
         space: Any = self.practice.action_space
         action = None
@@ -98,11 +102,11 @@ class GoExploreStudent:
         return draw
 
     def save_policy(self, folder: Path) -> None:
-        """Write what plays."""
+        """Write the files that are needed to play the policy."""
         self.ppo.save_policy(folder)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
+        """Write the state to ``folder``; return the JSON-serializable part, which the caller must store."""
         archives = [one.state_dict() for one in self.archives]
         (folder / FILE).write_text(json.dumps(archives, default=int), encoding="utf-8")
         return {
@@ -113,7 +117,7 @@ class GoExploreStudent:
         }
 
     def load(self, folder: Path, state: dict[str, Any]) -> None:
-        """Go on from what `save` wrote and returned."""
+        """Restore the state that `save` wrote to ``folder`` and returned as ``state``."""
         self.ppo.load(folder, state["ppo"])
         self.starts.load_state_dict(state["starts"])
         for archive, saved in zip(self.archives, json.loads((folder / FILE).read_text(encoding="utf-8")), strict=True):
@@ -122,7 +126,7 @@ class GoExploreStudent:
         self._turn = int(state["turn"])
 
     def load_policy(self, folder: Path) -> None:
-        """Load what plays."""
+        """Load the policy that `save_policy` wrote."""
         self.ppo.load_policy(folder)
 
     def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:

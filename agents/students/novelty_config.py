@@ -1,4 +1,4 @@
-"""The settings of novelty search. Imports nothing heavy."""
+"""Settings of novelty search. Importing this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from .student_config import StudentConfig
 
 @record
 class NoveltyConfig(StudentConfig):
-    """Novelty search over policies, with emitters where a reward was found (SERENE, arXiv 2102.03140). With
-    ``behaviour=learned`` it is STAX (arXiv 2111.01919), and TAXONS (arXiv 1909.05508) with ``surprise=alternate`` and
-    without emitters. For levels whose reward is rare or misleading.
+    """Settings of novelty search over policies, with emitters, local searches near rewarded policies (SERENE, arXiv
+    2102.03140).
+
+    ``behaviour=learned`` gives STAX (arXiv 2111.01919); additionally ``surprise=alternate`` without emitters gives
+    TAXONS (arXiv 1909.05508). For levels whose reward is rare or misleading.
     """
 
     learner: ClassVar[str] = "novelty-search"
@@ -23,13 +25,13 @@ class NoveltyConfig(StudentConfig):
         default=1,
         low=1,
         group="behaviours",
-        says="levels of the training split that every policy plays once; its reward is their mean.",
+        says="levels of the training split that every policy plays once; a policy's reward is the mean over them.",
     )
     behaviour: Literal["place", "learned"] = option(
         default="place",
         group="behaviours",
-        says="description of a policy's behaviour: \"place\", the agent's last position in a gridworld and the last "
-        'observation elsewhere, or "learned", a code of the whole last state by an auto-encoder.',
+        says="description of a policy's behaviour: \"place\", the agent's last position in a gridworld (in other "
+        'environments the last observation), or "learned", a code of the whole last state by an auto-encoder.',
     )
     surprise: Literal["off", "alternate", "front"] = option(
         default="front",
@@ -37,26 +39,30 @@ class NoveltyConfig(StudentConfig):
         says='use of the auto-encoder\'s error when policies are selected: none ("off"), instead of novelty in a '
         'random half of the generations ("alternate"), or equal to novelty ("front": by Pareto fronts of both).',
     )
-    code_size: int = option(default=5, low=1, group="behaviours", says="width of a learned code.")
+    code_size: int = option(default=5, low=1, group="behaviours", says="length of a learned code.")
     relearn: int = option(
         default=10, low=1, group="behaviours", says="generations of exploration between trainings of the auto-encoder."
     )
-    population: int = option(default=20, low=1, group="search", says="policies that a generation keeps.")
-    offspring: int = option(default=2, low=1, group="search", says="mutants of each kept policy in a generation.")
+    population: int = option(default=20, low=1, group="search", says="number of policies that a generation keeps.")
+    offspring: int = option(
+        default=2, low=1, group="search", says="number of mutants of each kept policy in a generation."
+    )
     neighbours: int = option(
-        default=15, low=1, group="behaviours", says="k, the nearest behaviours whose mean distance is the novelty."
+        default=15, low=1, group="behaviours", says="number of nearest behaviours, whose mean distance is the novelty."
     )
     added: int = option(
-        default=5, group="search", says="policies of a generation that enter the archive, drawn at random."
+        default=5, group="search", says="number of random policies of a generation that enter the archive."
     )
     mutation: float = option(
-        default=0.5, above=0, group="search", says="standard deviation of the change of a weight; new weights have 1."
+        default=0.5, above=0, group="search", says="standard deviation of a weight's change; that of new weights is 1."
     )
     emitters: bool = option(
-        default=True, group="search", says="search near policies that were rewarded, in turns with exploration."
+        default=True, group="search", says="search near rewarded policies, in turns with exploration."
     )
     chunk: int = option(default=200, low=1, group="search", says="evaluations in a turn of exploration or of emitters.")
-    emitter_population: int = option(default=6, low=1, group="search", says="mutants in a generation of an emitter.")
+    emitter_population: int = option(
+        default=6, low=1, group="search", says="number of an emitter's mutants per generation."
+    )
     emitter_mutation: float = option(
         default=0.2,
         above=0,
@@ -65,9 +71,9 @@ class NoveltyConfig(StudentConfig):
     )
     es: Literal["best", "cma_es", "sep_cma_es"] = option(
         default="best",
-        says='the evolution strategy of an emitter: "cma_es" adapts the full covariance of its mutants, for policies '
-        'of up to 1,500 weights (``hidden`` 4 on a gridworld); "sep_cma_es" adapts the diagonal, for any size; "best" '
-        "adapts none: the next mutants are made from the best one.",
+        says='evolution strategy of an emitter: "cma_es" adapts the full covariance of the mutants, for policies of up '
+        'to 1,500 weights (``hidden`` 4 on a gridworld); "sep_cma_es" adapts the diagonal, for any size; "best" '
+        "mutates the best mutant so far, with a fixed covariance.",
     )
     patience: int = option(
         default=8, low=1, group="search", says="generations without an improvement after which an emitter ends."

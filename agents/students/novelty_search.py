@@ -2,9 +2,9 @@
 in a learned space of behaviours TAXONS (arXiv 1909.05508) and STAX (arXiv 2111.01919); all in arXiv 2203.01027.
 
 Exploration and emitters alternate, with ``chunk`` evaluations per turn. Exploration keeps the most novel policies of a
-population and its mutants. Once a policy was rewarded, emitters search near rewarded policies for a higher reward. A
-policy is a genome (`PolicyNetwork`) that plays each of the run's levels once. An emitter moves to its best mutant, or
-adapts the covariance of its mutants by CMA-ES.
+population and of its mutants. An emitter is a local search for a higher reward that starts at a rewarded policy: it
+moves to its best mutant, or adapts the covariance of its mutants by CMA-ES. A policy is a genome (`PolicyNetwork`),
+evaluated by playing each of the run's levels once.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from .practice import Practice
 
 FILE = "policies.npz"
 MOST_CANDIDATES = 64
-"""Rewarded policies that wait to become emitters; beyond, the oldest is dropped."""
+"""Most rewarded policies that wait for an emitter; beyond that, the oldest is dropped."""
 _LEVELS, _EXPLORE, _EMIT, _CODE = range(8, 12)
 
 
 @dataclass
 class Policies:
-    """Policies that were evaluated: arrays of n rows, the genome of each, its ends and its mean reward and success."""
+    """Evaluated policies, as arrays with one row per policy: genome, positions and states at the ends of its episodes
+    (see `describe_end`), mean reward, and mean success."""
 
     genomes: np.ndarray
     places: np.ndarray
@@ -50,7 +51,7 @@ class Policies:
         return Policies(*map(np.concatenate, zip(vars(self).values(), vars(other).values())))
 
     def ends(self) -> Policies:
-        """Return the same without genomes, which an archive does not need."""
+        """Return a copy without genomes, which an archive does not need."""
         return Policies(np.zeros((len(self), 0), dtype=np.float32), *list(vars(self).values())[1:])
 
 
@@ -60,20 +61,21 @@ def _no_policies() -> Policies:
 
 
 class NoveltySearch:
-    """A population, an archive of behaviours, and emitters.
+    """Learner with a population, an archive of behaviours, and emitters.
 
     Args:
         config: see `NoveltyConfig`.
-        practice: supplies the spaces and the environment that policies play in; its episodes are not played.
+        practice: supplies the spaces and the environment to play in; `Practice.step` is not used.
 
     Attributes:
-        population: the policies that the next generation of exploration comes from.
-        archive: the ends of policies that were added; it only grows.
-        candidates: rewarded policies around which no emitter has been started.
-        evaluations: policies evaluated by exploration, and by emitters.
+        population: the policies whose mutants are the next generation of exploration.
+        archive: behaviours (ends of episodes) of some earlier policies; it only grows.
+        candidates: rewarded policies from which no emitter has started.
+        best: the policy with the highest reward, as one row.
+        evaluations: number of policies evaluated by exploration, and by emitters.
 
     Raises:
-        InputError: a space that a policy cannot see or act in.
+        InputError: a space is not supported.
     """
 
     def __init__(self, config: NoveltyConfig, practice: Practice):
@@ -92,7 +94,8 @@ class NoveltySearch:
         self._emitting, self._spent, self._stale, self._generations, self._credit = False, 0, 0, 0, 0
 
     def iterate(self, done: float) -> dict[str, float]:
-        """Evaluate whole generations for ``log_every`` steps; steps in excess are subtracted from the next call."""
+        """Evaluate whole generations for ``log_every`` steps, and return metrics. Steps in excess are subtracted from
+        the next call; ``done`` is not used."""
         self._credit += self.config.iteration
         while self._credit > 0:
             before = sum(self.evaluations)
@@ -119,7 +122,7 @@ class NoveltySearch:
     # Exploration ------------------------------------------------------------------------------------------------------
 
     def _explore(self) -> None:
-        """A generation of novelty search."""
+        """Run a generation of novelty search."""
         config, rng = self.config, self._rngs[_EXPLORE]
         self._generations += 1
         if not len(self.population):
@@ -145,7 +148,7 @@ class NoveltySearch:
             self.candidates = self.candidates.join(rewarded).take(slice(-MOST_CANDIDATES, None))
 
     def _rank(self, policies: Policies) -> np.ndarray:
-        """Return the rows of policies, from the most novel, or surprising."""
+        """Return the indices of policies, the most novel or surprising one first (see the option ``surprise``)."""
         rng, config = self._rngs[_EXPLORE], self.config
         known = policies.ends().join(self.archive)
         found = novelty(
@@ -164,7 +167,7 @@ class NoveltySearch:
     # Emitters ---------------------------------------------------------------------------------------------------------
 
     def _emit(self) -> None:
-        """Run a generation of the present emitter; without one, start an emitter at the most novel candidate."""
+        """Run a generation of the current emitter; if there is none, start one at the most novel candidate."""
         config, rng = self.config, self._rngs[_EMIT]
         if not len(self._emitter):
             places = self._behaviours(self.candidates)
@@ -193,7 +196,7 @@ class NoveltySearch:
     # Evaluation -------------------------------------------------------------------------------------------------------
 
     def _evaluate(self, genomes: np.ndarray, emitted: bool) -> Policies:
-        """Let each genome play the levels. Genomes with an invalid episode are left out."""
+        """Evaluate each genome on the levels. Genomes with an invalid episode are left out."""
         found = [one for one in map(self._play_levels, genomes) if one is not None]
         self.evaluations[emitted] += len(genomes)
         if not found:
@@ -205,7 +208,7 @@ class NoveltySearch:
         return policies
 
     def _play_levels(self, genome: np.ndarray) -> tuple[Any, ...] | None:
-        """Genome, place and state at the ends, mean reward and success; None where the machinery failed."""
+        """Play the levels; return the row of `Policies`, or None if an episode is invalid."""
         weights, ends, rewards, successes = self.network.unpack(genome), [], [], []
         for level in self.levels:
             observation, info = self.env.reset(seed=level)
@@ -227,11 +230,11 @@ class NoveltySearch:
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def save_policy(self, folder: Path) -> None:
-        """Write what plays."""
+        """Write the file that is needed to play the best policy."""
         np.savez(folder / FILE, **_name_arrays("best", self.best))  # pyright: ignore[reportArgumentType]
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
+        """Write the state to ``folder``; return the JSON-serializable part, which the caller must store."""
         arrays = self.code.arrays() if self.code is not None else {}
         for name in _SAVED:
             arrays |= _name_arrays(name, getattr(self, name))
@@ -245,7 +248,7 @@ class NoveltySearch:
         }
 
     def load(self, folder: Path, state: dict[str, Any]) -> None:
-        """Go on from what `save` wrote and returned."""
+        """Restore the state that `save` wrote to ``folder`` and returned as ``state``."""
         with np.load(folder / FILE, allow_pickle=False) as saved:
             for name in _SAVED:
                 setattr(self, name, _read(name, saved))
@@ -261,13 +264,13 @@ class NoveltySearch:
         self._emitting, self._spent, self._stale, self._generations, self._credit = state["counts"]
 
     def load_policy(self, folder: Path) -> None:
-        """Load what plays."""
+        """Load the policy that `save_policy` wrote."""
         with np.load(folder / FILE, allow_pickle=False) as saved:
             self.best = _read("best", saved)
 
     def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return the function by which `StudentAgent` plays: the most rewarded policy; it has no temperature. Before
-        any was evaluated, a policy drawn at random."""
+        """Return the function by which `StudentAgent` plays the best policy, or a random one if none was evaluated.
+        ``temperature`` is ignored, as policies are deterministic."""
         drawn = np.random.default_rng([self.config.seed, _EXPLORE]).standard_normal(self.network.size)
         weights = self.network.unpack(self.best.genomes[0] if len(self.best) else drawn)
 

@@ -1,12 +1,12 @@
-"""Observation attacks on a student: an adversary changes a few cells of its view at every step, to steer its actions.
+"""Observation attacks on a student: at every step an adversary changes a few cells of the view to steer the actions.
 
 The adversary's goal is learned from preferences between pairs of segments (Bradley and Terry 1952), as in RAT (Bai et
-al., arXiv 2412.10713): their rewards r(s, a) define the intended policy pi_I(a|s), the softmax of r(s, .). At every
-step the adversary shows a view s' that differs from the true view s in a limited number of cells and minimises
+al., arXiv 2412.10713): the learned rewards r(s, a) define the intended policy pi_I(a|s), the softmax of r(s, .). At
+every step the adversary shows a view s' that differs from the true view s in a limited number of cells and minimises
 KL(pi(.|s') || pi_I(.|s)), by changing one cell at a time. RAT trains a network to find s', with weights of states
 learned in an outer loop, and pi_I by reinforcement learning. Here s' is searched for in each state separately, so
-positive weights of states would change nothing, and pi_I looks one step ahead. Views are gridworld views; cells change
-to tiles that the victim has seen.
+positive weights of states would change nothing, and pi_I looks one step ahead. Views are gridworld views; changed cells
+get contents that the victim has seen.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ VIEW = "image"
 PREFERENCES = ("away", "idle")
 _SEGMENT, _EPOCHS, _BATCH, _RATE = 8, 5, 64, 3e-3
 _SHARPNESS = 4.0
-"""Standard deviation of the logarithms of the intended policy."""
+"""Standard deviation of the intended policy's logits."""
 _WANDER = 0.5
 _ATTACK = 0xA77AC
 
 
 def check_victim(student: Any) -> PPO:
-    """Return the PPO policy of a student. Raise InputError if it has none, or does not observe a view of cells."""
+    """Return the PPO policy of a student. Raise InputError if the student has none, or does not observe a gridworld's
+    view."""
     victim = getattr(student, "ppo", student)
     if not isinstance(victim, PPO):
         raise InputError(f"only policies of ppo and go-explore can be attacked, not {type(student).__name__}.")
@@ -47,14 +48,14 @@ def check_victim(student: Any) -> PPO:
 
 @dataclass(frozen=True)
 class Play:
-    """Steps in which a victim acted partly at random.
+    """Recorded steps of a victim that acted partly at random.
 
     Attributes:
         seen: arrays [n, ...] of `ObservationCode.encode`.
-        actions: int64[n], from 0.
-        value: float64[n], value of each step to the adversary.
+        actions: int64[n], counted from 0.
+        value: float64[n], value of each step for the adversary.
         begins: bool[n], True at the first step of an episode.
-        tiles: uint8[k, 3], the different cells in the views.
+        tiles: uint8[k, 3], the distinct contents of cells in the views.
     """
 
     seen: dict[str, np.ndarray]
@@ -65,16 +66,17 @@ class Play:
 
 
 def collect_play(victim: PPO, env: gym.Env[Any, Any], prefer: str, seed: int, steps: int = 4_096) -> Play:
-    """Let the victim play, with half of its actions at random.
+    """Let the victim play, with half of its actions replaced by random ones.
 
     Args:
-        env: supplies the extras "potentials" and "positions".
-        prefer: "away": steps that lead away from the end of the mission; "idle": steps that leave the agent's place.
-        seed: of episodes and actions.
-        steps: how many.
+        env: an environment with "potentials" (for "away") or "positions" (for "idle") in ``info["extras"]``.
+        prefer: steps that the adversary values: "away": steps away from the goal of the mission; "idle": steps that do
+            not move the agent.
+        seed: seed of episodes and actions.
+        steps: number of steps.
 
     Raises:
-        InputError: another preference, or an environment without these extras.
+        InputError: ``prefer`` is unknown, or the environment lacks the extra.
     """
     if prefer not in PREFERENCES:
         raise InputError(f"prefer must be one of {', '.join(PREFERENCES)}, not {prefer!r}.")
@@ -107,16 +109,16 @@ def collect_play(victim: PPO, env: gym.Env[Any, Any], prefer: str, seed: int, st
 
 
 class Intention:
-    """The policy that the adversary wants the victim to have, learned from preferences.
+    """Policy that the adversary wants the victim to have, learned from preferences between segments.
 
     Args:
-        victim: lends the shape of its network.
-        play: where the segments come from. Of two segments the one of the larger value is preferred.
-        seed: of the weights and the pairs.
-        pairs: pairs of segments that are compared.
+        victim: the policy to attack, which gives the network's inputs and actions.
+        play: steps from which segments are taken; of two segments, the one with the larger total value is preferred.
+        seed: seed of the weights and the pairs.
+        pairs: number of pairs of segments.
 
     Attributes:
-        agreement: the share of pairs, not learned from, that the rewards order as the preferences do.
+        agreement: share of held-out pairs that the learned rewards order like the preferences.
     """
 
     def __init__(self, victim: PPO, play: Play, seed: int, pairs: int = 2_048):
@@ -151,7 +153,11 @@ class Intention:
                 optimiser.step()
 
     def _margins(self, play: Play, rows: np.ndarray) -> Tensor:
-        """[n]: by how much the rewards of the preferred segments, which begin at ``rows[:, 0]``, exceed the others'."""
+        """Return the reward of the preferred segment minus that of the other one, for each of n pairs, [n].
+
+        Args:
+            rows: first steps of the preferred and the other segment, int[n, 2].
+        """
         steps = (rows[:, :, None] + np.arange(_SEGMENT)).reshape(-1)
         found = self._rewards({name: torch.from_numpy(array[steps]) for name, array in play.seen.items()})
         taken = found.gather(-1, torch.from_numpy(play.actions[steps])[:, None]).view(len(rows), 2, _SEGMENT)
@@ -161,20 +167,21 @@ class Intention:
         return self.net(seen, self.net.begin(len(next(iter(seen.values())))))[0]
 
     def log_probabilities(self, seen: Mapping[str, Tensor]) -> Tensor:
-        """[n, actions]: log pi_I of encoded observations."""
+        """Return log pi_I [n, actions] of encoded observations."""
         with torch.no_grad():
             return (self._scale * self._rewards(seen)).log_softmax(-1)
 
 
 class CellAdversary:
-    """Changes cells of a view such that the victim comes closest to the intended policy.
+    """Adversary that changes cells of a view so that the victim's policy comes closest to the intended policy.
 
     Args:
-        victim, intention: see the module.
-        tiles: uint8[k, 3], allowed new contents of a cell.
+        victim: the policy to attack.
+        intention: the intended policy.
+        tiles: allowed new contents of a cell, uint8[k, 3].
         cells: most cells to change.
-        tries: random candidate changes for each changed cell; None tries all.
-        aim: False changes the same number of cells at random instead.
+        tries: number of random candidate changes per changed cell; None tries all.
+        aim: False changes ``cells`` cells at random instead.
 
     Raises:
         InputError: a number out of range.
@@ -195,7 +202,7 @@ class CellAdversary:
         self.cells, self.tries, self.aim = cells, tries, aim
 
     def change(self, observation: Mapping[str, Any], memory: Tensor | None, rng: np.random.Generator) -> dict[str, Any]:
-        """Return a copy of the observation with the changed view."""
+        """Return a copy of the observation with a changed view; ``memory`` is the victim's recurrent state or None."""
         view = observation[VIEW]
         places = view.shape[0] * view.shape[1]
         if not self.aim:
@@ -220,14 +227,14 @@ class CellAdversary:
         return {**observation, VIEW: view.copy()}
 
     def wanted(self, observation: Mapping[str, Any]) -> Tensor:
-        """[actions]: log pi_I of the true observation."""
+        """Return log pi_I [actions] of the true observation."""
         seen = {name: torch.from_numpy(array) for name, array in self.victim.code.encode([observation]).items()}
         return self.intention.log_probabilities(seen)[0].to(self.victim.device)
 
     def divergences(
         self, observation: Mapping[str, Any], views: np.ndarray, memory: Tensor | None, wanted: Tensor
     ) -> np.ndarray:
-        """float64[n]: KL(pi(.|s') || pi_I(.|s)) of the victim for each of n views s'."""
+        """Return KL(pi(.|s') || pi_I(.|s)) in nats for each of n views s', float64[n]; ``wanted`` is log pi_I(.|s)."""
         victim, count = self.victim, len(views)
         seen = {name: array.repeat(count, axis=0) for name, array in victim.code.encode([observation]).items()}
         state = victim.net.begin(1) if memory is None else memory[None]
@@ -238,15 +245,15 @@ class CellAdversary:
 
 
 class AttackedAgent(StudentAgent):
-    """A student that sees what an adversary shows it.
+    """Student agent whose observations an adversary changes.
 
     Args:
-        adversary: see `CellAdversary`.
-        seed: of the actions, and of the changes.
+        adversary: the adversary, with its victim.
+        seed: seed of the actions and of the changes.
 
     Attributes:
-        steps: actions taken.
-        closer: the sum over these of KL(pi(.|s) || pi_I(.|s)) - KL(pi(.|s') || pi_I(.|s)), in nats.
+        steps: number of actions taken.
+        closer: sum over the steps of KL(pi(.|s) || pi_I(.|s)) - KL(pi(.|s') || pi_I(.|s)), in nats.
     """
 
     def __init__(self, adversary: CellAdversary, seed: int = 0):

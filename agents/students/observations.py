@@ -1,8 +1,8 @@
-"""`ObservationCode`: the observations of a space as arrays for a network.
+"""Encoding of observations of any space as arrays for a network.
 
-Out come at most three kinds of arrays: "cells", small images of whole numbers such as MiniGrid's view, whose numbers
-name things; "pixels", larger images; and "vector", all else side by side: numbers, choices as one-hot vectors, and
-short texts, such as the mission of a gridworld, as counts of their words and pairs of words.
+There are three kinds of arrays: "cells", small images of categorical numbers such as MiniGrid's view; "pixels", larger
+images; and "vector", the concatenation of everything else: numbers, Discrete values as one-hot vectors, and short
+texts, such as the mission of a gridworld, as counts of words and pairs of words.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import numpy as np
 from ...errors import InputError
 
 SMALL = 36
-"""Images with fewer pixels than this along a side have no room for the filters of `actor_critic`'s network."""
+"""Side length below which an image counts as "cells"; the convolutions of `actor_critic` need at least this size."""
 CODES = 16
-"""Numbers in "cells" are below this; larger ones count as the last."""
+"""Number of categories in "cells"; larger numbers count as the last category."""
 WORDS = 64
-"""Places that words and pairs of words are hashed to."""
+"""Length of the vector to which words and pairs of words are hashed."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of an observation: the keys that lead to it, its space, and the kind of array that it becomes."""
+    """Part of an observation: its keys, its space, its kind ("cells", "pixels", "text", ...), and its encoded size."""
 
     path: tuple[Any, ...]
     space: gym.Space[Any]
@@ -38,10 +38,10 @@ class _Part:
 
 
 class ObservationCode:
-    """Encodes observations of a space.
+    """Encoder of observations of a space.
 
     Attributes:
-        shapes: name of an array -> its shape for one observation. Several images are numbered: "cells", "cells/1" ....
+        shapes: name of an array -> shape for one observation. Several images are numbered: "cells", "cells/1", ....
 
     Raises:
         InputError: the space holds only text, or a part other than Box, Discrete, MultiDiscrete, MultiBinary and text
@@ -111,7 +111,7 @@ def _follow(observation: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _encode_part(part: _Part, values: list[Any]) -> np.ndarray:
-    """float32[n, size] of one part."""
+    """Encode n values of one part, float32[n, size]."""
     space, rows = part.space, np.arange(len(values))
     if part.kind == "text":
         return np.stack([count_words(value) for value in values])
@@ -136,7 +136,7 @@ def _encode_part(part: _Part, values: list[Any]) -> np.ndarray:
 
 @functools.lru_cache(maxsize=4096)
 def count_words(text: str) -> np.ndarray:
-    """float32[WORDS]: a text's words and pairs of neighbouring words, hashed and counted."""
+    """Return hashed counts of a text's words and pairs of neighbouring words, float32[WORDS]."""
     words = text.lower().split()
     found = np.zeros(WORDS, dtype=np.float32)
     for item in (*words, *map(" ".join, itertools.pairwise(words))):

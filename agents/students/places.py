@@ -1,4 +1,4 @@
-"""The environment that a run of a student names, made with its axes and options, for a split; and its levels."""
+"""Environment and levels of a student's run, from its configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEVELS = 6
 
 
 def environment_of_run(config: StudentConfig) -> tuple[str, dict[str, Any]]:
-    """Return id and arguments of the environment of a run."""
+    """Return the id and the options of the environment of a run."""
     return config.env, {**({"axes": config.axes} if config.axes else {}), **config.env_options}
 
 
@@ -24,7 +24,7 @@ def make_environment(config: StudentConfig, split: str) -> gym.Env[Any, Any]:
     """Make the environment of a run; ``split`` is ignored for environments without splits.
 
     Raises:
-        InputError: the environment is unknown, or has no axes although some are restricted.
+        InputError: the environment is unknown, or has no axes and the configuration restricts some.
     """
     env_id, options = environment_of_run(config)
     spec = environment_spec(env_id)
@@ -37,5 +37,5 @@ def make_environment(config: StudentConfig, split: str) -> gym.Env[Any, Any]:
 
 
 def level_seeds(config: StudentConfig) -> list[int]:
-    """Return the seeds of the levels that a run practises, which follow from its own; none where each is a new one."""
+    """Return the seeds of a run's fixed levels, derived from the run's seed; [] if every episode is a new level."""
     return [int(seed) for seed in np.random.SeedSequence([config.seed, _LEVELS]).generate_state(config.levels)]

@@ -1,11 +1,11 @@
 """PPO (Schulman et al., arXiv 1707.06347), vectorised: a rollout of all environments, then epochs over its minibatches.
 
-Of the implementation details that published code agrees on (Huang et al., "The 37 implementation details of PPO", ICLR
-blog track 2022) it has: orthogonal weights, Adam with epsilon 1e-5, a learning rate that falls to 0, generalised
-advantages, minibatches drawn without replacement, advantages standardised in each, the clipped surrogate, clipped
-values by option, an entropy bonus, and gradients scaled down to a norm. A truncated episode is bootstrapped from the
-value of its last observation (Pardo et al., arXiv 1712.00378). With a memory, sequences begin with the states that they
-were played with.
+It has these common implementation details (Huang et al., "The 37 implementation details of PPO", ICLR blog track 2022):
+orthogonal weights, Adam with epsilon 1e-5, a learning rate that falls to 0, generalised advantage estimation,
+minibatches drawn without replacement, advantages standardised per minibatch, the clipped surrogate, optionally clipped
+values, an entropy bonus, and clipped gradient norms. A truncated episode is bootstrapped from the value of its last
+observation (Pardo et al., arXiv 1712.00378). With a recurrent layer, training sequences begin with the recurrent states
+of the rollout.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _INIT, _NOISE, _ORDER = range(2, 5)
 
 
 class PPO:
-    """A policy and a critic that learn from `Practice`.
+    """Learner with a policy and a critic.
 
     Args:
         config: see `PPOConfig`.
-        practice: the environments; its first episodes have begun, or are going to be loaded, before `iterate`.
+        practice: the environments. `Practice.begin` or `Practice.load_state_dict` must be called before `iterate`.
 
     Raises:
-        InputError: a space that it cannot see or act in, or a device that is not there.
+        InputError: a space is not supported, or the device is not available.
     """
 
     def __init__(self, config: PPOConfig, practice: Practice):
@@ -58,7 +58,7 @@ class PPO:
         self._first = np.ones(count, dtype=bool)
 
     def iterate(self, done: float) -> dict[str, float]:
-        """Play a rollout and learn from it; ``done`` is the share of the run before it. Return the figures to log."""
+        """Play a rollout and learn from it; return metrics. ``done``: share of the run that is completed, in [0, 1]."""
         rate = self.config.lr * (1.0 - done) if self.config.anneal else self.config.lr
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -91,7 +91,7 @@ class PPO:
         return rollout
 
     def _learn(self, rollout: _Rollout) -> dict[str, float]:
-        """Take the optimiser steps of a rollout. Return the means of the logged figures over its minibatches."""
+        """Take the optimiser steps of a rollout. Return the means of the metrics over its minibatches."""
         config = self.config
         length = config.sequence if config.memory else 1
         batch = rollout.sequences(length, self.device)
@@ -115,7 +115,7 @@ class PPO:
                 self.optimiser.zero_grad()
                 result.loss.backward()
                 norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), config.max_grad_norm)
-                # A step on a gradient that is not finite would end the policy.
+                # A step on a gradient that is not finite would destroy the policy.
                 if torch.isfinite(norm):
                     self.optimiser.step()
                 for name, value in {**result.values, "grad_norm": norm}.items():
@@ -125,7 +125,7 @@ class PPO:
         return {**means, "explained_variance": explained_variance(rollout.values, returns)}
 
     def _begun_states(self) -> Tensor:
-        """[N, memory]: the memories, empty where an episode begins."""
+        """Return the recurrent states [N, memory], zero where an episode begins."""
         return self._state * torch.from_numpy(~self._first)[:, None].to(self.device)
 
     def _tensors(self, seen: dict[str, np.ndarray]) -> dict[str, Tensor]:
@@ -144,17 +144,17 @@ class PPO:
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def save_policy(self, folder: Path) -> None:
-        """Write what plays."""
+        """Write the file that is needed to play the policy."""
         torch.save({"net": self.net.state_dict()}, folder / FILE)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
+        """Write the state to ``folder``; return the JSON-serializable part, which the caller must store."""
         state = {"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict()}
         torch.save(state | {"noise": self.noise.get_state(), "state": self._state}, folder / FILE)
         return {"order": self._order.bit_generator.state, "first": self._first.tolist()}
 
     def load(self, folder: Path, state: dict[str, Any]) -> None:
-        """Go on from what `save` wrote and returned."""
+        """Restore the state that `save` wrote to ``folder`` and returned as ``state``."""
         saved = torch.load(folder / FILE, map_location=self.device, weights_only=True)
         self.net.load_state_dict(saved["net"])
         self.optimiser.load_state_dict(saved["optimiser"])
@@ -164,13 +164,12 @@ class PPO:
         self._first = np.array(state["first"], dtype=bool)
 
     def load_policy(self, folder: Path) -> None:
-        """Load what plays."""
+        """Load the policy that `save_policy` wrote."""
         self.net.load_state_dict(torch.load(folder / FILE, map_location=self.device, weights_only=True)["net"])
 
     def player(self, temperature: float) -> Callable[..., tuple[list[Any], list[Any]]]:
-        """Return the function by which `StudentAgent` plays: observations, memories (None at the beginning) and
-        generators to actions and memories.
-        """
+        """Return the function by which `StudentAgent` plays: from lists of observations, recurrent states (None at the
+        start of an episode) and random generators to lists of actions and next recurrent states."""
 
         def play(observations: list[Any], states: list[Any], rngs: Sequence[np.random.Generator]) -> Any:
             fresh = self.net.begin(1)[0]
@@ -217,7 +216,7 @@ class _Rollout:
         logps: np.ndarray,
         values: np.ndarray,
     ) -> None:
-        """Add the observations, actions and values of step t; ``state`` is the recurrent state before the step."""
+        """Record step t; ``state`` is the recurrent state before the step, ``first`` marks first steps of episodes."""
         self.seen.append(seen)
         self.states.append(state)
         self.first[t], self.actions[t], self.logps[t], self.values[t] = first, actions, logps, values
@@ -238,7 +237,7 @@ class _Rollout:
 
 
 class _Sequences:
-    """Sequences of a rollout: arrays [length, sequences, ...], and the memory that each begins with."""
+    """Sequences of a rollout: arrays [length, sequences, ...], and initial recurrent states [sequences, memory]."""
 
     def __init__(self, arrays: dict[str, Tensor], seen: dict[str, Tensor], states: Tensor):
         self.arrays, self.seen, self.states = arrays, seen, states

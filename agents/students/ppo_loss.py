@@ -1,7 +1,7 @@
-"""The arithmetic of PPO: advantages, the loss of a minibatch, and its logged figures.
+"""Formulas of PPO: advantages, and the loss of a minibatch with its metrics.
 
-Arrays are over steps, [...]; arrays of a rollout are [T, N], with time first. The clipped surrogate comes from
-`agents.grpo`.
+Tensors hold one number per step, with any shape [...]; arrays of a rollout are [T, N], with time first. The clipped
+surrogate comes from `agents.grpo`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from ..grpo.components.surrogates.clip import clipped_surrogate
 def generalised_advantages(
     r_t: np.ndarray, v_t: np.ndarray, v_last: np.ndarray, ends_t: np.ndarray, discount: float, decay: float
 ) -> np.ndarray:
-    """[T, N]: sum over k of (discount decay)^k delta_{t+k}, with delta_t = r_t + discount v_{t+1} - v_t (generalised
-    advantage estimation, arXiv 1506.02438, eq. 16).
+    """Return generalised advantages [T, N]: sum over k of (discount decay)^k delta_{t+k}, with delta_t = r_t + discount
+    v_{t+1} - v_t (arXiv 1506.02438, eq. 16).
 
     Args:
-        r_t: [T, N] rewards.
-        v_t: [T, N] values of the observations acted on.
-        v_last: [N] values of those after the last step.
-        ends_t: bool[T, N], where an episode ended with the step; nothing of the next one counts there. A truncated
-            episode goes on in truth, so that its last reward should hold the discounted value of where it stopped.
+        r_t: rewards, [T, N]. The last reward of a truncated episode must include the discounted value of the last
+            observation.
+        v_t: values of the observations before each step, [T, N].
+        v_last: values of the observations after the last step, [N].
+        ends_t: bool[T, N], True if an episode ended with the step; later steps then do not contribute.
+        discount: discount factor.
+        decay: lambda.
     """
     advantages = np.zeros(r_t.shape)
     later, v_next = np.zeros(v_last.shape), v_last
@@ -39,11 +41,8 @@ def generalised_advantages(
 
 
 def value_loss(v_t: Tensor, v_old_t: Tensor, return_t: Tensor, clip: float | None = None) -> Tensor:
-    """[...]: half the squared error of the values.
-
-    With ``clip`` the larger of the errors of v and of v clipped to v_old +- clip (OpenAI's baselines, ppo2; Huang et
-    al. 2022, detail 9, find no benefit in it).
-    """
+    """Return half the squared error of the values, [...]. With ``clip``, the larger one of the errors of v and of v
+    clipped to v_old +- clip (OpenAI's baselines, ppo2; Huang et al. 2022, detail 9, find no benefit)."""
     error = (v_t - return_t).square()
     if clip is not None:
         bounded = v_old_t + (v_t - v_old_t).clamp(-clip, clip)
@@ -52,16 +51,15 @@ def value_loss(v_t: Tensor, v_old_t: Tensor, return_t: Tensor, clip: float | Non
 
 
 def standardise(adv_t: Tensor, counts_t: Tensor) -> Tensor:
-    """Standardise advantages by mean and standard deviation over the steps that count (Huang et al. 2022, detail 7);
-    with fewer than two such steps they stay unchanged.
-    """
+    """Standardise advantages by mean and standard deviation over the steps where ``counts_t`` is True (Huang et al.
+    2022, detail 7); with fewer than two such steps, return them unchanged."""
     kept = adv_t[counts_t]
     return adv_t if len(kept) < 2 else (adv_t - kept.mean()) / (kept.std() + 1e-8)
 
 
 @dataclass(frozen=True)
 class MinibatchLoss:
-    """The loss of a minibatch, and its logged figures (detached means over its steps)."""
+    """Loss of a minibatch, and metrics: detached means over the steps, by name."""
 
     loss: Tensor
     values: dict[str, Tensor]
@@ -82,9 +80,10 @@ def minibatch_loss(
     value_weight: float,
     entropy_weight: float,
 ) -> MinibatchLoss:
-    """PPO's loss (arXiv 1707.06347, eq. 9): minus the clipped surrogate, plus value loss, minus entropy bonus.
+    """Compute PPO's loss (arXiv 1707.06347, eq. 9): minus the clipped surrogate, plus value loss, minus entropy bonus.
 
-    ``counts_t`` is bool: steps that are not learned from are in no mean. "kl" is the estimate (r - 1) - log r.
+    All tensors have the same shape [...]. ``counts_t`` is bool; steps with False are left out of all means. The metric
+    "kl" is the estimate (r - 1) - log r, with the probability ratio r.
     """
     surrogate_t, statistics = clipped_surrogate(logp_t, logp_old_t, standardise(adv_t, counts_t), clip, clip)
     weight_t = counts_t / counts_t.sum().clamp(min=1)
@@ -108,6 +107,6 @@ def minibatch_loss(
 
 
 def explained_variance(v_t: np.ndarray, return_t: np.ndarray) -> float:
-    """1 - Var(return - v) / Var(return); NaN where the returns are all equal."""
+    """Return 1 - Var(return - v) / Var(return); NaN if all returns are equal."""
     spread = float(np.var(return_t))
     return float("nan") if spread == 0 else 1.0 - float(np.var(return_t - v_t)) / spread

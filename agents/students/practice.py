@@ -1,8 +1,8 @@
-"""`Practice`: the parallel training environments of a student, and the teacher that chooses their tasks.
+"""Parallel training environments of a student, with the teacher that chooses their tasks and the bonuses.
 
-In: actions. Out: observations, rewards, ends and finished episodes. An episode's seed follows from the run's seed, its
-slot and its number in that slot, so a saved state holds only the actions of the episodes in progress:
-`load_state_dict` replays them, in any environment whose episodes are functions of their seed.
+An episode's seed is derived from the run's seed, the slot (index of the environment) and the number of the episode in
+the slot. A saved state therefore holds only the actions of the episodes in progress, which `load_state_dict` replays;
+the environment must be deterministic given the seed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _KEY = 1
 
 @dataclass(frozen=True)
 class PracticeStep:
-    """One step of all environments.
+    """Results of one step of all N environments.
 
     Attributes:
-        rewards: float64[N], bonuses included.
-        terminated, truncated: bool[N].
-        trained: bool[N], False where the step is not to be learned from: its reward is invalid, or its task is for
-            evaluation only.
-        last: slot -> the last observation of an episode that was truncated there.
+        rewards: float64[N], including bonuses.
+        terminated, truncated: bool[N]; never both True.
+        trained: bool[N], False if the step must not be learned from, because the reward is invalid or the teacher
+            proposed the task for evaluation only.
+        last: slot -> last observation of an episode that was truncated in this step.
     """
 
     rewards: np.ndarray
@@ -50,7 +50,8 @@ class PracticeStep:
 
 @dataclass(frozen=True)
 class PracticeEpisode:
-    """The results of an episode in training; ``reward`` is the environment's own, without bonuses."""
+    """Results of a training episode. ``reward`` is the return without bonuses, ``bonus`` the sum of bonuses, ``origin``
+    the kind of proposal by the teacher."""
 
     reward: float
     bonus: float
@@ -66,10 +67,9 @@ class PracticeEpisode:
 
 @dataclass(eq=False)
 class _Slot:
-    """An environment and its current episode; the fields `_SAVED` are part of a saved state.
-
-    ``way`` holds actions taken before the episode counts as begun; they are neither trained on nor rewarded.
-    """
+    """Environment with its current episode; the fields in `_SAVED` are part of a saved state. ``way`` are the actions
+    that are taken before the episode begins for the student (see `BackwardStarts`); they are neither trained on nor
+    rewarded."""
 
     env: gym.Env[Any, Any]
     observation: Any = None
@@ -92,7 +92,7 @@ _SAVED = ("begun", "seed", "options", "way", "actions", "rewards", "bonuses", "v
 
 @dataclass
 class _Waiting:
-    """A proposal whose episodes are not all finished."""
+    """Proposal of the teacher whose episodes have not all finished, with the results so far."""
 
     proposal: Proposal
     begun: int = 0
@@ -103,21 +103,22 @@ class _Waiting:
 
 
 class Practice:
-    """N environments of one kind.
+    """Set of N training environments of one kind; an environment whose episode ends begins the next one at once.
 
     Args:
         make: makes an environment.
         count: N.
-        seed: root of the episodes' seeds.
+        seed: number from which the episodes' seeds are derived.
         teacher: proposes the parameters of each episode and receives the outcomes; None: environments draw them.
-        bonuses: rewards of single steps that are added to the environment's own; all environments share them.
-        discount, decay: discount and lambda of the student, for teachers that need measurements of its critic.
-        critic: True if the student passes the values of observations to `step`.
-        levels: seeds of the practised tasks; empty: each episode has a new task.
+        bonuses: rewards that are added to the environment's at each step; all environments share their state.
+        discount, decay: discount and lambda of the student, for teachers that need measurements of the critic.
+        critic: True if the student passes its values of observations to `step`.
+        levels: seeds of the tasks to practise; empty: each episode has a new task.
 
     Attributes:
-        observations: the N observations to act on.
-        starts: starts of episodes, if not at the start of their tasks; set by `GoExploreStudent`.
+        observations: the N current observations.
+        measures: True if the teacher needs the student's values in `step`.
+        starts: curriculum of starts along solutions, or None; set by `GoExploreStudent`.
 
     Raises:
         InputError: the teacher needs measurements that the student does not have, or is combined with ``levels``.
@@ -177,15 +178,16 @@ class Practice:
         return self._slots[0].env.action_space
 
     def begin(self) -> None:
-        """Begin the first episode everywhere."""
+        """Begin the first episode in every environment."""
         for number, slot in enumerate(self._slots):
             self._begin(number, slot)
 
     def step(self, actions: Sequence[Any], values: Sequence[float] | None = None) -> PracticeStep:
-        """Step every environment; where an episode ends, the next one begins.
+        """Step every environment. If an episode ends, the next one begins.
 
         Args:
-            values: the student's estimates of the values of `observations`, needed only where `measures` is True.
+            actions: one action per environment.
+            values: the student's values of `observations`; required if `measures` is True.
         """
         count = len(self._slots)
         rewards = np.zeros(count)
@@ -224,13 +226,13 @@ class Practice:
         return finished
 
     def open(self) -> gym.Env[Any, Any]:
-        """Make an environment of the same kind beside the N, which `close` closes with them."""
+        """Make an additional environment of the same kind, without bonuses; `close` closes it with the others."""
         env = self._make()
         self._opened.callback(env.close)
         return env
 
     def close(self) -> None:
-        """Close all environments; once closed, do nothing."""
+        """Close all environments; further calls do nothing."""
         self._opened.close()
 
     # Episodes ---------------------------------------------------------------------------------------------------------
@@ -254,14 +256,14 @@ class Practice:
         self._replay(slot)
 
     def _replay(self, slot: _Slot) -> None:
-        """Reset, and take the actions of the episode that are known."""
+        """Reset a slot's environment, and replay the recorded actions of the episode."""
         slot.observation, slot.info = slot.env.reset(seed=slot.seed, options=slot.options)
         for action in [*slot.way, *slot.actions]:
             given = np.asarray(action, dtype=np.float32) if isinstance(action, list) else action
             slot.observation, _, _, _, slot.info = slot.env.step(given)
 
     def _next_proposal(self, teacher: Teacher) -> _Waiting:
-        """Return the oldest proposal that lacks episodes, or else a new one."""
+        """Return the oldest proposal with episodes left to begin; if there is none, a new one of the teacher."""
         for waiting in self._waiting.values():
             if waiting.begun < (waiting.proposal.n or 1):
                 return waiting
@@ -300,8 +302,8 @@ class Practice:
                 self.teacher.observe([outcome])
 
     def _measure(self, slot: _Slot, terminated: bool) -> dict[str, float]:
-        """Compute the teacher's measurements of an episode; the value after a truncated episode is approximated by the
-        last value before its end."""
+        """Compute the measurements of an episode that the teacher needs. The value of the observation after a truncated
+        episode is approximated by that of the observation before."""
         if not self.measures or self.teacher is None:
             return {}
         ends = np.zeros(len(slot.rewards), dtype=bool)
@@ -313,7 +315,7 @@ class Practice:
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return teacher, bonuses and episodes under way as JSON-able values."""
+        """Return the state of teacher, bonuses and current episodes as JSON-serializable values."""
         slots = [
             {name: getattr(slot, name) for name in _SAVED}
             | {"proposal": None if slot.proposal is None else slot.proposal.id}
@@ -328,8 +330,8 @@ class Practice:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the state of `state_dict` by replaying the episodes in progress."""
-        # Also before the replay, so that bonuses do not repeat work that they have done for these episodes.
+        """Restore the state of `state_dict`, by replaying the current episodes."""
+        # Bonuses are also loaded before the replay, so that they do not repeat work done for these episodes.
         self._load_bonuses(state["bonuses"])
         self._waiting = {}
         for row in state["waiting"]:
@@ -342,7 +344,7 @@ class Practice:
             self._replay(slot)
         if self.teacher is not None:
             self.teacher.load_state_dict(state["teacher"])
-        # After the episodes: bonuses have counted their steps a second time.
+        # Loaded again, as bonuses have counted the replayed steps a second time.
         self._load_bonuses(state["bonuses"])
 
     def _load_bonuses(self, states: Sequence[Mapping[str, Any]]) -> None:

@@ -1,7 +1,7 @@
-"""Archive of the reached states of a level, with the best path to each (Go-Explore, arXiv 1901.10995, section 2.1).
+"""Archive of the states reached in a level, with the best path to each (Go-Explore, arXiv 1901.10995, section 2.1).
 
-States that count as equal form a cell. For each cell the archive keeps the actions that lead there, their summed
-reward, and how often the cell was met and chosen.
+States with the same key (`cell_of`) form a cell. For each cell the archive keeps the actions that lead to it, the sum
+of their rewards, and how often the cell was reached and how often chosen for exploration.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ from ...teachers.levels.archive import count_weights
 from .tabular_q import table_key
 
 SEEN_WEIGHT = 0.1
-"""Weight of how often a cell was met, beside 1 for how often it was chosen: the released code's."""
+"""Weight of the term for reached counts in `StateArchive.weights`, from the released code; for chosen counts it is 1.
+"""
 
 
 @dataclass
 class Reached:
-    """A cell: the actions that lead there from the start of the level, and their summed reward.
+    """Cell of an archive.
 
-    ``state`` is the result of the environment's ``get_state`` in the cell, or None until the cell is revisited.
+    Attributes:
+        way: actions that lead to the cell from the start of the level.
+        reward: sum of the rewards of these actions.
+        state: result of the environment's ``get_state`` in the cell; None, after loading, until the cell is revisited.
     """
 
     way: list[Any]
@@ -35,7 +39,8 @@ class Reached:
 
 
 def cell_of(env: gym.Env[Any, Any], observation: Any) -> bytes:
-    """Return the key of a cell: a gridworld's state without the agent's direction, else the observation."""
+    """Return the key of the cell of a state: a hash of a gridworld's state without the agent's direction; in other
+    environments, of the observation."""
     here = getattr(env.unwrapped, "here", None)
     world = here() if here is not None else None
     if isinstance(world, World):
@@ -44,12 +49,13 @@ def cell_of(env: gym.Env[Any, Any], observation: Any) -> bytes:
 
 
 class StateArchive:
-    """Record of one level.
+    """Archive of one level.
 
     Args:
         env: an environment with ``get_state`` and ``set_state``; the archives of a run share it.
         level: seed of the level.
-        power: exponent of the counts: a cell is chosen in proportion to 1 / (chosen + 1)^power + 0.1 / (met + 1)^power.
+        power: exponent of the counts: the probability of choosing a cell is proportional to 1 / (chosen + 1)^power +
+            0.1 / (reached + 1)^power.
 
     Attributes:
         cells: the cells, in the order of discovery.
@@ -70,14 +76,14 @@ class StateArchive:
         self._counts = np.zeros((64, 2), dtype=np.int64)  # chosen, met
 
     def explore(self, actions: int, draw: Callable[[], Any], rng: np.random.Generator) -> int:
-        """Return to a cell, and take ``actions`` actions there or as many as the episode allows.
+        """Choose a cell, restore its state, and take ``actions`` actions from there, unless the episode ends before.
 
         Args:
-            draw: makes an action.
-            rng: chooses the cell.
+            draw: draws an action.
+            rng: random generator for choosing the cell.
 
         Returns:
-            How many actions were taken; the way back to the cell counts as none.
+            The number of actions taken; actions for returning to the cell are not counted.
         """
         if not self.cells:
             observation, _ = self.env.reset(seed=self.level)
@@ -121,7 +127,7 @@ class StateArchive:
         reached.state = inner.get_state()
 
     def _meet(self, key: bytes, way: Sequence[Any], earned: float) -> None:
-        """Count a cell; keep the way to it if it is the first, earns more, or earns the same and is shorter."""
+        """Count a visit to a cell; store ``way`` if it is the first, earns more, or earns the same and is shorter."""
         inner: Any = self.env.unwrapped
         number = self._number.setdefault(key, len(self.cells))
         if number == len(self.cells):
@@ -136,7 +142,8 @@ class StateArchive:
         self._counts[number, 1] += 1
 
     def state_dict(self) -> dict[str, Any]:
-        """Return ways and counts as JSON-able values; the states are found again by going there."""
+        """Return paths and counts as JSON-serializable values; environment states are not saved, but found again by
+        replaying the paths."""
         return {
             "keys": [key.hex() for key in self._number],
             "ways": [cell.way for cell in self.cells],
@@ -147,7 +154,7 @@ class StateArchive:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Restore a state returned by `state_dict`."""
         self.cells = [Reached(list(way), float(earned)) for way, earned in zip(state["ways"], state["rewards"])]
         self._number = {bytes.fromhex(key): number for number, key in enumerate(state["keys"])}
         self._counts = np.zeros((max(64, len(self.cells)), 2), dtype=np.int64)

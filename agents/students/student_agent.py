@@ -1,4 +1,4 @@
-"""A student as an agent: plays the learned policy slot by slot, greedily or by sampling."""
+"""Agent that plays a student's learned policy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..agent import Agent
 
 
 class StudentAgent(Agent):
-    """Plays a student's learned policy. Each episode draws from a separate random stream.
+    """Agent that plays a student's learned policy, with a separate random stream per episode.
 
     Args:
-        student: `PPO` or `QLearning`.
+        student: a student, such as `PPO` or `QLearning`, with ``player`` and ``practice``.
         name: name in reports.
-        temperature: temperature of PPO's distribution over Discrete actions; 0 takes the likeliest action. A Q-table is
-            always greedy, and breaks ties at random.
-        seed: root of the random streams.
+        temperature: temperature of PPO's distribution over Discrete actions (factor of the standard deviation for a
+            Box); 0 takes the likeliest action. A Q-table is always greedy, and breaks ties at random.
+        seed: number from which the random streams are derived.
     """
 
     def __init__(self, student: Any, name: str = "student", temperature: float = 1.0, seed: int = 0):

@@ -1,4 +1,4 @@
-"""Everything that defines a run of a student, as one frozen record stored with the run. Imports nothing heavy."""
+"""Configuration of a student's run: one frozen record, stored with the run. Importing it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _Free = Annotated[dict[str, Any], tyro.conf.Suppress]
 
 @record
 class StudentConfig:
-    """Settings of the runs of all students (a run is a function of this record, bit for bit on a CPU)."""
+    """Settings that the runs of all students have. On a CPU, these settings determine a run bit for bit."""
 
     learner: ClassVar[str] = ""
     extra: ClassVar[str] = ""
-    student: ClassVar[str] = ""  # "module:Class" of this package, loaded when a run begins
-    critic: ClassVar[bool] = False  # whether it estimates values, which some teachers need
+    student: ClassVar[str] = ""  # "module:Class" of this package, imported when a run begins
+    critic: ClassVar[bool] = False  # True if the student estimates values, which some teachers need
     env: tyro.conf.Positional[str] = option(
         default="palaestra/DoorKey-v0",
         says='environment id with array observations; "module:id" imports the module first.',
@@ -33,23 +33,23 @@ class StudentConfig:
     teacher: str | None = option(
         default=None,
         says="registered teacher that chooses the parameters of every episode, or module:name of your own teacher; "
-        "None: the environment draws them.",
+        "None: the environment draws the parameters.",
     )
     teacher_options: _Free = option(default_factory=dict, says="further arguments of the teacher.")
     bonus: tuple[str, ...] = option(
         default=(),
         says="rewards added to the environment's own in training: potential, waypoints, stages, goal-text, "
         "graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd, "
-        "prediction, hindsight; see `palaestra list bonuses`. With their arguments if any, as in "
-        '"count(weight=0.02)". Evaluations use no bonus.',
+        'prediction, hindsight; see `palaestra list bonuses`. Options are given as in "count(weight=0.02)". '
+        "Evaluations use no bonus.",
     )
     levels: int = option(
         default=0,
         says="number of levels of the training split to practise repeatedly, the same as in go-explore with the same "
         "seed; 0: a new level each episode.",
     )
-    seed: int = option(default=0, says="root of all randomness, at least 0.")
-    steps: int = option(default=1_000_000, says="environment steps in all, rounded up to whole iterations.")
+    seed: int = option(default=0, says="seed of all random numbers, at least 0.")
+    steps: int = option(default=1_000_000, says="environment steps of the run, rounded up to whole iterations.")
     environments: int = option(default=16, low=1, group="run", says="number of environments stepped in parallel.")
     eval_every: int = option(
         default=100_000,
@@ -69,7 +69,7 @@ class StudentConfig:
     track: tuple[str, ...] = option(
         default=(),
         group="run",
-        says='registered trackers that receive the figures besides the run folder, such as "tensorboard" and "wandb".',
+        says='registered trackers that receive the metrics as well, such as "tensorboard" and "wandb".',
     )
 
     def __post_init__(self) -> None:
@@ -85,35 +85,35 @@ class StudentConfig:
 
     @property
     def envs(self) -> tuple[str]:
-        """The environment, as the runs of learners of several have it."""
+        """The environment as a tuple, the form of learners that train on several."""
         return (self.env,)
 
     @property
     def iteration(self) -> int:
-        """Environment steps of an iteration: those between two rows of the metrics."""
+        """Number of environment steps per iteration; each iteration writes one row of metrics."""
         raise NotImplementedError
 
     @property
     def schedules(self) -> tuple[str, ...]:
-        """Settings whose effect follows the share of ``steps`` that is done. With any, a run that goes on to more steps
-        than it began with is not the same as one that began with these."""
+        """Names of settings whose effect depends on the completed share of ``steps``. With any of these, a run that is
+        resumed with more ``steps`` differs from a run that had as many from the start."""
         return ()
 
     def describe_rounding(self) -> list[str]:
-        """Say how many steps a run takes, where whole iterations make that many more than were asked for."""
+        """Return a sentence on the actual number of steps if rounding to whole iterations adds over 5 %; else []."""
         taken = -(-self.steps // self.iteration) * self.iteration
         if taken <= _NOTABLE * self.steps or not self.steps:
             return []
         return [f"{self.steps} steps are rounded up to {taken}, as an iteration takes {self.iteration}."]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain types, for ``config.json``."""
+        """Return the settings as JSON-serializable data, for ``config.json``."""
         data = dataclasses.asdict(self)
         return {"learner": self.learner, **data, "bonus": list(self.bonus), "track": list(self.track)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Any:
-        """The inverse of `to_json`; unknown keys raise InputError."""
+        """Make a configuration from the result of `to_json`. Raises InputError for unknown keys."""
         values: dict[str, Any] = {name: value for name, value in data.items() if name != "learner"}
         if unknown := sorted(set(values) - {item.name for item in dataclasses.fields(cls)}):
             raise InputError(f"the configuration has unknown entries {unknown}; it was written by another version.")
@@ -122,14 +122,14 @@ class StudentConfig:
         return cls(**values)
 
     def differences(self, other: StudentConfig) -> list[str]:
-        """``name: ours instead of theirs`` for each entry that differs."""
+        """Return a text "NAME: VALUE instead of VALUE IN OTHER" for each setting that differs."""
         mine, theirs = self.to_json(), other.to_json()
         return [f"{name}: {mine[name]!r} instead of {theirs[name]!r}" for name in mine if mine[name] != theirs[name]]
 
 
 @record
 class QConfig(StudentConfig):
-    """Tabular Q-learning (Watkins 1989): for small worlds, as each observation is a separate state."""
+    """Settings of tabular Q-learning (Watkins 1989); for small worlds, as each observation is a separate state."""
 
     learner: ClassVar[str] = "q"
     student: ClassVar[str] = "tabular_q:QLearning"
@@ -155,7 +155,7 @@ class QConfig(StudentConfig):
         default=2_048,
         low=1,
         group="run",
-        says="environment steps between rows of the metrics, rounded up to whole rounds of all environments.",
+        says="environment steps between rows of the metrics, rounded up to a multiple of ``environments``.",
     )
 
     @property
@@ -169,9 +169,8 @@ class QConfig(StudentConfig):
 
 @record
 class PPOConfig(StudentConfig):
-    """Proximal policy optimisation (arXiv 1707.06347), with the defaults of MiniGrid's starter code as far as it has
-    the option.
-    """
+    """Settings of proximal policy optimisation (arXiv 1707.06347); defaults as in MiniGrid's starter code, if present
+    there."""
 
     learner: ClassVar[str] = "ppo"
     extra: ClassVar[str] = "train"
@@ -179,35 +178,35 @@ class PPOConfig(StudentConfig):
     critic: ClassVar[bool] = True
     rollout: int = option(default=128, low=1, group="learning", says="steps of each environment between updates.")
     epochs: int = option(default=4, low=1, group="learning", says="passes over each rollout.")
-    minibatch: int = option(default=256, low=1, group="learning", says="steps in a minibatch, at most.")
+    minibatch: int = option(default=256, low=1, group="learning", says="most steps in a minibatch.")
     lr: float = option(default=1e-3, above=0, says="learning rate of Adam.")
-    anneal: bool = option(
-        default=True, group="learning", says="let the learning rate fall to 0 over the run, in a straight line."
+    anneal: bool = option(default=True, group="learning", says="let the learning rate fall linearly to 0 over the run.")
+    discount: float = option(
+        default=0.99, low=0, high=1, group="learning", says="discount of future rewards, in [0, 1]."
     )
-    discount: float = option(default=0.99, low=0, high=1, group="learning", says="of future rewards, in [0, 1].")
     decay: float = option(
         default=0.95, low=0, high=1, group="learning", says="lambda of generalised advantage estimation, in [0, 1]."
     )
     clip: float = option(default=0.2, above=0, group="learning", says="bound of the probability ratio, above 0.")
     value_clip: float | None = option(
-        default=None, above=0, group="learning", says="bound of the change of a value in an update; None: no bound."
+        default=None, above=0, group="learning", says="bound on the change of a value in an update; None: no bound."
     )
     value_weight: float = option(default=0.5, low=0, group="learning", says="weight of the value loss.")
     entropy_weight: float = option(default=0.01, low=0, group="learning", says="weight of the entropy bonus.")
     max_grad_norm: float = option(
-        default=0.5, above=0, group="learning", says="gradients are scaled down to this norm."
+        default=0.5, above=0, group="learning", says="norm to which larger gradients are scaled down."
     )
-    hidden: int = option(default=64, low=1, group="network", says="units of the layers.")
+    hidden: int = option(default=64, low=1, group="network", says="units per layer.")
     memory: int = option(
         default=0,
         group="network",
-        says="units of a recurrent layer (GRU); 0: the policy sees the present observation only.",
+        says="units of a recurrent layer (GRU); 0: the policy depends on the current observation only.",
     )
     sequence: int = option(
         default=8,
         low=1,
         group="network",
-        says="steps that gradients flow back through the memory; divides ``rollout``.",
+        says="number of steps of backpropagation through time; must divide ``rollout``.",
     )
     threads: int = option(
         default=1, low=1, group="run", says="CPU threads; a run is only bit-reproducible at the same number."
@@ -234,9 +233,8 @@ class PPOConfig(StudentConfig):
 
 @record
 class GoExploreConfig(PPOConfig):
-    """Go-Explore (arXiv 1901.10995): exploration from reached states, then PPO from the ends of the solutions,
-    backwards. For environments that can be set to a state, and levels that hardly any episode solves.
-    """
+    """Settings of Go-Explore (arXiv 1901.10995): exploration from stored states, then PPO along the solutions found,
+    from their ends backwards. For levels that hardly any episode solves, in environments that can be set to a state."""
 
     learner: ClassVar[str] = "go-explore"
     student: ClassVar[str] = "go_explore:GoExploreStudent"
@@ -247,7 +245,7 @@ class GoExploreConfig(PPOConfig):
         says="levels of the training split to explore and learn, each with a separate archive.",
     )
     explore_actions: int = option(
-        default=100, low=1, group="exploration", says="actions of an exploration from a state."
+        default=100, low=1, group="exploration", says="number of actions of one exploration from a state."
     )
     repeat: float = option(
         default=3.0,
@@ -257,15 +255,15 @@ class GoExploreConfig(PPOConfig):
         "turning on the spot for so long leads nowhere.",
     )
     power: float = option(
-        default=0.5, low=0, group="exploration", says="exponent of the counts by which states are chosen."
+        default=0.5, low=0, group="exploration", says="exponent of the counts in the probability of choosing a state."
     )
     explore_share: float = option(
         default=0.3,
         above=0,
         high=1,
         group="exploration",
-        says="share of the run in which levels are explored, in (0, 1]; solutions get shorter in it. If no level is "
-        "solved by then, exploration continues.",
+        says="share of the run in which levels are explored, in (0, 1]; a longer exploration finds shorter solutions. "
+        "If no level is solved by then, exploration continues.",
     )
     move: int = option(
         default=5,
@@ -285,7 +283,7 @@ class GoExploreConfig(PPOConfig):
         low=0,
         high=1,
         group="exploration",
-        says="share of the episodes that begin anywhere on the rest of the solution, so that it is not forgotten.",
+        says="share of episodes that begin anywhere on the rest of the solution, so that the rest is not forgotten.",
     )
     lag: int = option(
         default=50,

@@ -1,7 +1,7 @@
-"""`StudentRun`: one run of a student in its folder: iterations, logs, evaluations, checkpoints.
+"""Run of a student in a folder: iterations, logs, evaluations, checkpoints.
 
-The folder has the format of every learner (`grpo.run.folder`); steps are environment steps. An iteration depends only
-on the contents of a checkpoint, so a killed run that is resumed produces the same bytes.
+The folder has the same format for every learner (`grpo.run.folder`); steps are environment steps. An iteration depends
+only on data that checkpoints contain, so a run that was killed and resumed produces the same bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _EVALUATION = 0
 
 
 class StudentRun:
-    """One run. Build it with `start` or `resume`, then call `run`.
+    """Run of a student, to be made with `start` or `resume`; then call `run`.
 
     Raises:
         InputError: the configuration names something that does not exist, or an environment that the student cannot
@@ -101,7 +101,7 @@ class StudentRun:
 
     @classmethod
     def start(cls, out: str | Path, config: StudentConfig) -> StudentRun:
-        """Begin a new run in a new folder."""
+        """Make a new run in a new folder. Raises InputError if the folder is not free."""
         RunFolder.check_free(Path(out))
         config = with_absolute_places(config)
         run = cls(config)
@@ -117,7 +117,7 @@ class StudentRun:
         """Continue a run from its newest checkpoint, or from the start if it has none.
 
         Args:
-            config: the configuration that the caller expects; only a larger ``steps`` may differ.
+            config: expected configuration, or None; only ``steps`` may differ from the saved one.
 
         Raises:
             InputError: the folder holds no run, or a run with another configuration.
@@ -153,11 +153,11 @@ class StudentRun:
         return run
 
     def stop(self) -> None:
-        """Make `run` save and return after the present iteration."""
+        """Make `run` save and return after the current iteration."""
         self._stop = True
 
     def close(self) -> None:
-        """Close the environments, as `run` does at its end, and let others have the folder."""
+        """Close the environments and unlock the folder; `run` does both at its end."""
         self.practice.close()
         if hasattr(self, "folder"):
             self.folder.unlock()
@@ -170,7 +170,7 @@ class StudentRun:
         """Train and evaluate. Return False if `stop` ended the run early.
 
         Args:
-            watch, notify: as of `grpo.Learner.run`.
+            watch, notify: see `grpo.Learner.run`.
         """
         self.folder.lock()
         notices = Notices(self.folder) if notify is None else Notices(self.folder, notify)
@@ -232,7 +232,7 @@ class StudentRun:
         watch(TrainingProgress("train", self.step, max(config.steps, self.step), {**metrics, **rates}))
 
     def evaluate(self, episodes: int, seed: int = 0, split: str = "test") -> Report:
-        """Evaluate on tasks spread evenly over the trained range of difficulty, without bonuses."""
+        """Evaluate the current policy on tasks spread evenly over the trained range of difficulty, without bonuses."""
         config = self.config
         env_id, options = environment_of_run(config)
         axes = options.pop("axes", None)
@@ -250,7 +250,7 @@ class StudentRun:
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))
-        # Where an environment does not report success, its reward has to do.
+        # If the environment does not report success, policies are compared by reward.
         score = report.reward.mean if math.isnan(report.success.mean) else report.success.mean
         best = self.folder.best_success()
         if best is None or score > best:
@@ -265,23 +265,24 @@ class StudentRun:
 
 
 def load_student(folder: str | Path, checkpoint: str = "newest", temperature: float = 1.0) -> StudentAgent:
-    """Make an agent of a run's folder.
+    """Make an agent from a run's folder.
 
     Args:
         checkpoint: "newest", "best" (of the run's evaluations), or a step.
+        temperature: see `StudentAgent`.
 
     Raises:
-        InputError: there is no run of a student, no such checkpoint, or one that cannot be read.
+        InputError: the folder has no run of a student, or the checkpoint is missing or unreadable.
     """
     student, config = open_student(folder, checkpoint)
     return StudentAgent(student, config.learner, temperature)
 
 
 def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, StudentConfig]:
-    """Return the student of a run's folder, to play or to examine, and the run's configuration.
+    """Load the student of a run's folder, for playing or inspection. Return student and configuration of the run.
 
     Raises:
-        InputError: as `load_student`.
+        InputError: as in `load_student`.
     """
     path = Path(folder)
     _, config = RunFolder.reopen(path, LEARNERS[read_learner(path)].config)
@@ -293,7 +294,7 @@ def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, S
 
 
 def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:
-    """Means over the valid episodes of an iteration, for ``metrics.jsonl``; without any, their numbers alone."""
+    """Return the numbers of episodes of an iteration, and means over the valid ones, for ``metrics.jsonl``."""
     valid = [one for one in finished if one.valid]
     found: dict[str, float] = {"episodes": len(finished), "invalid_episodes": len(finished) - len(valid)}
     if valid:
@@ -308,7 +309,7 @@ def summarise_episodes(finished: Sequence[PracticeEpisode]) -> dict[str, float]:
 
 
 def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
-    """Return a row of ``proposals.jsonl``, as of other learners: an episode's task and its outcome."""
+    """Return an episode's task and outcome as a row of ``proposals.jsonl``, in the form of other learners."""
     unit = dict(zip(space.names, space.to_unit(one.params).tolist()))
     return {
         "step": step,
@@ -325,7 +326,7 @@ def _episode_row(step: int, one: PracticeEpisode, space: Any) -> dict[str, Any]:
 
 
 def _passed(every: int, before: int, after: int) -> bool:
-    """Return True if a multiple of ``every`` lies after ``before`` and not after ``after``."""
+    """Return True if a multiple of ``every`` lies in (``before``, ``after``]; False if ``every`` is 0."""
     return every > 0 and after // every > before // every
 
 

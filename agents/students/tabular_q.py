@@ -1,7 +1,7 @@
 """Tabular Q-learning (Watkins 1989) over the observations of several environments.
 
-An observation is a row of the table: whatever it holds, states that look alike share a row. Actions are Discrete. Only
-numpy is needed.
+Each distinct observation is a row of the table, so states with equal observations share a row. Actions must be
+Discrete. Only numpy is needed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ _CHOICES = 5
 
 
 def q_target(r_t: float, v_next: float, terminated: bool, discount: float) -> float:
-    """r + discount max_a Q(s', a), or r where the episode was terminated (Sutton and Barto 2018, eq. 6.8). A truncated
-    episode goes on in truth, so that its last target has the value of where it stopped.
-    """
+    """Return r + discount max_a Q(s', a), or r if the step terminated the episode (Sutton and Barto 2018, eq. 6.8).
+    Truncation is no termination: the last target of a truncated episode includes ``v_next``, max_a Q(s', a)."""
     return r_t if terminated else r_t + discount * v_next
 
 
 def table_key(observation: Any) -> bytes:
-    """16 bytes for an observation, equal for equal observations of any type."""
+    """Return a 16-byte hash of an observation of any type; equal observations have equal hashes."""
     return hashlib.blake2b(repr(observation_key(observation)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class QTable:
-    """Values of actions by observation.
+    """Table of action values by observation.
 
     Args:
         actions: number of actions.
@@ -49,7 +48,7 @@ class QTable:
         self.rows: dict[bytes, np.ndarray] = {}
 
     def row(self, observation: Any) -> np.ndarray:
-        """float64[actions] of an observation, which is added if it is new."""
+        """Return the row of an observation, float64[actions]; add a row for a new observation."""
         key = table_key(observation)
         found = self.rows.get(key)
         if found is None:
@@ -57,7 +56,7 @@ class QTable:
         return found
 
     def look_up(self, observation: Any) -> np.ndarray:
-        """float64[actions] of an observation; nothing is added."""
+        """Return the values of an observation, float64[actions], without adding a row."""
         found = self.rows.get(table_key(observation))
         return np.full(self.actions, self.initial) if found is None else found
 
@@ -72,13 +71,13 @@ class QTable:
 
 
 def greedy_action(values: np.ndarray, rng: np.random.Generator) -> int:
-    """Return the action of the largest value; ties are broken by chance."""
+    """Return the index of the largest value; ties are broken at random."""
     best = np.flatnonzero(values == values.max())
     return int(best[0] if len(best) == 1 else best[rng.integers(len(best))])
 
 
 class QLearning:
-    """A table that learns from `Practice`, by actions that are greedy but for a share of random ones.
+    """Learner with an action-value table and epsilon-greedy actions.
 
     Args:
         config: see `QConfig`.
@@ -99,7 +98,7 @@ class QLearning:
         self._explore = Linear(config.explore, config.explore_end)
 
     def iterate(self, done: float) -> dict[str, float]:
-        """Play and learn for `QConfig.iteration` steps; ``done`` is the share of the run before it."""
+        """Play and learn for `QConfig.iteration` steps; return metrics. ``done``: completed share of the run."""
         config, practice, rng = self.config, self.practice, self._rng
         explore = self._explore(round(1e6 * done), round(1e6 * config.explore_share))
         rows = [self.table.row(observation) for observation in practice.observations]
@@ -126,25 +125,25 @@ class QLearning:
         return greedy_action(values, rng)
 
     def save_policy(self, folder: Path) -> None:
-        """Write what plays."""
+        """Write the file that is needed to play the policy."""
         self.table.save(folder)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write everything to go on from; returns the part that is JSON-able, which the caller keeps."""
+        """Write the state to ``folder``; return the JSON-serializable part, which the caller must store."""
         self.table.save(folder)
         return {"rng": self._rng.bit_generator.state}
 
     def load(self, folder: Path, state: dict[str, Any]) -> None:
-        """Go on from what `save` wrote and returned."""
+        """Restore the state that `save` wrote to ``folder`` and returned as ``state``."""
         self.table.load(folder)
         self._rng.bit_generator.state = state["rng"]
 
     def load_policy(self, folder: Path) -> None:
-        """Load what plays."""
+        """Load the policy that `save_policy` wrote."""
         self.table.load(folder)
 
     def player(self, temperature: float) -> Callable[..., tuple[list[int], list[Any]]]:
-        """Return the function by which `StudentAgent` plays; a table has no temperature."""
+        """Return the function by which `StudentAgent` plays; ``temperature`` is ignored."""
 
         def play(observations: Sequence[Any], states: list[Any], rngs: Sequence[np.random.Generator]) -> Any:
             pairs = zip(observations, rngs, strict=True)

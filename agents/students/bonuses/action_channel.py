@@ -1,7 +1,7 @@
-"""Empowerment: information of the next actions about the following state, as the capacity of a channel in nats.
+"""Empowerment of a state: the capacity, in nats, of the channel from the next actions to the state after them.
 
-In: an environment in a state. Its successors are found by taking every action from a snapshot, which is restored after
-each action. Gridworlds are stepped as values, which gives the same result faster.
+The successors of an environment's state are found by taking every action from a snapshot of the environment. Gridworlds
+are stepped by their pure transition function, which gives the same result faster.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ _END = "end"
 
 
 def channel_capacity(p_ys: np.ndarray, tolerance: float = 1e-9, rounds: int = 10_000) -> float:
-    """Return ``max over p(a) of I(a; s')`` in nats by Blahut and Arimoto (both IEEE Trans. Inf. Theory 18, 1972).
+    """Return ``max over p(a) of I(a; s')`` in nats, by the Blahut-Arimoto algorithm (Blahut; Arimoto; both IEEE Trans.
+    Inf. Theory 18, 1972).
 
-    Each round multiplies p(a) by exp(D(p(s'|a) || p(s'))). The capacity lies between the logarithms of the mean and of
-    the maximum of this factor, and the rounds end when these are within ``tolerance``.
+    Each iteration multiplies p(a) by exp(D(p(s'|a) || p(s'))). The capacity lies between the logarithms of the mean and
+    of the maximum of this factor; the iterations end when the two differ by at most ``tolerance``.
 
     Args:
-        p_ys: [actions, successors], the probability of each successor after each action; rows sum to 1.
+        p_ys: [actions, successors], the probability of each successor after each action; rows must sum to 1.
         tolerance: tolerance in nats.
-        rounds: most rounds.
+        rounds: most iterations.
 
     Raises:
         InputError: a row is not a distribution.
@@ -55,8 +56,8 @@ def channel_capacity(p_ys: np.ndarray, tolerance: float = 1e-9, rounds: int = 10
 
 @functools.lru_cache(maxsize=16_384)
 def count_worlds(rules: GridRules, world: World, horizon: int) -> int:
-    """Count the different states in which ``horizon`` actions from a gridworld can end; an end of the mission or a
-    failure counts as a separate, absorbing state."""
+    """Return the number of different states that ``horizon`` actions from a gridworld's state can lead to. States in
+    which the mission is accomplished or has failed are absorbing."""
     reached: dict[Hashable, World | None] = {_identify(world): world}
     for _ in range(horizon):
         following: dict[Hashable, World | None] = {}
@@ -74,20 +75,21 @@ def count_worlds(rules: GridRules, world: World, horizon: int) -> int:
 
 
 def _identify(world: World) -> tuple[Any, ...]:
-    """Identify a world by what can be seen of it, without the randomness that was drawn for it."""
+    """Return the visible state of a world as a key, without the random numbers that were drawn for it."""
     return world.cells, world.agent, world.facing, world.carried
 
 
 def successors(env: Any, horizon: int, draws: int = 1) -> np.ndarray:
-    """Return p(s'|a) [action sequences, successors] of an environment that can be restored, from its present state.
+    """Return p(s'|a) [action sequences, successors], from the environment's current state.
 
-    A successor is the observation after the last action plus whether the episode has ended; an episode that ends
-    earlier stays in that successor. The environment's state is restored afterwards.
+    A successor is the observation after the last action together with the termination flag; an episode that ends
+    earlier stays in the successor reached. The environment's state is restored afterwards.
 
     Args:
         env: environment with Discrete actions, ``get_state`` and ``set_state``.
-        horizon: actions of a sequence.
-        draws: repetitions of each sequence with other random numbers; 1 for deterministic environments.
+        horizon: number of actions in a sequence.
+        draws: number of times that each sequence is taken, with different random numbers; 1 for deterministic
+            environments.
     """
     first, count = int(env.action_space.start), int(env.action_space.n)
     before, generator = env.get_state(), env.np_random.bit_generator.state
@@ -118,8 +120,8 @@ def empowerment(env: Any, horizon: int = 1, draws: int = 1) -> float:
     """Return the capacity in nats of the channel from the next ``horizon`` actions to the state after them.
 
     Args:
-        env: an environment in a state that has not ended.
-        horizon, draws: as in `successors`; a gridworld is not random, as all of its randomness was drawn at the reset.
+        env: an environment whose episode has not ended.
+        horizon, draws: as in `successors`; ``draws`` is ignored for gridworlds, which are deterministic after a reset.
     """
     if isinstance(env, RulesEnv):
         return math.log(count_worlds(env.rules, env.here(), horizon))

@@ -1,4 +1,4 @@
-"""The registry of the rewards that ``palaestra train --bonus`` adds, and what each does to the optimal policies."""
+"""Registry of the bonuses of ``palaestra train --bonus``, with the effect of each on the optimal policies."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ R = TypeVar("R", bound=type[StepReward])
 
 @dataclass(frozen=True)
 class Bonus:
-    """A bonus of a run.
+    """Bonus of a run.
 
     Attributes:
-        name: name as the user gave it.
+        name: the user's text, such as "count(weight=0.02)".
         reward: reward to add at each step.
-        optimum: effect on the optimal policies, as the end of a sentence.
+        optimum: effect on the optimal policies, as the predicate of the sentence "The bonus changes ...".
     """
 
     name: str
@@ -33,13 +33,16 @@ class Bonus:
 BONUSES: Registry[Callable[..., Any]] = Registry(
     "bonus", group="palaestra.bonuses", take=take_callable, modules=[str(__package__)]
 )
-"""``factory(discount, **options) -> (reward, effect on the optimal policies)``, or a class by `register`."""
+"""Name -> ``factory(discount, **options) -> (reward, effect on the optimal policies)``, or a class (see `register`)."""
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(option,))
 def register(name: str) -> Callable[[R], R]:
-    """Class decorator for a reward whose options are declared (see `checks.declared`) and that has an attribute
-    ``optimum``, its effect on the optimal policies. An option ``discount`` is the student's."""
+    """Return a class decorator that declares the options of a reward (see `checks.declared`) and registers the class.
+
+    The class must have an attribute ``optimum``, the effect on the optimal policies. If it has an option ``discount``,
+    this is set to the student's discount.
+    """
 
     def add(cls: R) -> R:
         cls.name = name
@@ -49,11 +52,11 @@ def register(name: str) -> Callable[[R], R]:
 
 
 def make_bonuses(texts: Sequence[str], discount: float) -> list[Bonus]:
-    """Make the bonuses that texts such as "count(weight=0.02)" name; ``discount`` is the student's.
+    """Make bonuses from texts such as "count(weight=0.02)"; ``discount`` is the student's.
 
     Raises:
-        InputError: no bonus has that name, it does not take an option, or it is given twice.
-        MissingExtra: one needs torch, which is absent.
+        InputError: no bonus has a given name, a bonus does not take an option, or a bonus is given twice.
+        MissingExtra: a bonus needs torch, which is not installed.
     """
     found = []
     for text in texts:
@@ -77,5 +80,5 @@ def _make_bonus(name: str, discount: float, options: Mapping[str, Any]) -> tuple
 
 
 def describe_bonus(bonus: Bonus) -> str:
-    """Describe the effect of a bonus on the optimal policies."""
+    """Return a sentence on the effect of a bonus on the optimal policies."""
     return f"The bonus {bonus.name} {bonus.optimum}."

@@ -1,4 +1,4 @@
-"""Rewards of captions of a gridworld's states, which a judge labels while the student learns (ONI)."""
+"""Bonus by captions of a gridworld's states, which a judge labels while the student learns (ONI)."""
 
 from __future__ import annotations
 
@@ -25,28 +25,34 @@ _WORDS = make_vocabulary("plain", 0, True)
 
 @register("oni")
 class CaptionBonus(SlotBonus):
-    """Value that a judge, judge={'judge': 'agent', 'agent': 'openai:MODEL'}, gives a sentence on the state; its labels
-    are looked up, or learned by classification or ranking (ONI, arXiv 2410.23022).
+    """Score that a judge, such as judge={'judge': 'agent', 'agent': 'openai:MODEL'}, gives a caption of the state; the
+    judge's labels are looked up, or learned by classification or ranking (ONI, arXiv 2410.23022).
 
-    A step gets ``weight * score(caption) / count ** exponent`` of the state after it; ``count`` is the number of
-    occurrences of the caption within the episode. A caption describes the agent's direction, the object ahead and the
-    carried object. The annotator is called between two iterations, so that no step waits for it.
+    A step gets ``weight * score(caption) / count ** exponent`` for the state after it; ``count`` is the number of
+    occurrences of the caption in the episode so far. A caption describes the agent's direction, the object ahead and
+    the carried object. The judge is called between two iterations, so that no step waits for it.
     """
 
     paper = "ONI, arXiv 2410.23022"
     optimum = "can change the optimal policies, where a caption that is liked lies off the shortest way"
-    judge: Any = option(default="rules", says="of captions, by name or as data.")
+    judge: Any = option(default="rules", says="judge of captions: a name, or a mapping of the name and options.")
     principle: str = option(
         default="keywords: carry a yellow key, an open yellow door", says="standard of the judge, in words."
     )
-    mode: str = option(default=RETRIEVAL, choices=tuple(MODES), says="how labels become scores.")
-    weight: float = option(default=0.04, low=0, says="the paper's 0.4 beside 10 times a sparse reward is 0.04.")
-    exponent: float = option(default=3.0, low=0, says="3 in the released code.")
-    task: bool = option(default=False, says="write the mission before each caption, for several missions.")
-    most: int = option(default=500, low=1, unit="captions", says="captions or pairs annotated between two iterations.")
-    capacity: int = option(default=100_000, low=1, unit="captions", says="captions queued or labelled; no more join.")
-    threshold: float | None = option(default=None, says="of the learned modes; None: the mode's own.")
-    seed: int = option(default=0, says="of the learned modes.")
+    mode: str = option(default=RETRIEVAL, choices=tuple(MODES), says="how labels are turned into scores.")
+    weight: float = option(
+        default=0.04, low=0, says="factor of the bonus (in the paper 0.4, with the sparse reward times 10)."
+    )
+    exponent: float = option(default=3.0, low=0, says="exponent of the count (3 in the released code).")
+    task: bool = option(default=False, says="write the mission before each caption, if there are several missions.")
+    most: int = option(
+        default=500, low=1, unit="captions", says="most captions or pairs labelled between two iterations."
+    )
+    capacity: int = option(
+        default=100_000, low=1, unit="captions", says="most captions queued or labelled; further ones are ignored."
+    )
+    threshold: float | None = option(default=None, says="threshold of a learned mode; None: the mode's default.")
+    seed: int = option(default=0, says="seed of a learned mode.")
 
     def setup(self) -> None:
         super().setup()

@@ -1,4 +1,4 @@
-"""Curiosity: the error of a model of the next observation, optionally given a code of its unpredictable part."""
+"""Curiosity bonuses: the error of a prediction of the next observation, optionally given a code of the noise in it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .learned_bonus import LearnedBonus, layers
 
 @register("prediction")
 class PredictionCuriosity(LearnedBonus):
-    """Error of a prediction of the next observation (arXiv 1808.04355); random observations attract it for ever.
+    """Error of a prediction of the next observation (arXiv 1808.04355); never fades for random observations.
 
-    It is the mean squared error of a model that predicts the features of the next observation from observation and
-    action. Random observations stay unpredictable, so their bonus never fades: the noisy-television problem.
+    The bonus is the mean squared error of a model that predicts the features of the next observation from observation
+    and action. Random observations stay unpredictable, so their bonus never fades: the noisy-television problem.
     """
 
     paper = "Burda et al., arXiv 1808.04355 (random features)"
@@ -34,7 +34,7 @@ class PredictionCuriosity(LearnedBonus):
 
     @property
     def known(self) -> int:
-        """Width of the model's input: features of the observation before the step, and the action as one-hot vector."""
+        """Length of the model's input: features of the observation before the step, and the one-hot action."""
         return self.size + self.actions
 
     def inputs(self, step: Step, observation: Any) -> np.ndarray:
@@ -46,7 +46,7 @@ class PredictionCuriosity(LearnedBonus):
         return (self.model(rows[:, : self.known]) - self.change(rows)).square().mean(-1)
 
     def change(self, rows: Any) -> Any:
-        """Differences [n, size] of the next features from the present ones, which the model predicts."""
+        """Return the differences [n, size] between next and current features, which the model predicts."""
         return rows[:, self.known :] - rows[:, : self.size]
 
     def learn(self, rows: Any) -> None:
@@ -61,20 +61,20 @@ class PredictionCuriosity(LearnedBonus):
 
 @register("hindsight")
 class HindsightCuriosity(PredictionCuriosity):
-    """Error of a prediction of the next observation that is given a code of what could not have been known before
+    """Error of a prediction of the next observation from the step and a learned code of the observation's random part
     (BYOL-Hindsight, arXiv 2211.10515).
 
     A generator makes the code z from the input x, the outcome y and noise; a reconstructor predicts y from x and z. A
     critic h distinguishes codes of x from codes of other steps by ``log(e^h(x, z) / mean_z' e^h(x, z'))``. The
-    generator is trained against it, so a code can hold random parts of y, but nothing that x determines. The bonus is
-    the reconstruction error plus ``invariance`` times the critic's value, at least 0. This version looks one step ahead
-    on fixed random features; the paper looks several steps ahead on learned features.
+    generator is trained against the critic, so a code can hold random parts of y, but nothing that x determines. The
+    bonus is the reconstruction error plus ``invariance`` times the critic's value, clipped below at 0. This version
+    predicts one step of fixed random features; the paper predicts several steps of learned features.
     """
 
     paper = "BYOL-Hindsight, arXiv 2211.10515"
     optimum = "changes the optimal policies until its model has learned what is not random"
     invariance: float = option(default=0.05, low=0, says="weight of the critic's value.")
-    code: int = option(default=8, low=1, says="size of the code.")
+    code: int = option(default=8, low=1, says="length of the code z.")
 
     def build(self, actions: gym.Space[Any]) -> None:
         super().build(actions)
@@ -88,12 +88,12 @@ class HindsightCuriosity(PredictionCuriosity):
         self.codes = torch.nn.ParameterDict({"last": torch.zeros(self.batch, self.code)}).requires_grad_(False)
 
     def encode(self, rows: Any) -> Any:
-        """Codes [n, code] in (-1, 1)."""
+        """Draw the codes [n, code], in (-1, 1), of rows of `inputs`."""
         noise = self.torch.randn(len(rows), self.code, generator=self.generator)
         return self.torch.tanh(self.encoder(self.torch.cat([rows, noise], -1)))
 
     def contrast(self, known: Any, codes: Any, others: Any) -> Any:
-        """[n]: the critic's value of codes [n, code] against others [m, code]."""
+        """Return the critic's values [n] of codes [n, code] for ``known`` inputs, against ``others`` [m, code]."""
         torch = self.torch
         own = self.critic(torch.cat([known, codes], -1)).squeeze(-1)
         n, m = len(known), len(others)

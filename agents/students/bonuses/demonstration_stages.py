@@ -1,4 +1,4 @@
-"""A bonus for states that resemble later stages of the demonstrations by an environment's solver."""
+"""Bonus for states that resemble later stages of demonstrations by an environment's solver."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from .stage_detectors import MOST_FEATURES, StageDetector, cut, fit_detectors, s
 _KEY = 11
 _MOST_STEPS = 10_000
 _TRIES = 4
-"""Episodes of the solver, which may fail or be too short, for each demonstration that is wanted."""
+"""Most episodes of the solver per requested demonstration; the solver may fail or be too fast."""
 COUNTED = ("open door", "closed door", "locked door", "key", "ball", "box", "goal", "lava")
-"""Counted objects of a gridworld. Further features: a carried key, ball or box, and whether the agent is on a goal."""
+"""Counted objects of a gridworld, the first features of `count_things`."""
 
 
 @register("stages")
 class StageBonus(StateBonus):
-    """Likeness to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
-    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds it unshaped, as the paper does.
+    """Similarity to later stages of the solver's demonstrations, by Gaussian detectors of the stages' features
+    (Unsupervised Perceptual Rewards, arXiv 1612.06699). form="plain" adds the similarity itself, as the paper
+    does, instead of potential differences (see `StateBonus`).
 
-    The reward of the stages is scaled to an average of 0 in the first stage and 1 in the last one.
-    Before training, the environment's solver plays a few episodes. The features of a gridworld are the changes since
-    the episode began (numbers of keys lying about, of open doors ...), the carried object, and whether the agent is on
-    a goal. The features of other environments are their observations.
+    Before training, the environment's solver plays a few episodes. The similarity is scaled to a mean of 0 in the first
+    stage and of 1 in the last one. The features of a gridworld are the changes since the episode began in the numbers
+    of objects (keys, open doors, ...), in the carried object, and in whether the agent is on a goal. The features of
+    other environments are the observations.
     """
 
     paper = "Unsupervised Perceptual Rewards, arXiv 1612.06699"
@@ -45,8 +46,8 @@ class StageBonus(StateBonus):
     stages: int = option(default=2, low=2, says="number of stages.")
     demonstrations: int = option(default=16, low=1, says="number of successful episodes of the solver.")
     most: int = option(default=32, low=1, says="most features of a detector.")
-    contrast: float = option(default=1.0, above=0, says="weight of the distance of means where features are chosen.")
-    seed: int = option(default=0, says="of the demonstrations.")
+    contrast: float = option(default=1.0, above=0, says="weight of the distance of means in the choice of features.")
+    seed: int = option(default=0, says="seed of the demonstrations.")
 
     def setup(self) -> None:
         super().setup()
@@ -76,7 +77,7 @@ class StageBonus(StateBonus):
             )
 
     def _play(self, env: gym.Env[Any, Any]) -> list[np.ndarray]:
-        """Return the features [T, F] of successful episodes of the environment's solver."""
+        """Play the environment's solver; return the features [T, F] of each successful episode."""
         if not has_solver(env):
             raise InputError(f"the bonus {self.name!r} needs demonstrations, and {env} has no solver that gives them.")
         solve = env.get_wrapper_attr("oracle")
@@ -100,7 +101,8 @@ class StageBonus(StateBonus):
         )
 
     def _look(self, env: Any, observation: Any) -> np.ndarray:
-        """float64[F] of a state, of a gridworld not yet compared with the first one."""
+        """Return the features of a state, float64[F]; in a gridworld the counts, from which `_since` subtracts those of
+        the first state."""
         if self._code is None:
             return count_things(env.here())
         parts = []
@@ -139,8 +141,8 @@ _COLUMNS = np.array([COUNTED.index(name) if name in COUNTED else len(COUNTED) fo
 
 
 def count_things(world: World) -> np.ndarray:
-    """float64[12]: how many cells hold each of `COUNTED`, whether a key, a ball or a box is carried, and whether the
-    agent is on a goal."""
+    """Return the features of a gridworld's state, float64[12]: number of cells with each of `COUNTED`, three flags for
+    a carried key, ball or box, and a flag for the agent on a goal."""
     return _count(world.cells, world.carried, world.cells[world.agent] == GOAL)
 
 

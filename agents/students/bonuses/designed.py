@@ -1,4 +1,4 @@
-"""Rewards that a designer of `palaestra.rewards.tabular` finds for each level of a small gridworld."""
+"""Bonus by reward tables that an algorithm of `palaestra.rewards.tabular` designs for each level of a gridworld."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .bonus import BONUSES
 from .slot_bonus import SlotBonus
 
 AUXILIARIES = ("progress", "standing", "none")
-"""Heuristics for designers that blend one in: the gain in progress at a step; a tenth of the progress after each step,
-which rewards standing still; and nothing."""
+"""Heuristic rewards for designers that add one: the gain in progress at a step; a tenth of the progress after each
+step, which also rewards standing still; or nothing."""
 _KEPT_WALKS = 32
 
 
 class DesignedLevel:
-    """A level, the reward designed for it, and statistics of the learner's behaviour in it.
+    """Level with its designed reward and statistics of the learner's behaviour.
 
     Args:
-        model: the level.
+        model: the enumerated level.
         auxiliary: one of `AUXILIARIES`.
         designer, options: see `make_designer`.
-        saved: state to continue from.
+        saved: result of `state_dict` to restore, or None.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class DesignedLevel:
         return counts / counts.sum(1, keepdims=True)
 
     def redesign(self, iteration: int) -> None:
-        """Design the reward anew for the learner's present behaviour; earlier action counts are halved each time."""
+        """Design the reward again for the learner's current behaviour; then halve the action counts."""
         self.designed, self.fresh = iteration, False
         table = self.designer.redesign(self.problem, self.policy, self.walks)
         self.table = self.table if table is None else table
@@ -86,12 +86,12 @@ class DesignedLevel:
 
 @declared
 class DesignedBonus(SlotBonus):
-    """``weight * (designed(s, a) - reward)``: with weight 1 the student sees the designed reward of its level alone.
+    """Bonus ``weight * (designed(s, a) - reward)``: with weight 1 the student only receives the designed reward.
 
-    ``reward`` is the sum of the environment's reward and of the bonuses named before this one; the design's primary
-    reward is 1 for accomplishing the mission. A level is enumerated when it is first met. Levels that lead to one
-    another count as one. A designer that follows the learner designs the reward anew every ``every`` iterations, when
-    its level is played next.
+    ``reward`` is the sum of the environment's reward and of the bonuses before this one; the reward to which the design
+    is equivalent is 1 for accomplishing the mission. A level's states are enumerated when the level is first played;
+    levels with the same set of reachable states count as one. An adaptive designer designs the reward again every
+    ``every`` iterations, when the level is played next.
 
     Raises:
         InputError: unknown designer or option, an option out of range, or a discount of 1.
@@ -100,13 +100,13 @@ class DesignedBonus(SlotBonus):
     name = "designed"
     paper = "ExpRD, Devidze et al., NeurIPS 2021, and others"
     designer: str = option(says="a name in `palaestra.rewards.tabular.DESIGNERS`.")
-    discount: float = option(low=0, high=1, says="of the design, the same as the student's; below 1.")
-    weight: float = option(default=1.0, low=0, high=1, says="of the designed reward.")
+    discount: float = option(low=0, high=1, says="the student's discount, which must be below 1.")
+    weight: float = option(default=1.0, low=0, high=1, says="weight of the designed reward.")
     auxiliary: str = option(default="progress", choices=AUXILIARIES, says="one of `AUXILIARIES`.")
     every: int = option(
-        default=1, low=1, unit="iterations", says="between two designs, for designers that follow the learner."
+        default=1, low=1, unit="iterations", says="iterations between two designs of an adaptive designer."
     )
-    options: Mapping[str, Any] = option(default_factory=dict, says="of the designer.")
+    options: Mapping[str, Any] = option(default_factory=dict, says="options of the designer.")
 
     def setup(self) -> None:
         super().setup()
@@ -126,7 +126,7 @@ class DesignedBonus(SlotBonus):
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
         env = self.env_of(slot)
         before = self.memory.get(slot)
-        # After a restart a level may not have been met yet; memory of replayed episodes is dropped anyway.
+        # After a resume the level may not have been played yet; the memory of replayed episodes is dropped anyway.
         level = self.levels.get(before["level"]) if before and self.adaptive and before["states"] else None
         if before and level:
             level.walks.append((before["states"], before["actions"], before["rewards"]))
@@ -136,7 +136,7 @@ class DesignedBonus(SlotBonus):
         self.memory[slot] = {"level": name, "state": state, "states": [], "actions": [], "rewards": []}
 
     def _find_level(self, slot: int) -> str:
-        """Return the name of the level that a slot is in, which is designed if it is new."""
+        """Return the name of the level that a slot is in; design the reward of a new level."""
         env = self.env_of(slot)
         key = identify(env.here())
         if key not in self._of_world:
@@ -152,14 +152,14 @@ class DesignedBonus(SlotBonus):
         memory = self.memory[slot]
         level, state = self.levels[memory["level"]], memory["state"]
         action = int(step.action)
-        # When the level is played next, so that one that is not met any more costs nothing.
+        # Redesigned when the level is played next, so that levels that are no longer played cost nothing.
         if level.fresh and self._iterations // self.every > level.designed // self.every:
             level.redesign(self._iterations)
         if not 0 <= action < level.table.shape[1]:
             return 0.0
         after = len(level.index) if terminated else level.index[identify(self.env_of(slot).here())]
         primary = float(level.problem.primary[state, action])
-        # Replaces the step's reward, which may depend on the number of steps and then is not a function of the state.
+        # Replaces the step's reward, which may depend on the number of steps and not only on the state.
         bonus = self.weight * (float(level.table[state, action]) + level.designer.visit(after) - step.reward)
         if self.adaptive:
             level.fresh = True
@@ -177,7 +177,7 @@ class DesignedBonus(SlotBonus):
         return {"levels": {**self._saved, **levels}, "iterations": self._iterations}
 
     def load_shared(self, state: Mapping[str, Any]) -> None:
-        """Go on with the saved designs: a level is modelled again when it is met again."""
+        """Restore saved designs. A level is enumerated again when it is played next."""
         self._saved, self._iterations = dict(state["levels"]), int(state["iterations"])
         met, self.levels = self.levels, {}
         for name, level in met.items():
@@ -212,7 +212,7 @@ def designed(
     every: int = 1,
     **options: Any,
 ) -> tuple[StepReward, str]:
-    """The reward that a designer finds for each level, as a table: exprd, expadard, explors, barfi or pbrs, with its
-    options (palaestra list designers)."""
+    """Reward table that a designer (exprd, expadard, explors, barfi or pbrs) computes for each level; further options
+    are the designer's (palaestra list designers)."""
     reward = DesignedBonus(designer, discount, weight, auxiliary, every, options)
     return reward, DESIGNERS[designer].effect

@@ -1,4 +1,4 @@
-"""Random network distillation and random distribution distillation: rarely seen observations are badly predicted."""
+"""Bonuses by random network distillation and random distribution distillation: large for rare observations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from .learned_bonus import LearnedBonus, layers
 
 @register("rnd")
 class NetworkDistillation(LearnedBonus):
-    """Error of a network that learns the output of a fixed random one (RND, arXiv 1810.12894).
-
-    It is the mean squared error at the next observation.
-    """
+    """Error of a network that learns the output of a fixed random one (RND, arXiv 1810.12894). The bonus is the mean
+    squared error at the next observation."""
 
     paper = "RND, arXiv 1810.12894"
     optimum = "changes the optimal policies until its network has learned what is visited"
@@ -35,7 +33,7 @@ class NetworkDistillation(LearnedBonus):
         return (self.predictor(rows) - self.target(rows)).square().mean(-1)
 
     def draw(self, rows: Any) -> Any:
-        """Draw the predictor's targets at rows."""
+        """Return the predictor's targets for rows of `inputs`."""
         return self.target(rows)
 
     def learn(self, rows: Any) -> None:
@@ -50,16 +48,16 @@ class NetworkDistillation(LearnedBonus):
 
 @register("rdd")
 class DistributionDistillation(NetworkDistillation):
-    """Error of a network that learns the mean of a random distribution from its draws (RDD, arXiv 2505.11044).
+    """Error of a network that learns the mean of a random distribution from samples (RDD, arXiv 2505.11044).
 
-    It is the mean squared distance between prediction and mean; each visit gives a new sample.
-    A table that averages n samples has the error ``deviation**2 / n`` (see the reward "rdd"). A network adds an
-    optimisation error: it cannot average over more samples than about 1 / rate gradient steps contain.
+    The bonus is the mean squared distance between prediction and mean; each visit gives a new sample. A table that
+    averages n samples would have the error ``deviation**2 / n`` (see the reward "rdd"). A network adds an optimisation
+    error: it averages over at most the samples of about 1 / rate gradient steps.
     """
 
     paper = "RDD, arXiv 2505.11044"
     deviation: float = option(
-        default=1.0, low=0, says="of the samples around the mean, which a fixed random network computes."
+        default=1.0, low=0, says="standard deviation of the samples; a fixed random network gives their mean."
     )
 
     def draw(self, rows: Any) -> Any:

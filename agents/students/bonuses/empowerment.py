@@ -1,4 +1,4 @@
-"""A bonus for states in which the next actions lead to many different states."""
+"""Bonus for states in which the next actions lead to many different states."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ MOST_SEQUENCES = 5_000
 
 @register("empowerment")
 class EmpowermentBonus(StateBonus):
-    """Empowerment of the next state: the capacity of the channel from actions to what follows them, exactly, by taking
-    each from a snapshot (InfoPower, arXiv 2204.08585). form="potential" adds differences instead.
+    """Empowerment of the next state: the capacity of the channel from actions to successors, computed exactly by taking
+    each action from a snapshot (InfoPower, arXiv 2204.08585). form="potential" adds potential differences
+    instead (see `StateBonus`).
 
-    It is a share of its maximum, the logarithm of the number of action sequences. A state that ends the task has none.
+    The value is a share of the maximum, the logarithm of the number of action sequences. It is 0 for a state that ends
+    the episode.
     """
 
     paper = "InfoPower, arXiv 2204.08585"
     plain_optimum = "changes the optimal policies for good, to those that stay where actions make a difference"
     weight: float = 0.01
     form: str = PLAIN
-    horizon: int = option(default=1, low=1, says="actions that are looked ahead.")
-    draws: int = option(default=1, low=1, says="times that each sequence is taken; 1 where nothing is random.")
+    horizon: int = option(default=1, low=1, says="number of actions looked ahead.")
+    draws: int = option(
+        default=1, low=1, says="number of times that each sequence is taken; 1 for deterministic environments."
+    )
 
     def setup(self) -> None:
         super().setup()

@@ -1,4 +1,4 @@
-"""A bonus for states whose description in words resembles the goal's description."""
+"""Bonus for states whose description in words resembles a description of the goal."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from .slot_bonus import PLAIN, StateBonus
 
 _WORDS = make_vocabulary("plain", 0, True)
 _LEAST = 1e-3
-"""Of the difference between first state and goal, which may read alike."""
+"""Smallest divisor for the difference between first state and goal, whose descriptions may be equal."""
 
 
 @register("goal-text")
 class GoalTextBonus(StateBonus):
-    """Similarity of the agent's view, in words, to a goal in words, along the direction from a baseline to the goal; by
-    default the end and the start of the planner's path (VLM-RM, arXiv 2310.12921). form="plain" adds it unshaped, as
-    the paper does.
+    """Similarity of a description of the agent's view to that of a goal, along the direction from a baseline to the
+    goal; by default the end and the start of the planner's path (VLM-RM, arXiv 2310.12921). form="plain" adds the
+    similarity itself, as the paper does, instead of potential differences (see `StateBonus`).
 
-    The similarity is that of `palaestra.rewards.terms.goals.GoalText`. A gridworld is described by its agent's view in
-    sentences, as in its text twin. With form "potential" the similarity is scaled to 0 in the first state of an episode
-    and 1 at the goal.
+    The similarity is computed by `palaestra.rewards.terms.goals.GoalText`. The descriptions are those of the
+    gridworld's text version. With form "potential" the similarity is scaled to 0 in the first state of an episode and 1
+    at the goal.
     """
 
     paper = "VLM-RM, arXiv 2310.12921"
     weight: float = 0.3
-    goal: str | None = option(default=None, says="by default the last state on the planner's path in each level.")
-    baseline: str | None = option(default=None, says="an ordinary state; by default the first one of each level.")
+    goal: str | None = option(default=None, says="text of the goal; None: the planner's last state in each level.")
+    baseline: str | None = option(default=None, says="text of an ordinary state; None: the first state of each level.")
     alpha: float = option(default=0.5, low=0, high=1, says="weight of the direction from baseline to goal.")
-    embedder: Embedder = option(default=HashedNgrams(columns=COLUMNS), says="see `GoalText`.")
+    embedder: Embedder = option(default=HashedNgrams(columns=COLUMNS), says="text embedding, see `GoalText`.")
 
     def setup(self) -> None:
         super().setup()
@@ -48,7 +48,7 @@ class GoalTextBonus(StateBonus):
         if goal is not None or baseline is not None:
             texts = "goal" if goal is None else goal, "state" if baseline is None else baseline
             GoalText(*texts, self.alpha, self.embedder)
-        # By slot: the descriptions of the episode's goal and baseline, their reward, and its values by state so far.
+        # Slot -> descriptions of the episode's goal and baseline, their similarity function, and its values by state.
         self._levels: dict[int, tuple[Any, GoalText, dict[World, float]]] = {}
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
@@ -89,7 +89,7 @@ def describe(env: Any, world: World) -> str:
 
 
 def find_end(env: Any) -> World:
-    """Return the last state on the planner's shortest path from the present state."""
+    """Return the last state on the planner's shortest path from the current state."""
     rules, world = env.rules, env.here()
     for _ in range(rules.limit(world)):
         if rules.flags(world)[-1]:

@@ -1,4 +1,4 @@
-"""A graph of a student's visited places, an encoder of this graph, and a bonus for nearness to the next subgoal."""
+"""Bonus for nearness to the next subgoal, by a graph of the places visited and a learned encoder of this graph."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Vector = tuple[float, ...]
 
 
 class StateGraph:
-    """Nodes for sufficiently different states, and edges weighted by the number of transitions between two nodes.
+    """Graph of states: nodes are sufficiently different states, edge weights count transitions between two nodes.
 
     Args:
-        threshold: a state farther than this (Euclidean) from all nodes becomes a node.
-        share: the graph has changed much once ``changes > share * (N * N - N)`` for its N nodes.
+        threshold: a state whose Euclidean distance from all nodes exceeds ``threshold`` becomes a node.
+        share: `changed_much` is True once ``changes > share * (N * N - N)``, for N nodes.
 
     Attributes:
         nodes: features of the nodes.
-        weights: float64[N, N], symmetric, 0 on the diagonal.
-        changes: updates of weights since `settle`.
+        weights: edge weights, float64[N, N], symmetric, 0 on the diagonal.
+        changes: number of updates of edge weights since the last `settle`.
     """
 
     def __init__(self, threshold: float, share: float):
@@ -39,8 +39,8 @@ class StateGraph:
         self._nearest: dict[Vector, int] = {}
 
     def add(self, state: Vector, previous: int | None = None) -> int:
-        """Return the node of a state; add a new node if the state is far from all. The edge to ``previous``, the node
-        of the state before, grows by 1."""
+        """Return the index of the node of a state, a new node if the state is far from all others. Increase the weight
+        of the edge to ``previous``, the node of the previous state, by 1."""
         node = self._nearest.get(state)
         if node is None:
             distances = [math.dist(state, other) for other in self.nodes]
@@ -64,7 +64,7 @@ class StateGraph:
         return number > 1 and self.changes > self.share * (number * number - number)
 
     def settle(self) -> np.ndarray:
-        """Return the weights as shares of the largest, and count changes anew."""
+        """Return the edge weights divided by the largest one, and reset the count of changes."""
         self.changes = 0
         return self.weights / max(float(self.weights.max()), 1.0)
 
@@ -79,18 +79,18 @@ class StateGraph:
 
 
 class GraphEncoder:
-    """A network g whose products ``g(u) . g(v)`` learn the weights of a graph, of pairs of different nodes.
+    """Network g that is trained so that ``g(u) . g(v)`` equals the edge weight of each pair of different nodes u, v.
 
     Args:
-        width: of the features of a state.
-        size: of the codes.
-        hidden: units of a layer.
+        width: length of a state's features.
+        size: length of a code.
+        hidden: units per layer.
         rate: learning rate of Adam.
-        steps: gradient steps of one `fit`, each on all pairs.
-        seed: of the weights.
+        steps: number of gradient steps per `fit`, each on all pairs.
+        seed: seed of the initial weights.
 
     Raises:
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class GraphEncoder:
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=rate)
 
     def fit(self, nodes: Sequence[Vector], targets: np.ndarray) -> float:
-        """Learn targets [N, N] of all pairs of N nodes; the mean squared error of the last step."""
+        """Train on the targets [N, N] of all pairs of N nodes. Return the mean squared error at the last step."""
         torch = self.torch
         rows, goal = torch.tensor(nodes, dtype=torch.float32), torch.from_numpy(targets.astype(np.float32))
         pairs = ~torch.eye(len(nodes), dtype=torch.bool)
@@ -117,7 +117,7 @@ class GraphEncoder:
         return float(loss.detach())
 
     def encode(self, states: Sequence[Vector]) -> np.ndarray:
-        """float32[n, size]: the codes of n states."""
+        """Return the codes of n states, float32[n, size]."""
         with self.torch.no_grad():
             return self.net(self.torch.tensor(states, dtype=self.torch.float32)).numpy()
 
@@ -132,30 +132,33 @@ class GraphEncoder:
 
 @register("graph-subgoals")
 class GraphSubgoalBonus(StateBonus):
-    """Nearness to the planner's next waypoint: distance, and similarity in a graph of the places passed, which an
-    encoder learns (G4RL, arXiv 2511.10872). form="plain" adds it unshaped; the subgoals and the potential are ours.
+    """Nearness to the planner's next waypoint: distance, and learned similarity in a graph of the places visited (G4RL,
+    arXiv 2511.10872). form="plain" adds the nearness itself; the paper has other subgoals and no potential.
 
-    For each state s and the next subgoal g, V is ``-|f(s) - f(g)|^2 + similarity * g(f(s)) . g(f(g))``: the reward of
-    G4RL's low level, with the places of the agent in units of ``unit`` cells as features f.
-    The graph grows with all steps of all environments, and its encoder learns whenever the graph has changed much. The
-    paper's subgoals come from a high-level policy, which a student does not have; here they are the planner's
-    waypoints, in order.
+    For a state s and the next subgoal t, V is ``-|f(s) - f(t)|^2 + similarity * g(f(s)) . g(f(t))``: the reward of
+    G4RL's low level, with encoder g and the agent's position in units of ``unit`` cells as features f. The graph grows
+    with all steps of all environments, and the encoder is trained whenever the graph has changed much. The paper's
+    subgoals come from a high-level policy, which a student does not have; here they are the planner's waypoints, in
+    order.
 
-    With form "plain" this reward is added unshaped; a student may then linger before a subgoal, as the next one is
-    farther. With form "potential" its value in [-1, 1], plus 2 for each subgoal reached, is a potential.
+    With form "plain", V itself is added; a student may then stay before a subgoal, because V falls when a subgoal is
+    reached and the next one is farther. With form "potential", the potential is V clipped to [-1, 1], plus 2 for each
+    subgoal reached.
     """
 
     paper = "G4RL, arXiv 2511.10872"
     needs = frozenset({"positions", "waypoints"})
     weight: float = 0.05
-    similarity: float = option(default=0.5, low=0, says="weight of the similarity.")
-    threshold: float = option(default=1.0, low=0, says="cells from all nodes beyond which a place becomes a node.")
-    share: float = option(default=1.0, low=0, says="see `StateGraph`.")
-    radius: float = option(default=1.0, low=0, says="cells at which a subgoal counts as reached.")
-    unit: float = option(default=8.0, above=0, says="cells that count as a distance of 1.")
+    similarity: float = option(default=0.5, low=0, says="weight of the similarity g(f(s)) . g(f(t)).")
+    threshold: float = option(
+        default=1.0, low=0, says="distance from all nodes, in cells, above which a place becomes a node."
+    )
+    share: float = option(default=1.0, low=0, says="amount of change after which the encoder learns, see `StateGraph`.")
+    radius: float = option(default=1.0, low=0, says="distance in cells within which a subgoal counts as reached.")
+    unit: float = option(default=8.0, above=0, says="number of cells that count as a distance of 1.")
     rate: float = option(default=3e-3, above=0, says="learning rate of the encoder.")
     steps: int = option(default=40, low=1, says="gradient steps each time that the encoder learns.")
-    seed: int = option(default=0, says="of the encoder's weights.")
+    seed: int = option(default=0, says="seed of the encoder's weights.")
 
     def setup(self) -> None:
         super().setup()
@@ -173,7 +176,7 @@ class GraphSubgoalBonus(StateBonus):
             self.encoder.fit([self._feature(node) for node in self.graph.nodes], self.graph.settle())
             self._codes = {}
         subgoals = episode["subgoals"]
-        # The last one stays the subgoal until the episode is over.
+        # The last subgoal stays until the episode is over.
         while episode["reached"] < len(subgoals) - 1 and (math.dist(here, subgoals[episode["reached"]]) <= self.radius):
             episode["reached"] += 1
         if not subgoals:

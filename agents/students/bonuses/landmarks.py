@@ -1,4 +1,4 @@
-"""A map of landmarks that grows while a student explores, and bonuses for drawing and for using it."""
+"""Bonuses by a map of landmarks that grows while a student explores: for new landmarks and for rarely visited ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Place = tuple[float, float]
 
 
 class LandmarkMap:
-    """Landmarks, edges between successively visited landmarks, and visit counts.
+    """Graph of landmarks with visit counts; edges connect landmarks that were visited one after the other.
 
     Args:
-        spacing: a place at least this far (Euclidean, in cells) from all landmarks becomes a landmark.
+        spacing: a place whose Euclidean distance from all landmarks is at least ``spacing`` cells becomes a landmark.
 
     Attributes:
         places: positions of the landmarks, in the order of discovery.
         visits: number of visits to each landmark.
-        edges: neighbours of each landmark, in either direction of travel.
+        edges: neighbours of each landmark; edges are undirected.
     """
 
     def __init__(self, spacing: float):
@@ -34,7 +34,8 @@ class LandmarkMap:
         self._nearest: dict[Place, int] = {}
 
     def locate(self, place: Place) -> tuple[int, bool]:
-        """Return the landmark nearest to a place, the older of two, and whether it was only now put there."""
+        """Return the index of the landmark nearest to a place (the older one of ties), and True if it is new: the place
+        itself, just added."""
         found = self._nearest.get(place)
         if found is not None:
             return found, False
@@ -49,14 +50,14 @@ class LandmarkMap:
         return found, False
 
     def connect(self, one: int, other: int) -> None:
-        """Draw the edge between two landmarks."""
+        """Add the edge between two landmarks."""
         if one != other:
             self.edges[one].add(other)
             self.edges[other].add(one)
 
     def assign(self, here: int) -> int | None:
-        """Return the least visited landmark that is connected to ``here``; ties go to the fewest edges away, then to
-        the oldest. None if ``here`` has no edge."""
+        """Return the least visited landmark that can be reached from ``here`` along edges; None if there is no other.
+        Ties go to the landmark the fewest edges away, then to the oldest one."""
         seen, order = {here}, [here]
         for landmark in order:
             for other in sorted(self.edges[landmark] - seen):
@@ -76,22 +77,25 @@ class LandmarkMap:
 
 @register("landmarks")
 class LandmarkBonus(SlotBonus):
-    """A map of landmarks drawn on the way: a bonus for each new one, and for reaching the least visited one, over the
-    root of its visits (TopoNav, arXiv 2402.04061, whose formula is not public; this one is ours).
+    """Bonus for each new landmark on a map of the places visited, and for reaching the least visited landmark, divided
+    by the root of its visits (after TopoNav, arXiv 2402.04061, whose formula is not public).
 
-    All environments and episodes draw one map, over the places of the agent. An episode is assigned the least visited
-    landmark that edges lead to, at its beginning and whenever it has reached the one before; the present visit counts.
-    The student is not shown which one. Where levels differ, so do their walls, and an edge may be barred in some.
+    All environments and episodes share one map of the agent's positions. At its beginning, and whenever the assigned
+    landmark is reached, an episode is assigned the least visited landmark that edges lead to; the current visit is
+    included in its count. The student does not observe the assignment. If levels differ in their walls, an edge may be
+    blocked in some.
     """
 
     paper = "TopoNav, arXiv 2402.04061"
     optimum = "changes the optimal policies until the map is drawn and its landmarks have been visited often"
     needs = frozenset({"positions"})
     spacing: float = option(
-        default=2.0, above=0, says="a place at least so many cells away from all landmarks becomes one."
+        default=2.0,
+        above=0,
+        says="smallest distance from all landmarks, in cells, at which a place becomes a landmark.",
     )
     new: float = option(default=0.05, low=0, says="bonus for a new landmark.")
-    reach: float = option(default=0.05, low=0, says="bonus for the landmark assigned, at its first visit.")
+    reach: float = option(default=0.05, low=0, says="bonus for reaching the assigned landmark for the first time.")
 
     def setup(self) -> None:
         super().setup()

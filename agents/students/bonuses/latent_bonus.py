@@ -1,4 +1,4 @@
-"""The return of an episode, spread over its steps by a learned function of their factors (LaRe)."""
+"""Redistribution of an episode's return over its steps by a learned function of factors, numbers of a step (LaRe)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .slot_bonus import SlotBonus
 
 @declared
 class LatentBonus(SlotBonus):
-    """``weight * (f(factors) - reward)`` for each step: with weight 1 the student sees f in place of the reward.
+    """Bonus ``weight * (f(factors) - reward)`` of a step: with weight 1 the student receives f in place of the reward.
 
-    ``reward`` is the sum of the environment's reward and of the bonuses named before this one. f learns from each
-    finished episode; before ``settle`` episodes the bonus is 0. With ``exact`` a step that ends the task also gets the
-    rest of the return, so that the episode's rewards add up to the return; a truncated episode does not get it.
+    ``reward`` is the sum of the environment's reward and of the bonuses before this one. f learns from each finished
+    episode; during the first ``settle`` episodes the bonus is 0. With ``exact``, a step that terminates the episode
+    gets the rest of the return instead of f, so that the rewards sum to the return; this does not apply to truncation.
     """
 
     name = "lare"
     paper = "LaRe, arXiv 2412.11120"
 
-    latent: LatentRewards = option(says="factors and function.")
-    weight: float = option(default=1.0, low=0, high=1, says="share of f in the reward that the student sees.")
-    exact: bool = option(default=True, says="keep the returns of episodes that end.")
+    latent: LatentRewards = option(says="the factors and the function f.")
+    weight: float = option(default=1.0, low=0, high=1, says="share of f in the reward that the student receives.")
+    exact: bool = option(default=True, says="preserve the returns of episodes that terminate.")
 
     def setup(self) -> None:
         super().setup()
@@ -86,8 +86,8 @@ def lare(
     settle: int = 16,
     seed: int = 0,
 ) -> tuple[StepReward, str]:
-    """The return spread over the steps, by a learned function of factors that a program computes,
-    factors="factors.py", or a function of ours (LaRe, arXiv 2412.11120)."""
+    """Return of the episode, redistributed over the steps by a learned function of factors, which a program
+    (factors="factors.py") or a built-in function computes (LaRe, arXiv 2412.11120)."""
     del discount
     latent = LatentRewards(factors, "sandbox", hidden, rate, updates, batch, memory, settle, seed)
     effect = "changes the optimal policies where its sums are not the returns"

@@ -1,7 +1,7 @@
-"""`LearnedBonus`: base of the bonuses that are errors of networks, which learn from the steps that they reward.
+"""Base of bonuses that are errors of networks, which learn from the steps that they reward.
 
-Steps wait until there is a batch; then the networks take a gradient step. Networks, optimiser, scales, random draws and
-waiting steps are saved, so that a run that was killed goes on to the same bytes.
+Steps are collected into batches for gradient steps. Networks, optimiser, scales, random generator and collected steps
+are saved, so that a resumed run gives the same bytes as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from .random_features import RandomFeatures
 
 @declared
 class LearnedBonus(StepReward):
-    """``weight`` times an error of networks, by default over its own root mean square so far.
+    """Bonus of ``weight`` times an error of networks, by default divided by the error's root mean square so far.
 
-    A subclass has `build`, `error` and `learn`. Call `bind` before the first step; `Practice` does. The first
-    ``settle`` steps get 0, while the scale of the features is found.
+    A subclass defines `build`, `inputs`, `error`, `learn` and `modules`. `bind` must be called before the first step;
+    `Practice` does. The bonus of the first ``settle`` steps is 0; they determine the scale of the features.
 
     Raises:
         InputError: an option out of range.
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
 
-    weight: float = option(default=0.01, low=0, says="of the bonus.")
+    weight: float = option(default=0.01, low=0, says="factor of the bonus.")
     rate: float = option(default=1e-3, above=0, says="learning rate of Adam.")
-    hidden: int = option(default=64, low=1, says="units of a layer.")
-    size: int = option(default=64, low=1, says="of the features of an observation.")
+    hidden: int = option(default=64, low=1, says="units per layer.")
+    size: int = option(default=64, low=1, says="number of features of an observation.")
     settle: int = option(default=500, low=1, says="steps that determine the scale of the features.")
-    batch: int = option(default=32, low=2, says="steps of a gradient step.")
+    batch: int = option(default=32, low=2, says="number of steps per gradient step.")
     normalise: bool = option(
         default=True,
-        says="divide the error by its root mean square so far. RND's code divides by the deviation of the discounted "
-        "sums of bonuses instead, which needs the steps of each environment apart.",
+        says="divide the error by its root mean square so far. (RND's code divides by the standard deviation of the "
+        "discounted returns of bonuses, for which the steps of each environment must be separate.)",
     )
-    seed: int = option(default=0, says="of weights and draws.")
+    seed: int = option(default=0, says="seed of weights and random draws.")
 
     def setup(self) -> None:
         with needs_extra(f"the bonus {self.name}", "train"):
@@ -54,7 +54,7 @@ class LearnedBonus(StepReward):
         self._errors, self._squares = 0, 0.0
 
     def bind(self, observations: gym.Space[Any], actions: gym.Space[Any]) -> None:
-        """Make the networks for an environment's spaces; raises InputError where they cannot be seen or acted in."""
+        """Make the networks for an environment's spaces. Raises InputError if a space is not supported."""
         self.features = RandomFeatures(observations, self.size, self.settle, np.random.default_rng([self.seed, 0]))
         self.generator = self.torch.Generator().manual_seed(self.seed)
         self.build(actions)
@@ -62,19 +62,19 @@ class LearnedBonus(StepReward):
     # Of the subclass --------------------------------------------------------------------------------------------------
 
     def build(self, actions: gym.Space[Any]) -> None:
-        """Make the networks and ``self.optimisers``, with weights drawn from ``self.generator``."""
+        """Make the networks and their optimisers; the weights must be drawn from ``self.generator``."""
         raise NotImplementedError
 
     def inputs(self, step: Step, observation: Any) -> np.ndarray:
-        """Float32 vector of a step; ``observation`` is the next one."""
+        """Return the networks' input for a step as a float32 vector; ``observation`` is the next observation."""
         raise NotImplementedError
 
     def error(self, rows: Any) -> Any:
-        """Errors [n] of the networks for rows [n, ...] of `inputs`."""
+        """Return the errors [n] of the networks for rows [n, ...] of `inputs`."""
         raise NotImplementedError
 
     def learn(self, rows: Any) -> None:
-        """Take a gradient step on a batch."""
+        """Take a gradient step on a batch of rows of `inputs`."""
         raise NotImplementedError
 
     @property
@@ -143,7 +143,7 @@ class LearnedBonus(StepReward):
 
 
 def layers(sizes: tuple[int, ...], generator: Any) -> Any:
-    """Linear layers with ReLU between them; orthogonal weights from a generator, and biases of 0."""
+    """Make linear layers of the given sizes with ReLU between them, random orthogonal weights, and biases 0."""
     from torch import nn
 
     found: list[Any] = []

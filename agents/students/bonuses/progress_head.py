@@ -1,4 +1,4 @@
-"""A bonus for predicted progress: a head that learns to predict the finished share of the task from observations."""
+"""Bonus for predicted progress: a network learns to predict the finished share of the task from observations."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from .slot_bonus import StateBonus
 @register("progress-head")
 class ProgressHeadBonus(StateBonus):
     """Progress that a network predicts from observations and learns from the environment's progress (after SC-VLA).
-    form="plain" adds the prediction unshaped.
+    form="plain" adds the prediction itself instead of potential differences (see `StateBonus`).
 
-    The network learns the environment's completion by its squared error, a gradient step for every ``batch`` steps of
-    all environments together. Until the scale of the features has settled, V is 0. The method that it is after, SC-VLA,
-    gives no formula; its second head, of displacements of a robot's arm, has no counterpart in a gridworld.
+    The network is trained on the squared error to the environment's ``info["extras"]["completion"]``, one gradient step
+    for every ``batch`` steps of all environments together. During the first ``settle`` observations, V is 0. SC-VLA
+    publishes no formula, and its second head, for displacements of a robot's arm, has no counterpart in a gridworld.
 
     Raises:
         InputError: an option out of range.
-        MissingExtra: torch is absent.
+        MissingExtra: torch is not installed.
     """
 
     paper = "after SC-VLA's progress head (no formula is published)"
     needs = frozenset({"completion"})
     weight: float = 0.5
     rate: float = option(default=1e-3, above=0, says="learning rate of Adam.")
-    hidden: int = option(default=64, low=1, says="units of a layer.")
-    size: int = option(default=64, low=1, says="of the features of an observation.")
+    hidden: int = option(default=64, low=1, says="units per layer.")
+    size: int = option(default=64, low=1, says="number of features of an observation.")
     settle: int = option(default=500, low=1, says="observations that determine the scale of the features.")
-    batch: int = option(default=32, low=1, says="observations of a gradient step.")
-    seed: int = option(default=0, says="of features and weights.")
+    batch: int = option(default=32, low=1, says="number of observations per gradient step.")
+    seed: int = option(default=0, says="seed of features and weights.")
 
     def setup(self) -> None:
         super().setup()

@@ -1,8 +1,8 @@
-"""`RandomFeatures`: observations of any space as short vectors of about unit scale, by a fixed random projection.
+"""Random projection of observations of any space to short vectors of about unit scale.
 
 The networks of bonuses on these vectors stay small for any observation space. Categorical numbers, such as in
-MiniGrid's view, are projected as one-hot vectors. Only the statistics of the scale are saved; the rest follows from
-the seed.
+MiniGrid's view, are projected as one-hot vectors. Only the statistics of the scale are saved; the projection follows
+from the seed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import numpy as np
 from ..observations import CODES, ObservationCode
 
 _BOUND = 5.0
-"""Features are clipped to this many deviations, as in RND (arXiv 1810.12894, section 2.4)."""
+"""Number of standard deviations to which features are clipped, as in RND (arXiv 1810.12894, section 2.4)."""
 
 
 class RandomFeatures:
-    """Maps observations to float32[size].
+    """Random projection of observations to float32[size].
 
-    Mean and deviation of each feature are computed over the first ``settle`` observations and then fixed. If they kept
-    moving, as in RND's code, the targets of the networks would move too.
+    Mean and standard deviation of each feature are computed over the first ``settle`` observations and then fixed. If
+    they kept changing, as in RND's code, the targets of the networks would change, too.
 
     Args:
         space: observation space.
-        size: width of the vectors.
+        size: length of the vectors.
         settle: number of observations that determine the scale.
         rng: generator of the projection.
 
     Raises:
-        InputError: the space holds text, or no arrays.
+        InputError: `ObservationCode` does not support the space.
     """
 
     def __init__(self, space: gym.Space[Any], size: int, settle: int, rng: np.random.Generator):
@@ -52,7 +52,7 @@ class RandomFeatures:
         return self._count >= self.settle
 
     def project(self, observation: Any) -> np.ndarray:
-        """Float32[size], not scaled."""
+        """Return the unscaled features, float32[size]."""
         total = np.zeros(self.size, dtype=np.float32)
         for name, array in self._code.encode([observation]).items():
             table, values = self._tables[name], array.ravel()
@@ -63,7 +63,7 @@ class RandomFeatures:
         return total
 
     def observe(self, observation: Any) -> None:
-        """Let an observation count for the scale, before it has settled."""
+        """Add an observation to the statistics of the scale; to be called until `settled` is True."""
         found = self.project(observation).astype(np.float64)
         self._count += 1
         before = found - self._mean
@@ -72,7 +72,7 @@ class RandomFeatures:
 
     def __call__(self, observation: Any) -> np.ndarray:
         deviation = np.sqrt(self._squares / max(self._count, 1))
-        # Avoid a division by 0 for constant features. All features share the projection's unit, so the mean is a bound.
+        # Avoids a division by 0 for constant features; the mean deviation is a bound, as all features have one unit.
         scale = np.maximum(deviation, max(float(deviation.mean()), 1e-6))
         scaled = (self.project(observation) - self._mean) / scale
         return np.clip(scaled, -_BOUND, _BOUND).astype(np.float32)

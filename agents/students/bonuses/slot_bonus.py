@@ -1,8 +1,8 @@
-"""`SlotBonus`: base of the bonuses that remember the episode under way in each of several environments.
+"""Bases of bonuses that keep a memory of the current episode of each environment.
 
-A slot is one environment of a run, and its number. What all slots share (a map, a model, counts) is the subclass's own;
-what belongs to an episode is kept by slot. Both are saved, as the episodes of a saved run are played again and would
-otherwise count twice.
+A slot is the index of one of a run's environments. Memory that all slots share (a map, a model, counts) belongs to the
+subclass; memory of an episode is kept by slot. Both are saved, as a resumed run plays the current episodes again, which
+would otherwise be counted twice.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ....rewards import Step, StepReward
 
 
 class SlotBonus(StepReward):
-    """A bonus with one memory per slot. Used as a reward, it is the bonus of slot 0.
+    """Bonus with one memory per slot. Used directly as a `StepReward`, it is the bonus of slot 0.
 
-    A subclass has `start` and `reward_step`, and stores its memory of an episode in ``self.memory[slot]``, as plain
-    JSON data.
+    A subclass defines `start` and `reward_step`, and stores its memory of an episode in ``self.memory[slot]``, as
+    JSON-serializable data.
     """
 
     def setup(self) -> None:
@@ -29,7 +29,7 @@ class SlotBonus(StepReward):
         self._envs: Sequence[Any] = ()
 
     def attach(self, envs: Sequence[gym.Env[Any, Any]]) -> None:
-        """Receive the environments of slots 0, 1, ... before the first episode; `Practice` calls it."""
+        """Receive the environments of slots 0, 1, ...; must be called before the first episode, as `Practice` does."""
         self._envs = envs
 
     def env_of(self, slot: int) -> Any:
@@ -39,15 +39,15 @@ class SlotBonus(StepReward):
         return self._envs[slot]
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
-        """Begin an episode."""
+        """Begin an episode in a slot, with the observation and ``info["extras"]`` of the reset."""
         raise NotImplementedError(f"{type(self).__name__} must implement start(slot, observation, extras).")
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float | None:
-        """Bonus of the step just taken, ``observation`` being the next one; None where it could not be determined."""
+        """Return the bonus of a step, or None if it cannot be determined; ``observation`` is the one after the step."""
         raise NotImplementedError(f"{type(self).__name__} must implement reward_step(slot, step, ...) -> float.")
 
     def of_slot(self, slot: int) -> SlotReward:
-        """Return the bonus as a reward of one environment."""
+        """Return the bonus of one slot as a `StepReward`."""
         return SlotReward(self, slot)
 
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
@@ -59,11 +59,11 @@ class SlotBonus(StepReward):
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def shared(self) -> dict[str, Any]:
-        """Memory that all slots share, as plain JSON data."""
+        """Return the memory that all slots share, as JSON-serializable data."""
         return {}
 
     def load_shared(self, state: Mapping[str, Any]) -> None:
-        """The inverse of `shared`."""
+        """Restore the memory that `shared` returned."""
 
     def state_dict(self) -> dict[str, Any]:
         return {"shared": self.shared(), "memory": {str(slot): memory for slot, memory in self.memory.items()}}
@@ -76,7 +76,7 @@ class SlotBonus(StepReward):
 
 
 class SlotReward(StepReward):
-    """A `SlotBonus` as the reward of the environment in one slot."""
+    """Reward of the environment in one slot by a `SlotBonus`."""
 
     def __init__(self, bonus: SlotBonus, slot: int):
         self.bonus, self.slot = bonus, slot
@@ -99,38 +99,39 @@ LEAVES = "leaves the optimal policies as they are"
 
 @declared
 class StateBonus(SlotBonus):
-    """A bonus made of a number for each state, V.
+    """Bonus computed from a value V of each state.
 
-    As "potential" each step gets ``weight * (discount * V(next) - V(here))``, with V = 0 where a step ends the task
-    (Ng, Harada and Russell, ICML 1999). V may change while it is learned: each state keeps the number that it had when
-    it was reached (Devlin and Kudenko, AAMAS 2012). As "plain" each step gets ``weight * V(next)``.
+    With form "potential" each step gets ``weight * (discount * V(next) - V(here))``, with V(next) = 0 if the step
+    terminates the episode (Ng, Harada and Russell, ICML 1999). If V is learned and changes, V(here) is the value at the
+    time when the state was reached (Devlin and Kudenko, AAMAS 2012). With form "plain" each step gets
+    ``weight * V(next)``.
 
     Attributes:
-        plain_optimum: effect of the plain form on the optimal policies.
+        plain_optimum: effect of the form "plain" on the optimal policies, as the predicate of a sentence.
     """
 
     plain_optimum = "changes the optimal policies for good, to those that stay near"
-    weight: float = option(default=1.0, low=0, says="of the bonus.")
-    discount: float = option(default=0.99, low=0, high=1, says="the student's, by --discount.")
+    weight: float = option(default=1.0, low=0, says="factor of the bonus.")
+    discount: float = option(default=0.99, low=0, high=1, says="the student's discount, set by --discount.")
     form: str = option(
         default=POTENTIAL, choices=(POTENTIAL, PLAIN), says='"potential": differences of V; "plain": V itself.'
     )
 
     @property
     def optimum(self) -> str:
-        """Effect on the optimal policies."""
+        """Effect on the optimal policies, as the predicate of a sentence."""
         return LEAVES if self.form == POTENTIAL else self.plain_optimum
 
     def start_episode(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> Any:
-        """Begin the memory of an episode and return it, as plain JSON data."""
+        """Return the memory for a new episode, as JSON-serializable data; None by default."""
         return None
 
     def value_of(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> float | None:
-        """V of the state that a slot is in; None where it could not be determined."""
+        """Return V of a slot's current state, or None if it cannot be determined."""
         raise NotImplementedError(f"{type(self).__name__} must implement value_of(slot, observation, extras) -> float.")
 
     def episode_memory(self, slot: int) -> Any:
-        """Memory that `start_episode` returned for the episode under way."""
+        """Return the memory that `start_episode` returned for a slot's current episode."""
         return self.memory[slot]["episode"]
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:

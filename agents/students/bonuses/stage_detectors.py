@@ -1,8 +1,7 @@
-"""Detectors of the stages of a task, fitted on a few successful demonstrations: where a stage begins, and which
-features tell that a state belongs to it.
+"""Detectors of the stages of a task, fitted on a few successful demonstrations, which they first split into stages.
 
 Source: Sermanet, Xu and Levine, "Unsupervised Perceptual Rewards", arXiv 1612.06699. Demonstrations are arrays of
-features, a row a state.
+features, one row per state.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from ....errors import InputError
 
 MOST_FEATURES = 256
-"""Number of features for detecting stages: the ones that vary most over the demonstrations."""
+"""Most features used for detecting stages: those that vary most over the demonstrations."""
 _PASSES = 8
 
 
@@ -31,26 +30,27 @@ class _Moments:
     squares: np.ndarray
 
     def spread(self, count: Any = 0, total: Any = 0.0, squares: Any = 0.0) -> Any:
-        """Mean over the features of the deviation of these rows and further ones; [n] for n sets of further ones."""
+        """Return the standard deviation of these rows together with further rows, given by their moments, averaged over
+        the features; [n] for n alternative sets of further rows."""
         number = np.asarray(self.count + count, dtype=np.float64)[..., None]
         mean = (self.total + total) / number
         return np.sqrt(np.maximum((self.squares + squares) / number - mean**2, 0.0)).mean(-1)
 
 
 def split_stages(demonstrations: Sequence[np.ndarray], stages: int, least: int = 1) -> list[list[int]]:
-    """Split demonstrations into stages that minimise the sum over stages of their features' mean deviation.
+    """Split demonstrations into stages that minimise the sum over stages of the features' mean standard deviation.
 
     One demonstration is split exactly, by dynamic programming over the ends of its stages. With several, the states of
     each stage are pooled: each demonstration is split again given the others, until no split changes (at most 8
-    rounds).
+    times).
 
     Args:
-        demonstrations: [T, F] each.
+        demonstrations: arrays [T, F].
         stages: number of stages.
-        least: least number of states in a stage.
+        least: smallest number of states in a stage.
 
     Returns:
-        for each demonstration the first index of stages 2, 3, ....
+        For each demonstration the first index of stages 2, 3, ....
 
     Raises:
         InputError: a demonstration has too few states.
@@ -72,7 +72,7 @@ def split_stages(demonstrations: Sequence[np.ndarray], stages: int, least: int =
 
 
 def _place(length: int, shares: np.ndarray, least: int) -> list[int]:
-    """Starts of stages at shares of a demonstration, each at least ``least`` after the one before."""
+    """Return starts of stages at shares of a demonstration's length, at least ``least`` states apart."""
     found = [0]
     for number, share in enumerate(shares):
         last = length - (len(shares) - number) * least
@@ -92,7 +92,7 @@ def _total(demonstrations: Sequence[np.ndarray], found: Sequence[list[int]], sta
 def _split_together(
     demonstrations: Sequence[np.ndarray], begun: Sequence[list[int]], stages: int, least: int
 ) -> list[list[int]]:
-    """Split each demonstration given the others, in turn, until none changes."""
+    """Split each demonstration in turn, given the splits of the others, until no split changes."""
     found = [list(starts) for starts in begun]
     for _ in range(_PASSES):
         before = [list(starts) for starts in found]
@@ -106,7 +106,7 @@ def _split_together(
 
 
 def cut(rows: np.ndarray, starts: Sequence[int]) -> list[np.ndarray]:
-    """Cut the rows of a demonstration into its stages."""
+    """Cut the rows of a demonstration at the starts of stages 2, 3, ...; return the rows of each stage."""
     return [rows[start:stop] for start, stop in itertools.pairwise([0, *starts, len(rows)])]
 
 
@@ -115,11 +115,12 @@ def _moments(rows: np.ndarray) -> _Moments:
 
 
 def _split(rows: np.ndarray, others: Sequence[_Moments], least: int) -> list[int]:
-    """Split one demonstration into as many stages as there are ``others``, whose rows count as well."""
+    """Split one demonstration into as many stages as there are ``others``, the moments of other demonstrations' stages,
+    whose rows are included in the deviations."""
     length, stages = len(rows), len(others)
     sums = np.concatenate([np.zeros((1, rows.shape[1])), rows.cumsum(0)])
     squares = np.concatenate([np.zeros((1, rows.shape[1])), (rows**2).cumsum(0)])
-    best = np.full((stages + 1, length + 1), math.inf)  # of the first k stages, which end at t
+    best = np.full((stages + 1, length + 1), math.inf)  # [k, t]: least cost of the first k stages, which end at t
     best[0, 0], origin = 0.0, np.zeros((stages + 1, length + 1), dtype=int)
     for stage, other in enumerate(others, start=1):
         for stop in range(stage * least, length - (stages - stage) * least + 1):
@@ -137,11 +138,11 @@ def _split(rows: np.ndarray, others: Sequence[_Moments], least: int) -> list[int
 
 @dataclass(frozen=True)
 class StageDetector:
-    """Gaussians of the features that tell a stage.
+    """Independent Gaussians of the features that distinguish a stage.
 
     Attributes:
-        features: indices of the features, the most telling one first.
-        mean, deviation: of each in the stage; deviations are at least a floor.
+        features: indices of the features, the most distinctive one first.
+        mean, deviation: mean and standard deviation of each of these features in the stage.
     """
 
     features: np.ndarray
@@ -149,7 +150,7 @@ class StageDetector:
     deviation: np.ndarray
 
     def log_likelihood(self, row: np.ndarray) -> float:
-        """Mean over the features of the log-density of a state, the features taken as independent; 0 without any."""
+        """Return the log-density of a state, averaged over the detector's features; 0 without features."""
         if not len(self.features):
             return 0.0
         z = (row[self.features] - self.mean) / self.deviation
@@ -164,7 +165,8 @@ class StageDetector:
 
 
 def telling_scores(inside: np.ndarray, outside: np.ndarray, contrast: float = 1.0) -> np.ndarray:
-    """[F]: ``z = contrast * |mean+ - mean-| - (deviation+ + deviation-)`` of the states in and outside a stage."""
+    """Return ``z = contrast * |mean+ - mean-| - (deviation+ + deviation-)`` [F], for the states inside (+) and outside
+    (-) a stage; larger for more distinctive features."""
     apart = np.abs(inside.mean(0) - outside.mean(0))
     return contrast * apart - (inside.std(0) + outside.std(0))
 
@@ -175,10 +177,10 @@ def fit_detectors(
     """Fit the detector of each stage on its states, against the states of all other stages.
 
     Args:
-        stages: [n, F], the states of each stage, of all demonstrations; at least two stages.
-        most: most features of a detector, taken by largest z; only features with z above 0 are used.
+        stages: for each of at least two stages the states of all demonstrations, [n, F].
+        most: most features of a detector: those with the largest z (`telling_scores`), if z is above 0.
         contrast: weight of the distance of the means in z.
-        floor: lower bound of the deviations, without which a constant feature would decide alone.
+        floor: lower bound of the standard deviations, without which constant features would dominate.
     """
     found = []
     for number, inside in enumerate(stages):
@@ -191,6 +193,6 @@ def fit_detectors(
 
 
 def stage_reward(detectors: Sequence[StageDetector], row: np.ndarray) -> float:
-    """``sum over stages i = 2 ... n of R_i * 2^(i - 1)``, R_i being the log-likelihood of the state in stage i."""
+    """Return ``sum over stages i = 2 ... n of R_i * 2^(i - 1)`` with log-likelihoods R_i of a state in stage i."""
     later = enumerate(detectors[1:], start=1)
     return float(sum(detector.log_likelihood(row) * 2**power for power, detector in later))

@@ -1,4 +1,4 @@
-"""A bonus for progress along waypoints that a planner computes or an agent names."""
+"""Bonus for progress along waypoints that a planner computes or an agent names."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ PLANNER = "planner"
 
 @register("waypoints")
 class WaypointBonus(StateBonus):
-    """Progress along waypoints of the planner, or of an agent with author="openai:MODEL" (KAGI, arXiv 2407.10341, as a
+    """Progress along waypoints of the planner or, with author="openai:MODEL", of an agent (KAGI, arXiv 2407.10341, as a
     potential).
 
-    The potential is minus the length of the path through the waypoints not yet reached, as a share of its length at the
-    start: whoever goes the whole way gets ``weight`` in all, if the discount is 1. Without waypoints the bonus is 0.
+    The potential is minus the length of the path through the waypoints not yet reached, divided by the length at the
+    start of the episode: with discount 1 the whole way earns ``weight`` in total. Without waypoints the bonus is 0.
     """
 
     paper = "KAGI, arXiv 2407.10341 (its constants are not published)"
     weight: float = 0.5
     form: str = option(default=POTENTIAL, init=False)
-    radius: float = option(default=1.0, low=0, says="cells from a waypoint at which it counts as reached.")
+    radius: float = option(default=1.0, low=0, says="distance in cells within which a waypoint counts as reached.")
     author: Any = option(
         default=PLANNER,
-        says='"planner", the environment\'s own waypoints; or an agent, as for --agent, asked once for each level.',
+        says='"planner": the environment\'s waypoints; or an agent, as for --agent, which is asked once per level.',
     )
-    most: int = option(default=8, low=1, unit="waypoints", says="waypoints that an agent may name.")
+    most: int = option(default=8, low=1, unit="waypoints", says="most waypoints that an agent may name.")
 
     def setup(self) -> None:
         super().setup()
@@ -70,7 +70,7 @@ class WaypointBonus(StateBonus):
         return -self._length(extras["positions"][-1], episode["left"]) / (episode["length"] or 1.0)
 
     def _length(self, place: Sequence[float], left: list[list[int]]) -> float:
-        """Remove the waypoints that are reached from ``left``; the length of the path through the others."""
+        """Remove the waypoints that are reached from ``left``; return the length of the path through the others."""
         while left and math.dist(place, left[0]) <= self.radius:
             left.pop(0)
         return sum(math.dist(one, other) for one, other in itertools.pairwise([place, *left]))
@@ -83,7 +83,7 @@ class WaypointBonus(StateBonus):
 
 
 def describe_level(env: Any) -> str:
-    """Return the mission and the map of a gridworld's present state, as an agent reads them."""
+    """Return the mission and the map of a gridworld's current state as text for an agent."""
     world, words = env.here(), make_vocabulary("plain", 0, True)
     return f"{env.rules.mission(world)}. On the map {legend_of(world.cells, words)}; the agent is > v < or ^.\n" + (
         describe_map(world, env.viewer, words)
