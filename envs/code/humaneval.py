@@ -19,15 +19,15 @@ class HumanEval(ProblemSet):
         counts them.
 
     Parameters:
-        length (0.0 to 1.0): from the half of the problems with the least to read and write to the half with
-            the most: a statement or an expression of the reference program counts like ten characters of the question.
+        length (0.0 to 1.0): draws from one half of the problems, 0 from the half with the least effort, 1 with the
+            most. Effort: characters of the question, plus 10 for each statement or expression of the reference program.
 
     Observation:
         The head of the function with its docstring, and the form of the answer.
 
     Actions:
-        Text with the whole function in a block of Python, the last one counts; or bare code. The function's body alone
-        is accepted as well, and the code above the function in the prompt need not be repeated.
+        Text with the whole function in a block of Python, of which the last counts; or bare code. The function's body
+        alone is accepted as well, and the code above the function in the prompt need not be repeated.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.

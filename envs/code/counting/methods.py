@@ -123,7 +123,7 @@ def _charge_key(method: Method) -> Method:
 
 
 def _with_others(name: str) -> Method:
-    """Make a method of sets that charges for the other sets and, if it makes a new set, for its own items."""
+    """Make a method of sets that charges for the items of the other sets and, for some methods, of the set itself."""
     makes_one = name in ("union", "difference", "symmetric_difference", "issubset", "isdisjoint")
 
     def run(meter: Meter, owner: Any, /, *others: Any) -> Any:

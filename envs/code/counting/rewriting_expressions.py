@@ -31,7 +31,7 @@ class ExpressionRewriter(ast.NodeVisitor):
 
     Attributes:
         bound: the names to which the program assigns.
-        texts: values of further global names of the rewritten program.
+        texts: long texts of the program, by the global names that stand for them in the rewritten program.
     """
 
     def __init__(self, tree: ast.AST):
@@ -203,8 +203,8 @@ class ExpressionRewriter(ast.NodeVisitor):
         return node
 
     def _rewrite_loops(self, loops: Sequence[ast.comprehension]) -> int:
-        """Rewrite the loops of a comprehension, and return the step of a turn that the element has to charge. If there
-        is a condition or an inner loop, it charges this step."""
+        """Rewrite the loops of a comprehension. Return the steps (0 or 1) that the element must charge for each turn: 0
+        if the last loop has a condition or a target of several parts, which then charges the step."""
         turn = 0
         for place, loop in enumerate(loops):
             if loop.is_async:
@@ -250,7 +250,7 @@ def shape(several: Any) -> ast.Constant:
 
 
 def _describe(parts: Sequence[ast.expr]) -> tuple[Any, ...]:
-    """Return the number of parts, whether one is starred, and the places and descriptions of those with parts."""
+    """Return the number of parts, whether one is starred, and (place, description) of each nested target."""
     starred = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
     inner = [
         (place - len(parts) if starred and place > starred[0] else place, _describe(part.elts))

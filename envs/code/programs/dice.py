@@ -19,7 +19,7 @@ class Dice:
         self._left: list[float] = []
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
+        """Return True with this probability."""
         return (self._left or self._draw()).pop() < probability
 
     def below(self, bound: int) -> int:

@@ -55,7 +55,7 @@ class Program(NamedTuple):
         blocks: the statements of its body, one text for each sentence, then the return.
         results: the variable that holds each sentence's result; "" for a guard, which has none.
         weaker: bodies that omit a part of the specification.
-        marks: numbers in its code; its value often changes near them.
+        marks: numbers in its code; the function often behaves differently for arguments above and below them.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Program(NamedTuple):
     def run(
         self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None, most: int = MOST_WORK
     ) -> CallOutcome:
-        """Run it, or a function with other ``blocks``, with at most so much work; see `block_runs.run_blocks`."""
+        """Run the function, with ``blocks`` in place of its body if given; see `block_runs.run_blocks`."""
         names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
         return run_blocks(self.blocks if blocks is None else blocks, names, most)
 
@@ -89,7 +89,7 @@ class Program(NamedTuple):
         return self.results[0] == "" and self.run(arguments, self.blocks[:1]).value is not None
 
     def plan(self) -> list[str]:
-        """Name the variable of each sentence, one line for each."""
+        """List the sentences of the specification, each with the variable of its result."""
         return [f"{name}: {words}" if name else words for name, words in zip(self.results, self.specification)]
 
     def trace(self, arguments: tuple[Any, ...]) -> list[str]:
@@ -115,7 +115,7 @@ def number_sentences(program: Program) -> str:
 
 
 def format_call(program: Program, arguments: tuple[Any, ...]) -> str:
-    """Return the text of a call of the program."""
+    """Return the text of a call of the program, such as ``f([1, 2], 3)``."""
     return f"{program.name}({', '.join(map(repr, arguments))})"
 
 
