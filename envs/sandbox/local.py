@@ -62,13 +62,13 @@ _ENVIRONMENT = {
 
 
 class LocalSandbox:
-    """One warm interpreter, started immediately. It ends, at the latest, with the thread that made it.
+    """Backend of one warm interpreter, started at once. It ends, at the latest, with the thread that started it.
 
     Jobs with other modules or packages run in separate interpreters, started for the first such job; the last few are
     kept.
 
     Args:
-        modules: the modules that are loaded before any program runs; those that are missing are left out.
+        modules: the modules that are loaded before any program runs; missing modules are left out.
         packages: a folder of further packages, "" for none.
 
     Raises:

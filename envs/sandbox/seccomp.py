@@ -155,7 +155,7 @@ def _load(argument: int, high: bool = False) -> tuple[int, int, int, int]:
 
 
 def _where(test: int, value: int, answer: int) -> _Code:
-    """Return the answer where the test holds for the loaded word."""
+    """Write code that returns ``answer`` if the test holds for the loaded word."""
     return [(test, 0, 1, value), (_RETURN, 0, 0, answer)]
 
 
@@ -177,7 +177,7 @@ def _any_of(numbers: list[int], answer: int) -> _Code:
 
 
 def _only(value: int, code: _Code) -> _Code:
-    """Run ``code`` where the loaded word equals the value."""
+    """Write code that runs ``code`` only if the loaded word equals ``value``."""
     return [(_EQUAL, 0, len(code), value), *code]
 
 

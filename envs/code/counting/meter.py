@@ -27,7 +27,7 @@ class Uncounted(BaseException):
 
 
 class Meter:
-    """Counter of a call: the remaining steps, the depth of nested calls, and operands of comparison chains under way."""
+    """Counter of a call: remaining steps, depth of nested calls, and operands of comparison chains under way."""
 
     __slots__ = ("depth", "kept", "left")
 
