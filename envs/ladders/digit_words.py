@@ -18,7 +18,7 @@ _APART = re.compile(r"[1-9](?:[ ,;]+[1-9])+")
 
 
 class DigitWord(Question):
-    """Base of questions about a word whose answer is a row of digits from 1 to 9, such as ``31724`` or ``3 1 7 2 4``."""
+    """Base of questions about a word whose answer is a row of digits from 1 to 9: ``31724``, or apart, ``3 1 7``."""
 
     verifier = "integer"
 
