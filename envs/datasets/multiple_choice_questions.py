@@ -36,7 +36,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     Parameters:
         options (2 to 4): maximum number of options shown. For another source all are shown unless fewer are requested.
-        length (0.0 to 1.0): from the half of the questions with the shortest text to the half with the longest.
+        length (0.0 to 1.0): draws from one half of the questions, 0 from the half with the shortest text, 1 with the
+            longest.
 
     Observation:
         The question, one line such as ``B) Oxygen`` for each option, and the form of the answer.
@@ -46,7 +47,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     Reward:
         1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks;
-        with the 4 that questions have at most, this does not fall below a quarter.
+        with 4, the most that the package's own questions have, in a quarter.
 
     Termination:
         After the first answer.
@@ -102,7 +103,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
         return task.reference["letter"]
 
     def solver_cost(self, episode: Task) -> float | None:
-        """The characters of the question and of the options shown."""
+        """Return the number of characters of the question and of the options shown."""
         return float(len(episode.prompt))
 
 
