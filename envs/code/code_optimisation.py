@@ -112,10 +112,10 @@ class CodeOptimisation(ProgramQuestion):
 
     Reward:
         1 if the function has the same results in seven tests, one of them with the large arguments and one with still
-        larger ones, and stays within the targets in these two; 0 otherwise. With ``graded=True`` the mean share of the
-        way to both targets, log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That is
-        also ``info["progress"]``. The slow function is not run on the fourfold arguments; its operations there are
-        assumed to be the same multiple of the target as on the large ones.
+        larger ones, and stays within the targets in these two; 0 otherwise. With ``graded=True`` the mean over both
+        targets of log(slow / operations) / log(slow / target), from 0 to 1; 0 if a test fails. This mean is also
+        ``info["progress"]``. The slow function is not run on the fourfold arguments; its operations there are assumed
+        to be the same multiple of the target as on the large ones.
 
     Termination:
         After the first answer.

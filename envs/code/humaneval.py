@@ -14,7 +14,7 @@ class HumanEval(ProblemSet):
     Description:
         Problems come from ``source``; without one, from a small set written for this package. A record has a ``prompt``
         (imports, perhaps helpers, the head of a function and its docstring), its ``entry_point``, a
-        ``canonical_solution`` and a ``test`` of assertions. These are read as calls with expected values, so that the
+        ``canonical_solution`` and a ``test`` of assertions, which are read as calls with expected values, so that the
         program never sees the expected values. Records with tests of another form are left out, with one warning that
         counts them.
 

@@ -28,8 +28,8 @@ class LiveCodeBench(ProblemSet):
         The problem, the starter code if there is some, and the form of the answer.
 
     Actions:
-        Text with the program or class in a block of Python, of which the last counts; or bare code. The modules that
-        such classes use without import (typing, collections, math, ...) are imported.
+        Text with the program or class in a block of Python, of which the last counts; or bare code. For classes, the
+        modules that published solutions use without import (typing, collections, math, ...) are imported.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.

@@ -18,7 +18,7 @@ class MBPP(ProblemSet):
 
     Description:
         Problems come from ``source``; without one, from a small set written for this package. A record has a ``text``
-        (or ``prompt``), the ``code`` of a solution, and a ``test_list`` of assertions. These are read as calls with
+        (or ``prompt``), the ``code`` of a solution, and a ``test_list`` of assertions, which are read as calls with
         expected values, so that the program never sees the expected values. Records with tests of another form are left
         out, with one warning that counts them.
 

@@ -70,7 +70,7 @@ def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], 
 def write_derivation(
     rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]], write: Callable[[Any], str]
 ) -> list[str]:
-    """Write the chain applied to the first example, then to the query, one operation a line."""
+    """Write the chain applied to the first example, then to the query, one operation per line."""
     chain = [operations[words] for words in rule.chain]
     lines = []
     for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):

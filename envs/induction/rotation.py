@@ -52,7 +52,7 @@ class Rotation(Question):
         mirrors ("never", "perhaps"): copies are not mirrored (four possible copies), or may be mirrored (eight).
 
     Observation:
-        Text: how copies are made, and the rows of each picture beside those of its copy.
+        Text: how copies are made, and the rows of each picture, each followed by the same row of its copy.
 
     Actions:
         Text with an angle for each picture in turn, ``90, 0, mirrored 270``, read in ``answer_format``.

@@ -97,7 +97,7 @@ class Sequences(Question):
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List the rule found, then one term a line."""
+        """List the constants of the rule, then one term per line."""
         rule, terms = task.data
         return [*_write_derivation(rule, terms), self.oracle(task)]
 
@@ -205,7 +205,7 @@ def _write_derivation(rule: str, t: list[int]) -> list[str]:
 
 
 def _wrap(number: int) -> str:
-    """Return ``number`` as written after an operator: in parentheses where it is negative."""
+    """Return ``number`` as written after an operator: in parentheses if it is negative."""
     return str(number) if number >= 0 else f"({number})"
 
 

@@ -4,7 +4,7 @@ processes and files, buffers and kernel tables.
 Control groups v1 and v2 both work; the only privilege needed is to write to the group of this process or to its parent
 group. If no group can be made, the sandbox runs without it: the supervisor (`inside.watch`) counts the memory of
 programs, and the group is a second limit behind it. A group ends with its sandbox. If a process is killed before it can
-remove its group, the empty group stays until the next one is made beside it.
+remove its group, the empty group stays until the next group is made in the same parent.
 """
 
 from __future__ import annotations

@@ -120,8 +120,8 @@ def run_tests(
         tests: at least one. All `CallTest`s are called in one run of the program, each in a separate process; each
             `StdioTest` is a separate run.
         compare: "exact": equal values, or equal lines except for white space at their ends; "tolerance": numbers may
-            differ by one part in a million; or a function ``(expected, received) -> bool``, which is trusted code.
-            For the first two NaN is right where NaN is expected.
+            differ by one part in a million; or a function ``(expected, received) -> bool``, which is trusted code. In
+            the first two, NaN equals NaN.
         limits: the limits of each call and each run, and of the program itself before its functions are called.
         total_seconds: the wall time of all tests together, by default five times ``limits.seconds``; tests that have
             not run by then count as failed at a limit.

@@ -5,11 +5,11 @@ interpreter, the system's libraries read-only, and an empty /tmp; no network, no
 environment of a few variables.
 
 The kernel limits the memory of one process. The supervisor counts the memory of several processes together every
-hundredth of a second, and more often near the limit. They are usually killed within 20 % above the limit; if many grow
-at once, or the supervisor gets no core in time, they can reach twice the limit. (In a container of "docker" the kernel
-limits the memory of all processes together.) Kernel memory outside a program's processes (pipes, sockets, shared
-memory) is refused or counted at its maximum. A control group limits everything together if this process can make one
-(`control_group`).
+hundredth of a second, and more often near the limit. A run is usually killed within 20 % above the limit; if many
+processes grow at once, or the supervisor gets no core in time, it can reach twice the limit. (In a container of
+"docker" the kernel limits the memory of all processes together.) Kernel memory outside a program's processes (pipes,
+sockets, shared memory) is refused or counted at its maximum. A control group limits everything together if this process
+can make one (`control_group`).
 """
 
 from __future__ import annotations

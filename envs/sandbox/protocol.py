@@ -33,7 +33,7 @@ class Limits:
         value_bytes: size of the values of all calls, bytes.
 
     Raises:
-        InputError: a limit is not positive, not whole where it is a count, or greater than any machine has.
+        InputError: a limit is not positive, is a count that is not whole, or exceeds what any machine has.
     """
 
     seconds: float = 2.0

@@ -105,7 +105,7 @@ def walk(meter: Meter, values: Any) -> Iterable[Any]:
     """Iterate over values, each of which costs a step.
 
     Raises:
-        TypeError: they are not iterable.
+        TypeError: the values are not iterable.
     """
     if type(values) in SIZED:
         meter.charge(len(values))

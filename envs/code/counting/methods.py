@@ -19,7 +19,7 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
 
     Raises:
         AttributeError: Python has no such attribute.
-        Uncounted: Python has it, but it is not supported here.
+        Uncounted: Python has the attribute, but it is not supported here.
     """
     if type(owner) is Module:
         if name not in owner.names:

@@ -31,7 +31,7 @@ _NO_ATTRIBUTES = "attributes of values are not counted here: use a dict or a lis
 
 
 class ProgramRewriter(ExpressionRewriter):
-    """Rewrites statements, in place where it can. The method for a statement returns one or several statements."""
+    """Rewriter of statements, in place where possible. The method for a statement returns one or several statements."""
 
     def __init__(self, tree: ast.AST):
         super().__init__(tree)

@@ -27,7 +27,7 @@ PLACE: Any = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0
 
 
 class ExpressionRewriter(ast.NodeVisitor):
-    """Rewrites expressions, in place where it can, and sums the steps that the current statement always takes.
+    """Rewriter of expressions, in place where possible; sums the steps that the current statement always takes.
 
     Attributes:
         bound: the names to which the program assigns.
@@ -250,7 +250,7 @@ def shape(several: Any) -> ast.Constant:
 
 
 def _describe(parts: Sequence[ast.expr]) -> tuple[Any, ...]:
-    """Return the number of parts, whether one is starred, and (place, description) of each nested target."""
+    """Return the number of parts, True if one is starred, and (place, description) of each nested target."""
     starred = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
     inner = [
         (place - len(parts) if starred and place > starred[0] else place, _describe(part.elts))

@@ -95,7 +95,7 @@ def as_python_function(meter: Meter, function: Any) -> Any:
 
 
 def refuse(name: str, instead: str = "") -> Callable[..., Any]:
-    """Make the implementation of a function that is not supported: it raises Uncounted."""
+    """Return the implementation of an unsupported function, which raises Uncounted."""
 
     def run(*_: Any, **__: Any) -> Any:
         raise Uncounted(f"{name} is not counted here" + (f": use {instead}" if instead else ""))

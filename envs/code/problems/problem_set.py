@@ -50,7 +50,7 @@ class ProblemSet(DatasetQuestion):
         **kwargs: as for `DatasetQuestion`.
 
     Raises:
-        InputError: as `DatasetQuestion`; and when the first answer is judged, if this machine has no such sandbox.
+        InputError: as `DatasetQuestion`; and when the first answer is judged, if the sandbox cannot be started.
     """
 
     default_answer_format = "whole"

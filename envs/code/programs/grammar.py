@@ -85,7 +85,7 @@ class Program(NamedTuple):
         return run_blocks(self.blocks if blocks is None else blocks, names, most)
 
     def ends_early(self, arguments: tuple[Any, ...]) -> bool:
-        """Return True if its first block returns for these arguments."""
+        """Return True if the function returns in its first block for these arguments."""
         return self.results[0] == "" and self.run(arguments, self.blocks[:1]).value is not None
 
     def plan(self) -> list[str]:
