@@ -49,7 +49,7 @@ class Collection:
     """Questions grouped by rung (a value of the layout's axis) and sorted by effort within a rung.
 
     Args:
-        items: at least one.
+        items: at least one question; repetitions are allowed.
 
     Attributes:
         items: without repetitions, in an order independent of the source's order.

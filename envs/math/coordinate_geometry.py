@@ -96,7 +96,7 @@ class CoordinateGeometry(Question):
         return float(len(episode.prompt) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List the usual formula, one intermediate value a line."""
+        """List the intermediate values of the usual formula, one per line."""
         return [*task.data, self.oracle(task)]
 
 

@@ -39,7 +39,8 @@ class Form:
 
 
 class Functions:
-    """Reads expressions in x and computes with them; one object serves one judgement.
+    """Reader of expressions in x, with their comparison and derivatives. An object serves one judgement: its budget of
+    work is not renewed.
 
     Args:
         constants: names of variables that stand for a constant, as C in ``x^2 + C``.

@@ -94,7 +94,7 @@ class ModularArithmetic(Question):
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List powers by repeated squaring, inverses by Euclid's algorithm, then one operation a line, each reduced."""
+        """List powers by repeated squaring, inverses by Euclid's algorithm, then the operations, each reduced."""
         operands, operators, n = task.data
         lines = []
         for text, value, base, exponent in operands:

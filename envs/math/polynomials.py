@@ -53,7 +53,7 @@ def format_polynomial(p: Polynomial) -> str:
 
 
 def value_at(p: Polynomial, x: int | Fraction) -> int | Fraction:
-    """Return the value at ``x``."""
+    """Return the value of ``p`` at ``x``."""
     total: int | Fraction = 0
     for coefficient in reversed(p):
         total = total * x + coefficient

@@ -200,7 +200,7 @@ def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str
     """Return the command that starts the warm interpreter.
 
     Args:
-        descriptor: the socket through which it communicates.
+        descriptor: the socket through which the interpreter communicates.
         packages: a folder of further packages, "" for none.
         entrance: the file through which a process enters the control group, "" without a group.
 

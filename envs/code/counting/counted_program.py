@@ -36,7 +36,7 @@ class CountedProgram:
         self._code = compile(tree, "answer.py", "exec", dont_inherit=True, optimize=0)
 
     def call(self, function: str, arguments: Sequence[Any], most: int) -> tuple[Any, int]:
-        """Run the program, then call one of its functions. No state is kept between calls of this method.
+        """Run the program, then call one of its functions. Only changes of the arguments outlast a call.
 
         Args:
             function: the name of the function.

@@ -38,7 +38,7 @@ def _get_item(meter: Meter, box: Any, key: Any) -> Any:
 
 
 def _method(meter: Meter, box: Any, name: str) -> Callable[..., Any]:
-    """Return ``box.name`` to be called at once."""
+    """Return the function that a call of ``box.name`` runs."""
     method = METHODS.get(type(box), _NO_METHODS).get(name)
     if method is None:
         return functools.partial(call_function, meter, attribute(meter, box, name))

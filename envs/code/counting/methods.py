@@ -49,7 +49,7 @@ def _make_unbound_method(kind: type, name: str, method: Method) -> Method:
 
 
 def missing_method(kind: type, name: str) -> BaseException:
-    """Return the exception for a method that is not supported."""
+    """Return the exception for a missing method: Uncounted if Python has the method, else AttributeError."""
     if name.startswith("__") or hasattr(kind, name):
         return Uncounted(f"{kind.__name__}.{name} is not counted here")
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")

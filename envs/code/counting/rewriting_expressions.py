@@ -178,7 +178,7 @@ class ExpressionRewriter(ast.NodeVisitor):
         return guard("function", node)
 
     def rewrite_parameters(self, given: ast.arguments) -> None:
-        """Rewrite the defaults, and omit the annotations."""
+        """Rewrite the defaults of a function's parameters, and remove the annotations."""
         given.defaults = [self.visit(value) for value in given.defaults]
         given.kw_defaults = [value and self.visit(value) for value in given.kw_defaults]
         for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
@@ -261,7 +261,7 @@ def _describe(parts: Sequence[ast.expr]) -> tuple[Any, ...]:
 
 
 def holds_names(several: ast.AST) -> bool:
-    """Check that a target consists of names only."""
+    """Return True if a target consists of names only."""
     allowed = (ast.Name, ast.Tuple, ast.List, ast.Starred, ast.expr_context)
     return all([isinstance(part, allowed) for part in ast.walk(several)])
 

@@ -230,7 +230,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _is_small(value: Any) -> bool:
-    """True for plain data with at most `_MOST_ITEMS` items, nested ones included."""
+    """Return True for plain data with at most `_MOST_ITEMS` items, nested ones included."""
     left, waiting = _MOST_ITEMS, [value]
     while waiting:
         item = waiting.pop()

@@ -47,7 +47,7 @@ class ProgramQuestion(Question):
         self.limits = Limits(seconds=seconds)
 
     def judge_program(self, code: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
-        """Run the tests on a program. The verdict's score is the share of passed tests."""
+        """Run the tests on a program and return the verdict, whose score is the share of passed tests."""
         return run_tests(code, tests, limits=self.limits, backend=self.backend).verdict(self.graded)
 
     def judge_function(self, answer: str, name: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:

@@ -1,6 +1,6 @@
 """Cases of programs: arguments, and the value that the program returns for them.
 
-`draw_cases` finds cases that fail every program that omits a part of the specification.
+`draw_cases` finds cases of which every program that omits a part of the specification fails at least one.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def is_small(value: Any) -> bool:
 def draw_cases(
     dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()
 ) -> list[ProgramCase] | None:
-    """Draw cases that fail every weaker program. Return None if none are found.
+    """Draw cases of which every weaker program fails at least one. Return None if the draws contain no such cases.
 
     No value is right in more than 40% of the cases, and the first argument is the value in at most 40% of them.
 

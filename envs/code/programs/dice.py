@@ -12,7 +12,7 @@ _AT_A_TIME = 128
 
 
 class Dice:
-    """Random choices. 128 numbers are drawn from ``rng`` at a time, whenever none are left."""
+    """Source of random choices. 128 numbers are drawn from ``rng`` at a time, whenever none are left."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng

@@ -50,7 +50,7 @@ class Program(NamedTuple):
     Args:
         name: the function's name.
         takes, gives: the types of its first argument and of its value.
-        parameters: one or two.
+        parameters: the function's one or two parameters.
         specification: sentences, each about the result of the preceding sentence.
         blocks: the statements of its body, one text for each sentence, then the return.
         results: the variable that holds each sentence's result; "" for a guard, which has none.
