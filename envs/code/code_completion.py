@@ -75,7 +75,8 @@ class CodeCompletion(ProgramQuestion):
 
     Actions:
         Text with the missing part, in a fenced block of Python or alone; the last block counts. The whole function is
-        accepted as well, if it is unchanged outside the gap. Read whole, unless ``answer_format`` says otherwise.
+        accepted as well, if it is unchanged outside the gap. The whole reply is read, unless ``answer_format`` says
+        otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also

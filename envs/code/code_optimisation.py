@@ -107,8 +107,9 @@ class CodeOptimisation(ProgramQuestion):
         Text: the slow function, the types of its arguments, its operations on large hidden arguments, and the target.
 
     Actions:
-        Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
-        ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may not.
+        Text with the whole function, in a fenced block of Python or alone; the last block counts. The whole reply is
+        read, unless ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may
+        not.
 
     Reward:
         1 if the function has the same results in seven tests, one of them with the large arguments and one with still

@@ -81,8 +81,8 @@ class ProgramDebugging(Game):
         result of the last turn, and the number of turns left. Long output lacks its middle.
 
     Actions:
-        Text with the whole function in a fenced block of Python or alone, the last block being the one that counts;
-        or a call with each argument written out, such as ``f([1, 2], 3)``, on the last line. Read whole, unless
+        Text with the whole function in a fenced block of Python (the last block counts) or alone; or a call with each
+        argument written out, such as ``f([1, 2], 3)``, on the last line. The whole reply is read, unless
         ``answer_format`` says otherwise.
 
     Reward:

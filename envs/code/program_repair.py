@@ -46,8 +46,8 @@ class ProgramRepair(ProgramQuestion):
         Text: the specification, the function with the bug, and examples of what it should return.
 
     Actions:
-        Text with the whole function mended, in a fenced block of Python or alone; the last block counts. Read whole,
-        unless ``answer_format`` says otherwise.
+        Text with the whole function mended, in a fenced block of Python or alone; the last block counts. The whole
+        reply is read, unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all six tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also

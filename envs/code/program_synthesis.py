@@ -46,8 +46,8 @@ class ProgramSynthesis(ProgramQuestion):
         Text: the function's name and parameters, the specification, and examples such as ``f([1, 2]) == 3``.
 
     Actions:
-        Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
-        ``answer_format`` says otherwise.
+        Text with the whole function, in a fenced block of Python or alone; the last block counts. The whole reply is
+        read, unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also

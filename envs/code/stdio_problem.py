@@ -59,8 +59,8 @@ class StdioProblem(ProgramQuestion):
         Text: the format of the input, the specification, and examples of input and output.
 
     Actions:
-        Text with the program, in a fenced block of Python or alone; the last block counts. Read whole, unless
-        ``answer_format`` says otherwise.
+        Text with the program, in a fenced block of Python or alone; the last block counts. The whole reply is read,
+        unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also

@@ -192,7 +192,7 @@ class OwnQuestions(DatasetQuestion):
         return _judge(self.verifier, answer, task.data, self.verifier_options)
 
     def compute_extra(self, subject: Task, name: str) -> Any:
-        """Compute an extra (see `episode.extra`); "expected_calls" are the right tool calls, for rewards of tool use."""
+        """Compute an extra (see `episode.extra`); "expected_calls" are the right tool calls, for tool-use rewards."""
         return check_calls(subject.reference) if name == "expected_calls" else super().compute_extra(subject, name)
 
 
