@@ -46,8 +46,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
         Text with one letter, ``B``, or with the text of the option, read in ``answer_format``.
 
     Reward:
-        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks;
-        with 4, the most that the package's own questions have, in a quarter.
+        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks.
+        As the package's questions have at most 4 options, this rate does not fall below a quarter.
 
     Termination:
         After the first answer.

@@ -57,8 +57,8 @@ class Jigsaw(Question):
 
     Reward:
         The fraction of the tiles in their places (the term "tiles"); success needs all of them. An order that is no
-        permutation earns 0. All permutations are equally likely, so that any fixed one earns 1 / side^2 on average:
-        0.25 on the easiest tasks.
+        permutation earns 0. All permutations are equally likely, so that any fixed one earns 1 / side^2 by chance on
+        average: 0.25 on the easiest tasks.
 
     Termination:
         After the first answer.

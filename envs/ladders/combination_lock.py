@@ -52,7 +52,7 @@ class CombinationLock(Game):
         Text with the number of a door, read in ``answer_format``.
 
     Reward:
-        1 for the last floor, 0 otherwise. Random doors succeed in 0.012 of the easiest tasks, which is 1/3**4.
+        1 for the last floor, 0 otherwise. Random doors succeed by chance in 0.012 of the easiest tasks, 1/3**4.
 
     Termination:
         With the first wrong door, or after the last floor. Truncated after one turn a floor; an action that cannot be
