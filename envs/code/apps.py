@@ -14,21 +14,23 @@ class APPS(ProblemSet):
         Problems come from ``source``; without one, from a small set written for this package. A record has a
         ``question``, ``input_output`` (inputs and outputs of a program, or, with ``fn_name``, of a function or of a
         method of a class Solution), perhaps ``starter_code``, ``solutions``, and a ``difficulty``. At most 64 tests of
-        a record, each of at most 100,000 characters, are kept. Printed numbers with a decimal point, and such values,
-        may differ by one part in a million.
+        a record, each of at most 100,000 characters, are kept. Numbers with a decimal point, printed or returned, may
+        differ by one part in a million.
 
     Parameters:
-        level (1 to 3): introductory, interview or competition. With a custom source the range is that of its levels,
-            and a level without problems stands for the nearest one.
-        length (0.0 to 1.0): from the half of the problems of a level with the least to read and write to the half with
-            the most: a statement or an expression of the reference program counts like ten characters of the question.
+        level (1 to 3): introductory, interview or competition. With a custom ``source``, the range from its lowest to
+            its highest level; a level without problems draws from the nearest level with some.
+        length (0.0 to 1.0): draws from one half of a level's problems, 0 from the half with the least effort, 1 with
+            the most. Effort: characters of the question, plus 10 for each statement or expression of the reference
+            program.
 
     Observation:
         The problem, the starter code if there is some, and the form of the answer.
 
     Actions:
-        Text with the program, function or class in a block of Python, the last one counts; or bare code. For functions,
-        the modules that such classes use without import (typing, collections, math, ...) are imported.
+        Text with the program, function or class in a block of Python, of which the last counts; or bare code. For
+        functions and classes, the modules that published solutions use without import (typing, collections, math, ...)
+        are imported.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.

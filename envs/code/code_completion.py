@@ -46,8 +46,8 @@ _FORMS = {
 
 
 class Infilling(NamedTuple):
-    """The program, its text before and after the gap, the missing code, its kind ("expression", "line" or "step"), and
-    the tests, the public ones first."""
+    """Data of a task: the program, its text before and after the gap, the missing code, the kind of that code
+    ("expression", "line" or "step"), and the tests, public ones first."""
 
     program: Program
     before: str
@@ -61,12 +61,12 @@ class CodeCompletion(ProgramQuestion):
     """Fill the gap in a Python function.
 
     Description:
-        A part of a function of `ProgramSynthesis` is missing: an expression, a line, or all the code of a step. Any
-        completion that passes the six tests is right. Constants, single variables and an empty gap fail the tests, and
-        none of them loops for ever.
+        A part of a function, drawn as in `ProgramSynthesis`, is missing: an expression, a line, or all the code of a
+        step. Any completion that passes the six tests is right. Simple constants and single variables (for an
+        expression), and an empty gap (for statements), fail the tests and never loop for ever.
 
     Parameters:
-        steps (1 to 5, on request up to 12): sentences of the specification.
+        steps (1 to 5, on request up to 12): number of sentences of the specification.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
         masked ("expression", "line", "step"): the kind of the missing code.
 
@@ -75,7 +75,8 @@ class CodeCompletion(ProgramQuestion):
 
     Actions:
         Text with the missing part, in a fenced block of Python or alone; the last block counts. The whole function is
-        accepted as well, if it is unchanged outside the gap. Read whole, unless ``answer_format`` says otherwise.
+        accepted as well, if it is unchanged outside the gap. The whole reply is read, unless ``answer_format`` says
+        otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
@@ -140,7 +141,7 @@ class CodeCompletion(ProgramQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Name the variable of each sentence, then the sentence whose code is missing, then the code."""
+        """List the sentences of the specification with their variables, the step with the gap, and the missing code."""
         found: Infilling = task.data
         *starts, _ = itertools.accumulate(
             (len(textwrap.indent(block, "    ")) + 1 for block in found.program.blocks),
@@ -164,7 +165,7 @@ class CodeCompletion(ProgramQuestion):
 
 
 def fill_gap(before: str, code: str, after: str, masked: str) -> str:
-    """Return the function with the gap filled: an expression in parentheses, statements indented as the gap is."""
+    """Return the function with the gap filled: an expression in parentheses, statements with the gap's indentation."""
     if masked == "expression":
         # The line break ends a comment after the expression.
         return f"{before}({code}\n){after}"
@@ -202,8 +203,8 @@ def _judge_word(found: Infilling, word: str) -> ProgramJudgement | None:
 
 
 def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
-    """Draw a program and a gap in it. Return None if it has no code of this kind to mask, or a simple guess fills the
-    gap."""
+    """Draw a program and a gap in it. Return None if the program has no code of this kind to mask, no suitable tests,
+    or a gap that a simple guess fills."""
     program = draw_program(dice, domain, steps)
     place = dice.below(len(program.blocks) - 1)
     spans = _find_spans(program.blocks[place], masked)
@@ -245,7 +246,7 @@ def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[Progr
 
 
 def _shift_by_indent(block: str, place: int) -> int:
-    """Return the place in the block after every line has got four more spaces."""
+    """Return the position of ``place`` in the block once every line is indented by four more spaces."""
     return place + 4 * (block.count("\n", 0, place) + 1)
 
 

@@ -63,8 +63,15 @@ class Check(NamedTuple):
 
 
 class Optimisation(NamedTuple):
-    """A task: a slow program; tests, the last with the large arguments; the operations on these of the slow and the
-    fast program, and the target; and their parameter ``size``."""
+    """Data of a task.
+
+    Attributes:
+        program: the slow program, with its fast counterpart.
+        tests: the tests, the last with the large arguments.
+        slow, fast: operations of the slow and of the fast program on the large arguments.
+        target: maximum operations there for full reward.
+        size: the axis ``size``.
+    """
 
     program: SlowProgram
     tests: tuple[Check, ...]
@@ -100,15 +107,16 @@ class CodeOptimisation(ProgramQuestion):
         Text: the slow function, the types of its arguments, its operations on large hidden arguments, and the target.
 
     Actions:
-        Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
-        ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may not.
+        Text with the whole function, in a fenced block of Python or alone; the last block counts. The whole reply is
+        read, unless ``answer_format`` says otherwise. Functions, generators, and eight modules may be used; classes may
+        not.
 
     Reward:
         1 if the function has the same results in seven tests, one of them with the large arguments and one with still
-        larger ones, and stays within the targets in these two; 0 otherwise. With ``graded=True`` the mean share of the
-        way to both targets, log(slow / operations) / log(slow / target), from 0 to 1; 0 where a test fails. That is
-        also ``info["progress"]``. The slow function is not run on the fourfold arguments; its operations there are
-        assumed to be the same multiple of the target as on the large ones.
+        larger ones, and stays within the targets in these two; 0 otherwise. With ``graded=True`` the mean over both
+        targets of log(slow / operations) / log(slow / target), from 0 to 1; 0 if a test fails. This mean is also
+        ``info["progress"]``. The slow function is not run on the fourfold arguments; its operations there are assumed
+        to be the same multiple of the target as on the large ones.
 
     Termination:
         After the first answer.
@@ -170,7 +178,7 @@ class CodeOptimisation(ProgramQuestion):
         return Verdict(score, success, terms=terms, feedback=feedback, extras=extras)
 
     def solver_cost(self, episode: Task) -> float:
-        """The required speed-up, times the length of the reference program in characters."""
+        """Return the required speed-up, times the length of the reference program in characters."""
         return len(self.oracle(episode)) * episode.data.slow / episode.data.target
 
     def criteria(self, task: Task) -> list[str]:
@@ -192,7 +200,7 @@ class CodeOptimisation(ProgramQuestion):
 
 
 def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
-    """Draw a task. Return None where the fast program is not fast enough for these arguments."""
+    """Draw a task. Return None if the fast program saves too few operations on the arguments drawn."""
     # Counting is loaded when it is first needed.
     from .counting.counted_program import CountedProgram
 
@@ -215,7 +223,7 @@ def _draw(dice: Dice, params: dict[str, Any]) -> Optimisation | None:
 def _larger(data: Optimisation) -> tuple[Check, int]:
     """Make the test with arguments four times as large, and the target of operations for it.
 
-    It is made when an answer is judged, so that a reset need not run it; it is deterministic for a program.
+    Called when an answer is judged, to keep resets fast; the same task gives the same test.
     """
     from .counting.counted_program import CountedProgram
 
@@ -233,7 +241,7 @@ def _describe_size(part: Part, size: int) -> str:
 
 
 def _score(data: Optimisation, larger: Check, target: int, outcomes: Sequence[CountedCall]) -> tuple[float, str]:
-    """Compute the share of the way to both targets, from 0 to 1, and the feedback."""
+    """Return the score, which is the mean `_share` of both targets or 0 if a test fails, and the feedback."""
     for outcome in outcomes:
         if outcome.error == UNCOUNTED:
             return 0.0, f"The program cannot be counted: {outcome.message}."
@@ -255,7 +263,7 @@ def _score(data: Optimisation, larger: Check, target: int, outcomes: Sequence[Co
 
 
 def _classify(test: Check, outcome: CountedCall) -> Failure:
-    """Return the kind of failure of a call, "" if it returned the right value in time."""
+    """Return the kind of failure of a call; "" if it returned the right value within its operations."""
     if outcome.error in (UNCOUNTED, "SyntaxError"):
         return "syntax"
     if outcome.error:

@@ -14,20 +14,20 @@ class HumanEval(ProblemSet):
     Description:
         Problems come from ``source``; without one, from a small set written for this package. A record has a ``prompt``
         (imports, perhaps helpers, the head of a function and its docstring), its ``entry_point``, a
-        ``canonical_solution`` and a ``test`` of assertions. These are read as calls with expected values, so that the
+        ``canonical_solution`` and a ``test`` of assertions, which are read as calls with expected values, so that the
         program never sees the expected values. Records with tests of another form are left out, with one warning that
         counts them.
 
     Parameters:
-        length (0.0 to 1.0): from the half of the problems with the least to read and write to the half with
-            the most: a statement or an expression of the reference program counts like ten characters of the question.
+        length (0.0 to 1.0): draws from one half of the problems, 0 from the half with the least effort, 1 with the
+            most. Effort: characters of the question, plus 10 for each statement or expression of the reference program.
 
     Observation:
         The head of the function with its docstring, and the form of the answer.
 
     Actions:
-        Text with the whole function in a block of Python, the last one counts; or bare code. The function's body alone
-        is accepted as well, and the code above the function in the prompt need not be repeated.
+        Text with the whole function in a block of Python, of which the last counts; or bare code. The function's body
+        alone is accepted as well, and the code above the function in the prompt need not be repeated.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.

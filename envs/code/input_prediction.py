@@ -33,12 +33,12 @@ class InputPrediction(Question):
     """Find arguments for which a Python function returns a given value.
 
     Description:
-        The functions are those of `ProgramSynthesis`, with all their steps in code only. Any arguments of the stated
-        types that lead to the value are right. Obvious guesses (0, 1, an empty list, the value itself, ...) and sixteen
-        random draws are never right.
+        The functions are drawn as in `ProgramSynthesis`; the prompt shows the code without its specification. Any
+        arguments of the stated types for which the function returns the value are right. Obvious guesses (0, 1, an
+        empty list, the value itself, ...) and sixteen random draws are never right.
 
     Parameters:
-        steps (1 to 5, on request up to 12): steps of the function, each a piece of code.
+        steps (1 to 5, on request up to 12): number of operations that the function applies one after the other.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
 
     Observation:
@@ -99,7 +99,7 @@ class InputPrediction(Question):
         return Verdict(0.0, False, feedback=f"The function {what} for these arguments.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List the value of each variable for the correct arguments."""
+        """List correct arguments, the value of each variable for these arguments, and the answer."""
         program, arguments, _ = task.data
         names = ", ".join(f"{p.name} = {value!r}" for p, value in zip(program.parameters, arguments))
         return [f"Try {names}.", *program.trace(arguments), self.oracle(task)]

@@ -18,19 +18,19 @@ class MBPP(ProblemSet):
 
     Description:
         Problems come from ``source``; without one, from a small set written for this package. A record has a ``text``
-        (or ``prompt``), the ``code`` of a solution, and a ``test_list`` of assertions. These are read as calls with
+        (or ``prompt``), the ``code`` of a solution, and a ``test_list`` of assertions, which are read as calls with
         expected values, so that the program never sees the expected values. Records with tests of another form are left
         out, with one warning that counts them.
 
     Parameters:
-        length (0.0 to 1.0): from the half of the problems with the least to read and write to the half with
-            the most: a statement or an expression of the reference program counts like ten characters of the question.
+        length (0.0 to 1.0): draws from one half of the problems, 0 from the half with the least effort, 1 with the
+            most. Effort: characters of the question, plus 10 for each statement or expression of the reference program.
 
     Observation:
         The task, the head of the function, one of the assertions as an example, and the form of the answer.
 
     Actions:
-        Text with the whole function in a block of Python, the last one counts; or bare code.
+        Text with the whole function in a block of Python, of which the last counts; or bare code.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded`` the share that passes.
@@ -43,8 +43,8 @@ class MBPP(ProblemSet):
         google-research-datasets/mbpp. The problems that come with the package are its own.
 
     Args:
-        shown: the number of assertions that the prompt shows. The paper shows 3, which may be all of a record's; then a
-            table of their answers passes.
+        shown: the number of assertions that the prompt shows. The paper shows 3; where a record has no more, a program
+            that only looks up their values passes.
         **kwargs: as for `ProblemSet`.
     """
 

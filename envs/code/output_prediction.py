@@ -41,19 +41,20 @@ class OutputPrediction(Question):
     """Predict the return value of a Python function.
 
     Description:
-        The functions are those of `ProgramSynthesis`, with all their steps in code only. The value is not an
-        argument of the call, no whole number from -20 to 20, no power of two, and no list of less than three items.
+        The functions are drawn as in `ProgramSynthesis`; the prompt shows the code without its specification. The value
+        is hard to guess: no argument of the call, no whole number from -20 to 20, no power of two or its negative, and
+        no list or text of fewer than three items or characters.
 
     Parameters:
-        steps (1 to 6, on request up to 20): steps of the function, each a piece of code.
+        steps (1 to 6, on request up to 20): number of operations that the function applies one after the other.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
 
     Observation:
         Text: the function and a call of it.
 
     Actions:
-        Text with the value as Python writes it, ``[1, 2]`` or ``'ab'`` (other quotation marks, or none, and a list
-        without brackets will do), read as ``answer_format`` says.
+        Text with the value as Python writes it, ``[1, 2]`` or ``'ab'`` (other quotation marks or none, and lists
+        without brackets, are accepted), read as ``answer_format`` says.
 
     Reward:
         1 for the value, 0 otherwise.
@@ -106,12 +107,12 @@ class OutputPrediction(Question):
         return [*names, "It follows each branch and each turn of a loop for the arguments given."]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List the value of each variable."""
+        """List the value of each variable, and the answer."""
         program, arguments, _ = task.data
         return [*program.trace(arguments), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the code and of the values of its variables written out, in characters."""
+        """Return the length of the code and of the values of its variables written out, in characters."""
         return float(len(episode.data.program.source) + sum(map(len, self.solution_steps(episode))))
 
 

@@ -54,10 +54,8 @@ class Debugging:
 
     @property
     def progress(self) -> float:
-        """The share of the tests failed at first that the best program passes, from 0 to 1.
-
-        It is rounded to 30 binary places, so that its increments sum to exactly 1.
-        """
+        """Share of the initially failing tests that the best program has gained: (best - given) / (tests - given), 0 to
+        1. Rounded to 30 binary places, so that the increments sum to exactly 1."""
         return round((self.best - self.given) / (len(self.tests) - self.given) * 2**30) / 2**30
 
 
@@ -65,33 +63,33 @@ class ProgramDebugging(Game):
     """Mend a Python function that has up to three bugs, in several turns.
 
     Description:
-        The function is one of `ProgramSynthesis`, with bugs as in `ProgramRepair`, each in a different step. No bug is
-        hidden: eight tests judge the function, and they fail unless all bugs are fixed. In each turn the agent either
-        submits a program, and receives the number of tests that it passes and the first example that fails; or it calls
-        the program that it submitted last, and receives its value and output. The first example shows the bugs; with as
-        many examples as bugs, each bug alone would show in one.
+        The function is drawn as in `ProgramSynthesis`, with bugs as in `ProgramRepair`, each in a different step. Eight
+        tests judge the function; at least one fails as long as any bug is left. In each turn the agent either submits a
+        program, and receives the number of tests passed and the first example that fails; or calls the program
+        submitted last, and receives the value and the output. The function fails the first example; with at least as
+        many examples as bugs, each bug alone fails one of them.
 
     Parameters:
-        steps (1 to 5, on request up to 8): sentences of the specification.
+        steps (1 to 5, on request up to 8): number of sentences of the specification.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
-        bugs (1 to 3, on request 4): bugs in the function, at most one for each step.
+        bugs (1 to 3, on request 4): number of bugs in the function, at most one for each step.
         turns (6 to 2, harder downwards, on request 1 to 12): programs and calls in all. One program may suffice.
-        examples (4 to 2, harder downwards, on request 1 to 7): tests that the prompt shows.
+        examples (4 to 2, harder downwards, on request 1 to 7): number of tests that the prompt shows.
 
     Observation:
         Text: at first the specification, the function with the bugs, and examples of what it should return; then the
         result of the last turn, and the number of turns left. Long output lacks its middle.
 
     Actions:
-        Text with the whole function in a fenced block of Python or alone, the last block being the one that counts;
-        or a call with each argument written out, such as ``f([1, 2], 3)``, on the last line. Read whole, unless
+        Text with the whole function in a fenced block of Python (the last block counts) or alone; or a call with each
+        argument written out, such as ``f([1, 2], 3)``, on the last line. The whole reply is read, unless
         ``answer_format`` says otherwise.
 
     Reward:
         1 for a program that passes all tests, in whatever turn, and 0 otherwise. With ``graded=True`` the reward of a
-        turn is the increase of ``info["progress"]``: of the tests that the function failed at first, the largest share
-        passed by a program so far. No value is right in more than three of the eight tests. A turn in which the sandbox
-        fails is invalid, and changes nothing but the turns left.
+        turn is the increase of ``info["progress"]``: (best - given) / (8 - given), where ``given`` and ``best`` are the
+        tests passed by the function with the bugs and by the best program so far. No value is right in more than three
+        of the eight tests. A turn in which the sandbox fails is invalid, and changes only the number of turns left.
 
     Termination:
         When all tests pass. Truncated when no turn is left. A reply that is neither a program nor a call uses up a
@@ -104,11 +102,11 @@ class ProgramDebugging(Game):
     Args:
         graded: True for a reward for progress; see Reward.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
-        seconds: the limit of a call of the program.
+        seconds: the time limit of a call of the program.
         **kwargs: as for every environment.
 
     Raises:
-        InputError: at the first program or call, where this machine cannot provide the sandbox.
+        InputError: at the first program or call, if this machine cannot provide the sandbox.
     """
 
     param_space = ParamSpace(
@@ -150,7 +148,7 @@ class ProgramDebugging(Game):
         return state.turns
 
     def solver_cost(self, episode: Debugging) -> float:
-        """The length of the correct program in characters, times the number of bugs."""
+        """Return the length of the correct program in characters, times the number of bugs."""
         return float(len(episode.program.source) * episode.bugs)
 
     def observe(self, state: Debugging) -> str:

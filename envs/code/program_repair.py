@@ -21,7 +21,7 @@ from .programs.grammar import DOMAINS, Program, format_call, number_sentences, w
 
 
 class Repair(NamedTuple):
-    """The correct program, its body with the bug, the kind of the bug, and the tests, the public ones first."""
+    """Data of a task: the correct program, its body with the bug, the bug's kind, and the tests, public ones first."""
 
     program: Program
     body: tuple[str, ...]
@@ -33,25 +33,25 @@ class ProgramRepair(ProgramQuestion):
     """Mend a Python function that has one bug.
 
     Description:
-        The function is one of `ProgramSynthesis`, with a bug of one of 21 kinds (a comparison at its boundary, a wrong
-        operator, swapped arguments, a missing statement, a loop left early, ...) in one place. The specification says
-        what it should do. At least one of the examples shows the bug.
+        The function is drawn as in `ProgramSynthesis`, with a bug of one of 21 kinds (a comparison at its boundary, a
+        wrong operator, swapped arguments, a missing statement, a loop left early, ...) in one place. The specification
+        says what the function should do. The function fails at least one of the examples.
 
     Parameters:
-        steps (1 to 5, on request up to 12): sentences of the specification.
+        steps (1 to 5, on request up to 12): number of sentences of the specification.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
-        examples (4 to 2, harder downwards, on request 1 to 5): tests that the prompt shows.
+        examples (4 to 2, harder downwards, on request 1 to 5): number of tests that the prompt shows.
 
     Observation:
         Text: the specification, the function with the bug, and examples of what it should return.
 
     Actions:
-        Text with the whole function mended, in a fenced block of Python or alone; the last block counts. Read whole,
-        unless ``answer_format`` says otherwise.
+        Text with the whole function mended, in a fenced block of Python or alone; the last block counts. The whole
+        reply is read, unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all six tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
-        ``info["progress"]``; then the function with the bug, unchanged, gets the share that it passes.
+        ``info["progress"]``. With ``graded=True``, the unchanged function earns the share of the tests that it passes.
 
     Termination:
         After the first answer.

@@ -23,7 +23,7 @@ TESTS = 6
 
 
 class Synthesis(NamedTuple):
-    """The reference program, and the tests, the public ones first."""
+    """Data of a task: the reference program, and the tests, public ones first."""
 
     program: Program
     tests: tuple[CallTest, ...]
@@ -34,20 +34,20 @@ class ProgramSynthesis(ProgramQuestion):
 
     Description:
         The function is a chain of steps (129 kinds, most with constants; some depend on a condition, some end the
-        function early) on a number, a text or a list. Six tests judge it, of which the examples are some; each part
-        of the specification matters in at least one of them.
+        function early) on a number, a text or a list. Six tests, among them the examples, judge the function; a
+        function that omits a part of the specification fails at least one.
 
     Parameters:
-        steps (1 to 5, on request up to 12): sentences of the specification.
+        steps (1 to 5, on request up to 12): number of steps, each a sentence of the specification.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
-        examples (4 to 2, harder downwards, on request 1 to 5): tests that the prompt shows.
+        examples (4 to 2, harder downwards, on request 1 to 5): number of tests that the prompt shows.
 
     Observation:
         Text: the function's name and parameters, the specification, and examples such as ``f([1, 2]) == 3``.
 
     Actions:
-        Text with the whole function, in a fenced block of Python or alone; the last block counts. Read whole, unless
-        ``answer_format`` says otherwise.
+        Text with the whole function, in a fenced block of Python or alone; the last block counts. The whole reply is
+        read, unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
@@ -61,8 +61,8 @@ class ProgramSynthesis(ProgramQuestion):
         their number is unlimited and no training set contains them.
 
     Args:
-        milestones: True to run each answer once more under a tracer, for the reward "milestones": the sentences'
-            results that it computes.
+        milestones: True to run each answer once more under a tracer that counts, for the reward "milestones", the
+            intermediate results of the specification that the answer computes.
         **kwargs: as for `ProgramQuestion`.
     """
 
@@ -116,7 +116,7 @@ class ProgramSynthesis(ProgramQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Name the variable of each sentence, then the program."""
+        """List the sentences of the specification, each with its variable, and the program."""
         return [*task.data.program.plan(), self.oracle(task)]
 
 

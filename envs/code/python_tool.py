@@ -22,11 +22,11 @@ class PythonTool(ToolQuestion):
     Description:
         The question is a task of the family ``of``. An action with a block of Python is a call: the program runs in the
         sandbox (nothing is kept from earlier calls), and its output or error is the next observation. An action without
-        a block is the answer and ends the episode. Only the agent's own text is an answer: the output of a program is
-        never read as one, nor is a block of output in an action, and an action with a program contains no answer.
+        a block is the answer and ends the episode. Only the agent's own text is read as an answer, never the output of
+        a program or a block of output in an action; an action with a program contains no answer.
 
     Parameters:
-        level (0.0 to 1.0): the difficulty of the question, in its own family.
+        level (0.0 to 1.0): the difficulty of the question in the family ``of``.
         calls (8 to 1, harder downwards, on request up to 20): the maximum number of programs.
 
     Observation:
@@ -35,25 +35,25 @@ class PythonTool(ToolQuestion):
 
     Actions:
         Text with a block between ```python and ```, or in a tag <code>, <python>, <tool> or <tool_call>; several blocks
-        are one program. Any other text is the answer, read as the family reads it, or as ``answer_format`` says.
+        are one program. Any other text is the answer, read as ``answer_format`` says.
 
     Reward:
-        The family's reward for the answer; 0 for a call, even if the program raises an exception: that is no
-        ``action_error``, but is reported in ``feedback`` and in the extra ``tool_errors``. A failure of the sandbox
-        makes the turn invalid and does not count as a call.
+        The family's reward for the answer; 0 for a call, even if the program raises an exception: an exception is no
+        ``action_error``, but is reported in ``feedback`` and in ``episode.extra("tool_errors")``. A failure of the
+        sandbox makes the turn invalid and does not count as a call.
 
     Termination:
-        After the answer. Truncated two turns after as many turns as there were calls.
+        After the answer. Truncated after ``calls`` + 2 turns.
 
     Source:
         ToRL, arXiv 2503.23383, and ReTool, arXiv 2504.11536; the questions are those of other families here.
 
     Args:
-        of: the id of a `Question`.
-        of_kwargs: arguments for it; ``level`` spans the axes that these leave.
+        of: the id of the family that asks the question; its class must be a `Question`.
+        of_kwargs: arguments for that family; ``level`` sets the difficulty on the axes that they leave open.
         answer_format: how the answer is read; None for the family's default.
-        seconds: the limit of a run of a program.
-        backend: the backend of the sandbox, see `palaestra.envs.sandbox`.
+        seconds: the time limit of a run of a program.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
         **kwargs: as for every environment.

@@ -36,7 +36,7 @@ _PRINTS = re.compile(r"print|write|stdout")
 
 
 class StdioSynthesis(NamedTuple):
-    """The reference program, as a function, and the tests, the public ones first."""
+    """Data of a task: the reference program, as a function, and the tests, public ones first."""
 
     program: Program
     tests: tuple[StdioTest, ...]
@@ -46,21 +46,21 @@ class StdioProblem(ProgramQuestion):
     """Write a Python program that reads standard input and prints its result.
 
     Description:
-        The problems are those of `ProgramSynthesis`, with values as lines of text. Five tests judge the program, of
-        which the examples are some; each part of the specification matters in at least one of them. White space at
-        the ends of lines does not count.
+        Problems are drawn as in `ProgramSynthesis`; each argument and the value is a line of text. Five tests, among
+        them the examples, judge the program; a program that omits a part of the specification fails at least one. White
+        space at the ends of lines does not count.
 
     Parameters:
-        steps (1 to 5, on request up to 12): sentences of the specification.
+        steps (1 to 5, on request up to 12): number of sentences of the specification.
         domain ("numbers", "strings", "lists"): the type of the first line.
-        examples (3 to 1, harder downwards, on request up to 4): tests that the prompt shows.
+        examples (3 to 1, harder downwards, on request up to 4): number of tests that the prompt shows.
 
     Observation:
         Text: the format of the input, the specification, and examples of input and output.
 
     Actions:
-        Text with the program, in a fenced block of Python or alone; the last block counts. Read whole, unless
-        ``answer_format`` says otherwise.
+        Text with the program, in a fenced block of Python or alone; the last block counts. The whole reply is read,
+        unless ``answer_format`` says otherwise.
 
     Reward:
         1 if all tests pass, 0 otherwise; with ``graded=True`` the share of the tests that pass, which is also
@@ -124,7 +124,7 @@ class StdioProblem(ProgramQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Name the variable of each sentence, then the program."""
+        """List the sentences of the specification, each with its variable, and the program."""
         return [*task.data.program.plan(), self.oracle(task)]
 
 

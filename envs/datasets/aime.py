@@ -23,13 +23,13 @@ class AIME(DatasetQuestion):
 
     Description:
         Questions come from ``source``; without one, from a small set written for this package, whose answers were
-        found a second time by exhaustive search. A record has a ``problem`` (or ``question``) and an ``answer`` from 0
-        to 999. Its number in the contest is read from ``problem number``, ``id`` ("2024-II-4"), ``url`` or
+        confirmed by exhaustive search. A record has a ``problem`` (or ``question``) and an ``answer`` from 0 to 999.
+        The problem's number in its contest is read from ``problem number``, ``id`` ("2024-II-4"), ``url`` or
         ``problem_idx``; without these, every fifteen records count as one contest.
 
     Parameters:
-        number (1 to 15): the problem's place in its contest, where later ones are harder. For another source the range
-            is that of its problems, and a number without problems stands for the nearest one.
+        number (1 to 15): the problem's number in its contest; later problems are harder. With a custom ``source``, the
+            range from its lowest to its highest number; a number without problems draws from the nearest with some.
 
     Observation:
         The problem, and the form of the answer.

@@ -49,7 +49,7 @@ class Collection:
     """Questions grouped by rung (a value of the layout's axis) and sorted by effort within a rung.
 
     Args:
-        items: at least one.
+        items: at least one question; repetitions are allowed.
 
     Attributes:
         items: without repetitions, in an order independent of the source's order.
@@ -101,7 +101,7 @@ class Collection:
         return pool[start + int(u * (end - start))]
 
     def place(self, item: Item) -> float:
-        """Return the length from 0 to 1 of an item of `rows`: its relative rank by effort on its rung."""
+        """Return the value from 0 to 1 of the axis "length" for an item of `rows`: its rank by effort on its rung."""
         pool = self._by["all"][item.rung]
         rank = bisect_left(pool, (item.effort, item.content), key=lambda other: (other.effort, other.content))
         return rank / max(1, len(pool) - 1)

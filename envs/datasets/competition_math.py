@@ -38,10 +38,10 @@ class MATH(DatasetQuestion):
         that counts them.
 
     Parameters:
-        level (1 to 5): the level of the record. For another source the range is that of its problems, and a level
-            without problems stands for the nearest one.
-        length (0.0 to 1.0): among the problems of a level, from the half with the shortest text and worked solution to
-            the half with the longest.
+        level (1 to 5): the level of the record. With a custom ``source``, the range from its lowest to its highest
+            level; a level without problems draws from the nearest level with some.
+        length (0.0 to 1.0): draws from one half of a level's problems, 0 from the half with the shortest text and
+            worked solution, 1 with the longest.
 
     Observation:
         The problem, in LaTeX, and the form of the answer.
@@ -96,7 +96,7 @@ class MATH(DatasetQuestion):
         )
 
     def form_of(self, task: Task) -> Form:
-        """The form "values" where the reference lists several values, else "line"."""
+        """Return the form "values" if the reference lists several values, else "line"."""
         try:
             several = len(split_elements(task.reference)) > 1 or _JOINED.search(task.reference)
             return "values" if several else "line"

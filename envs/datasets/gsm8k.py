@@ -27,8 +27,8 @@ class GSM8K(DatasetQuestion):
         the end.
 
     Parameters:
-        steps (2 to 8): lines of the worked solution; problems with fewer or more count as 2 and 8. For another source
-            the range is that of its problems, and a number of steps without problems stands for the nearest one.
+        steps (2 to 8): lines of the worked solution; fewer count as 2, more as 8. With a custom ``source``, the range
+            of its problems; a number without problems draws from the nearest with some.
 
     Observation:
         The question, and the form of the answer.

@@ -18,7 +18,7 @@ _SECONDS = 5.0
 
 
 def hub_is_reachable() -> bool:
-    """Return False where the hub does not answer within seconds, or ``HF_HUB_OFFLINE`` is set."""
+    """Return True if the hub answers within 5 seconds; False without a request if ``HF_HUB_OFFLINE`` is set."""
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:

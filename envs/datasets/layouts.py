@@ -68,7 +68,7 @@ class Item:
 
     @property
     def effort(self) -> float:
-        """The sort key of the questions of a rung, from easy to hard."""
+        """Sort key of the questions of a rung, from easy to hard: `length`, without the solution of multiple choice."""
         return self.length - sum(map(len, self.steps)) if self.options else self.length
 
 
@@ -92,7 +92,8 @@ class Fields:
         self.place, self.layout = place, layout
 
     def get(self, *names: str) -> Any:
-        """Return the first of these fields that has a value, or None; "meta.level" is a field of the field "meta"."""
+        """Return the value of the first of these fields that has one, or None; "meta.level" is the field "level" of the
+        record in the field "meta"."""
         values = (self._find(name) for name in names)
         return next((value for value in values if value not in (None, "")), None)
 
@@ -110,7 +111,7 @@ class Fields:
         return next((str(value) for name in _IDS if isinstance(value := self.get(name), (str, int))), self.place)
 
     def text(self, *names: str) -> str:
-        """Return the first of these fields that has a value; raise InputError unless it is text that is not blank."""
+        """Return the text of the first of these fields that has a value. Raise InputError if it is blank or no text."""
         value = self.get(*names)
         if value is None:
             has = ", ".join(map(repr, self.names)) or "no field"
@@ -285,7 +286,7 @@ def _read_options(fields: Fields, choices: Any) -> tuple[list[str], list[str]]:
 
 
 def _find_right_option(key: Any, options: list[str], labels: list[str]) -> int | None:
-    """Return the index of the right option; None where the key names none."""
+    """Return the index of the right option; None if the key names none."""
     if isinstance(key, int) and not isinstance(key, bool):
         return key if 0 <= key < len(options) else None
     text = " ".join(str(key).split())

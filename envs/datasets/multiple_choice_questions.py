@@ -36,7 +36,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
 
     Parameters:
         options (2 to 4): maximum number of options shown. For another source all are shown unless fewer are requested.
-        length (0.0 to 1.0): from the half of the questions with the shortest text to the half with the longest.
+        length (0.0 to 1.0): draws from one half of the questions, 0 from the half with the shortest text, 1 with the
+            longest.
 
     Observation:
         The question, one line such as ``B) Oxygen`` for each option, and the form of the answer.
@@ -45,8 +46,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
         Text with one letter, ``B``, or with the text of the option, read in ``answer_format``.
 
     Reward:
-        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks;
-        with the 4 that questions have at most, this does not fall below a quarter.
+        1 for the right option, 0 otherwise. With 2 options any letter is right by chance in half (0.5) of the tasks.
+        As the package's questions have at most 4 options, this rate does not fall below a quarter.
 
     Termination:
         After the first answer.
@@ -102,7 +103,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
         return task.reference["letter"]
 
     def solver_cost(self, episode: Task) -> float | None:
-        """The characters of the question and of the options shown."""
+        """Return the number of characters of the question and of the options shown."""
         return float(len(episode.prompt))
 
 

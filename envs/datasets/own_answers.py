@@ -1,4 +1,4 @@
-"""The right answers in the columns of people's own files: worked solutions, boxes, lists, references as JSON."""
+"""Reading of right answers from the columns of users' files: worked solutions, boxes, lists, references as JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ def is_empty(value: Any) -> bool:
 
 
 def read_answers(value: Any, column: str, kind: str) -> tuple[list[Any], str | None]:
-    """Return the right answers in a column, the one to show first, and its worked solution, if any."""
+    """Return the right answers in a column's value, the one to show first, and the worked solution or None.
+
+    Raises:
+        UnusableRecord: the value is neither text, a number, a list of these nor a record with known fields.
+    """
     if kind in STRUCTURED:
         return [value], None
     if isinstance(value, Mapping):
@@ -63,7 +67,7 @@ def read_answers(value: Any, column: str, kind: str) -> tuple[list[Any], str | N
 
 
 def read_reference(kind: str, value: Any) -> Any:
-    """Convert a record's value to the reference of a verifier."""
+    """Convert a record's value to the reference of the verifier ``kind``."""
     if kind in NUMBERS:
         number = plain_number(str(value), units=None)
         if number is None:
@@ -86,7 +90,7 @@ def read_reference(kind: str, value: Any) -> Any:
 
 
 def write_answer(kind: str, reference: Any) -> str:
-    """Write an answer that matches a reference."""
+    """Return an answer that the verifier ``kind`` accepts for a reference."""
     if kind == "verdict":
         return f"[[{reference}]]"
     if kind == "list":

@@ -84,10 +84,10 @@ class OwnQuestions(DatasetQuestion):
         that fail are left out and named in a warning; if most fail, an error is raised.
 
     Parameters:
-        length (0.0 to 1.0): from the half of the questions with the shortest text and worked solution to the half with
-            the longest.
-        level: only with the argument ``level``, which names a column: the difficulty in it, a whole number such as 3 or
-            "Level 3", or a word such as "easy", "medium" or "hard".
+        length (0.0 to 1.0): draws from one half of the questions, 0 from the half with the shortest text and worked
+            solution, 1 with the longest.
+        level: exists only with the argument ``level``: the difficulty in the column of this name, a whole number such
+            as 3 or "Level 3", or a word such as "easy", "medium" or "hard".
 
     Observation:
         The record's prompt, unchanged, and ``instruction`` below it.
@@ -105,17 +105,18 @@ class OwnQuestions(DatasetQuestion):
         Yours. Arguments ``source``, ``part`` and ``config``: see `DatasetQuestion`.
 
     Args:
-        prompt, answer, solution: names of the columns with the prompt, the right answer and, a step a line, the worked
-            solution; "meta.text" is the column "text" of a column of records. None: guessed, possibly without a
-            solution. ``prompt="sentences"`` and ``prompt="terse"`` do not name a column, but are the form of prompts of
-            every environment; it has no effect on questions from a source.
-        level: the column with the difficulty; None: none.
-        verifier: the name of a verifier (`palaestra list verifiers`); None: "number" if four fifths of the answers are
-            numbers, "math" if four fifths are numbers or contain LaTeX, else "text". References other than text, such
-            as tool calls or constraints, are JSON, as a column's values or as text.
+        prompt, answer, solution: names of the columns with the prompt, the right answer and the worked solution, one
+            step per line; "meta.text" is the field "text" of the records in the column "meta". None to guess; there may
+            be no solution. ``prompt="sentences"`` and ``prompt="terse"`` name no column: they choose the form of
+            prompts, as in every environment, which has no effect on questions from a source.
+        level: the column with the difficulty; None for no axis "level".
+        verifier: the name of a verifier (`palaestra list verifiers`). None to guess: "constraints" for IFEval's
+            instructions, "toolcall" for BFCL's calls, "number" if four fifths of the answers are numbers, "math" if
+            four fifths are numbers or contain LaTeX, or most contain LaTeX, else "text". References other than text,
+            such as tool calls or constraints, are JSON, as values of a column or as text.
         verifier_options: options of the verifier, such as ``{"policy": "dataset"}`` of "math".
-        instruction: text after each prompt, such as "Answer with the name alone."; None: nothing, since the prompts of
-            a source should contain it; prompts of the small set get a request for a number.
+        instruction: text after each prompt, such as "Answer with the name alone."; None for no text, as the prompts of
+            a source should ask for the form; prompts of the small set then get a request for a number.
         **kwargs: as for `DatasetQuestion`.
     """
 
@@ -157,7 +158,7 @@ class OwnQuestions(DatasetQuestion):
         super().__init__(source=source, part=part, config=config, prompt=form, **kwargs)
 
     def _source(self) -> Source:
-        """The source with its columns and verifier, guessed where they are not named."""
+        """Return the source with its columns and verifier; those that the user has not named are guessed."""
         bare = super()._source()
         if not hasattr(self, "_layout"):
             self._layout, names = _choose_layout(
@@ -191,7 +192,7 @@ class OwnQuestions(DatasetQuestion):
         return _judge(self.verifier, answer, task.data, self.verifier_options)
 
     def compute_extra(self, subject: Task, name: str) -> Any:
-        """Compute an extra. ``expected_calls`` are the right tool calls, in the form that rewards of tool use read."""
+        """Compute an extra (see `episode.extra`); "expected_calls" are the right tool calls, for tool-use rewards."""
         return check_calls(subject.reference) if name == "expected_calls" else super().compute_extra(subject, name)
 
 
@@ -268,8 +269,8 @@ Columns = tuple[str, str, str | None, str | None, str | None, str, str]
 def _choose_layout(
     source: Source, columns: tuple[str | None, ...], kind: str | None, options: str, state: Any
 ) -> tuple[Columns, str]:
-    """Guess what the user has not given from the majority of records: the columns of prompt, answer, level, solution
-    and context, and the verifier with its options. Return these, and the names of all columns.
+    """Return the columns of prompt, answer, level, solution and context, the verifier and its options, and the names of
+    all columns. What the user has not given is guessed from the majority of records.
 
     Args:
         state: the state of the file, so that a changed file is read again.
@@ -312,7 +313,7 @@ def _most_filled(
 
 
 def _find(records: Sequence[Fields], name: str, given: str | None, likely: tuple[str, ...]) -> str:
-    """The name of a column, as given or guessed."""
+    """Return the name of a column, as given or guessed. Raise InputError if there is none."""
     found = _most_filled(records, [given] if given else likely)
     if found is None:
         there = ", ".join(map(repr, dict.fromkeys(column for fields in records for column in fields.names)))
@@ -325,7 +326,7 @@ def _find(records: Sequence[Fields], name: str, given: str | None, likely: tuple
 
 
 def _guess_verifier(values: Sequence[Any], column: str) -> str:
-    """The verifier of most answers."""
+    """Return the name of the verifier that suits most answers."""
     texts = []
     for value in values:
         try:
@@ -389,7 +390,7 @@ def from_dataset(source: str, **options: Any) -> gym.Env[str, str]:
     """Make an environment from the records of a file, a folder or a data set of the hub.
 
     Args:
-        source: a .jsonl, .json, .csv or .parquet file, a folder of such files, or "owner/name" on the hub.
+        source: a file, a folder or "owner/name" on the hub; see `DatasetQuestion`.
         **options: arguments of `OwnQuestions` (``prompt``, ``answer``, ``verifier``, ``level``, ...) and of `gym.make`.
 
     Raises:

@@ -38,9 +38,9 @@ class DatasetQuestion(Question):
     in a process for each family, source and split.
 
     Args:
-        source: a .jsonl, .json, .csv or .parquet file (the first three also with .gz), a folder of such files, or
-            "owner/name" for a data set of the Hugging Face hub; None for the questions that come with this package.
-            Parquet files and the hub need the library ``datasets``, extra [datasets].
+        source: a .jsonl, .ndjson, .json, .csv or .tsv file (also with .gz, .bz2 or .xz), a .parquet file, a folder of
+            such files, or "owner/name" for a data set of the Hugging Face hub; None for the questions that come with
+            this package. Parquet files and the hub need the library ``datasets``, extra [datasets].
         part: the part of a hub data set or folder to read: "train", "test", ... In a folder, the names of a file and of
             its folders decide its part. Required if there are several parts, so that they are never mixed. Within the
             part, ``split`` still separates a fifth of the questions by content; use ``split="all"`` for every question
@@ -169,15 +169,15 @@ class DatasetQuestion(Question):
         return self._row is not None or super().belongs(key)
 
     def solver_cost(self, episode: Task) -> float | None:
-        """The number of characters of question and worked solution."""
+        """Return the number of characters of question and worked solution."""
         return float(episode.data.length)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The worked solution of the record, then the answer."""
+        """List the worked solution of the record, then the answer."""
         return [*task.data.steps, self.oracle(task)]
 
     def compute_extra(self, subject: Task, name: str) -> Any:
-        """Compute an extra. ``rationale`` is the record's original solution, if it differs from the steps."""
+        """Compute an extra (see `episode.extra`); "rationale" is the original solution if it differs from the steps."""
         return subject.data.rationale or None if name == "rationale" else super().compute_extra(subject, name)
 
     def _draw_task(self, rng: np.random.Generator, params: dict[str, Any], split: str) -> Task:

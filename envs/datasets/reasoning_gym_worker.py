@@ -25,8 +25,8 @@ def answer_job(job: dict[str, Any]) -> Any:
 
     Args:
         job: ``do`` is "names" (all data sets), "levels" (the highest level of ``name``'s curriculum, None without one),
-            "task" (question and gold answer for ``name``, ``config``, ``level``, ``seed``) or "score" (of ``answer`` to
-            that same task).
+            "task" (question and gold answer for ``name``, ``config``, ``level``, ``seed``) or "score" (the score of
+            ``answer`` for the task with these values).
     """
     from reasoning_gym.factory import DATASETS, create_curriculum, has_curriculum
 

@@ -14,7 +14,7 @@ Make = Callable[[Mapping[str, Any]], list[Constraint]]
 
 
 def _constraint(kind: str, text: str | None = None, texts: str | None = None, **more: Any) -> Make:
-    """A constraint with the value of an argument as its text, or as its texts."""
+    """Make a constraint whose ``text`` or ``texts`` is the value of the instruction's argument of this name."""
     names = {name: argument for name, argument in (("text", text), ("texts", texts)) if argument}
     return lambda given: [{"kind": kind, **{name: given[argument] for name, argument in names.items()}, **more}]
 
@@ -75,8 +75,8 @@ def read_instructions(ids: Any, arguments: Any) -> list[Constraint]:
     """Read the instructions of a record of IFEval as constraints for the verifier "constraints".
 
     Args:
-        ids: "instruction_id_list".
-        arguments: "kwargs", a record of arguments for each; those without a value are left out.
+        ids: the field "instruction_id_list".
+        arguments: the field "kwargs": for each instruction a record of its arguments, or None.
 
     Raises:
         UnusableRecord: an instruction has no equivalent constraint, such as "language:response_language".

@@ -43,7 +43,7 @@ Record = tuple[str, dict[str, Any]]
 
 
 def is_hub_name(source: str) -> bool:
-    """Return whether ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
+    """Return True if ``source`` names a data set of the hub: "owner/name", and neither a file nor a folder here."""
     return not Path(source).expanduser().exists() and bool(_HUB.fullmatch(source)) and not source.endswith(SUFFIXES)
 
 
@@ -233,7 +233,7 @@ def _read_json(text: str, shown: str, part: str | None = None) -> Iterator[Recor
 
 
 def _rows_of(whole: dict[str, Any], shown: str, part: str | None) -> list[Any]:
-    """Return the records of an object: one of its lists of records, its columns as rows, or the object itself."""
+    """Return the records of a JSON object: one of its lists of records, its columns as rows, or the object itself."""
     values = list(whole.values())
     if values and all(isinstance(v, list) and v and all(isinstance(each, dict) for each in v) for v in values):
         if part is not None and part not in whole:

@@ -1,4 +1,4 @@
-"""Published worked solutions, split into steps of one line each."""
+"""Splitting of published worked solutions into steps of one line each."""
 
 from __future__ import annotations
 

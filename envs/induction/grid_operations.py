@@ -2,7 +2,7 @@
 
 A grid is a tuple of rows, each a string of digits; 0 is the background. Operations on neighbours pack the grid into one
 integer with a bit for each cell and an empty bit between rows, so that a shift moves all cells at once. An operation
-that would leave nothing of a grid of zeros returns it unchanged.
+that would leave nothing of a grid of zeros returns the grid unchanged.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _enlarge(grid: Grid) -> Grid:
 
 
 def _mirror_left_half(grid: Grid) -> Grid:
-    """Mirror the left half, with the middle column where there is one, onto the right half."""
+    """Replace the right half by the mirror image of the left half; a middle column stays."""
     half, middle = len(grid[0]) // 2, len(grid[0]) % 2
     return tuple([row[: half + middle] + row[:half][::-1] for row in grid])
 
@@ -111,7 +111,7 @@ def _paint_bits(grid: Grid, bits: int, colour: str) -> Grid:
 
 
 def _flood(bits: int, within: int, stride: int) -> int:
-    """Return all bits of ``within`` that are connected to ``bits``, which lie within it."""
+    """Return all bits of ``within`` that are connected to ``bits``, which must be a part of ``within``."""
     reached = 0
     while bits != reached:
         reached = bits

@@ -34,35 +34,35 @@ class GridTransformations(Question):
     Description:
         Grids of digits hold rectangles in a few colours on a background of zeros. The transformation is a chain of
         operations (turn, mirror, recolour, crop, tile, let cells fall, fill what is enclosed, ...; 43 kinds) out of a
-        list that the prompt shows. Every chain of that many operations of the list that fits all examples, each used
-        any number of times, gives the same output for the query; and no shorter chain fits them. Both are checked by
-        a search through all chains. All outputs have four cells and two digits or more, and the one asked for is
-        neither the query nor an output of an example.
+        list that the prompt shows. All chains of the same number of listed operations, with repetitions, that fit all
+        examples give the same output for the query, and no shorter chain fits the examples; a search through all
+        chains checks both. Every output has at least four cells and two different digits; the answer is neither the
+        query nor an output of an example.
 
     Parameters:
-        operations (1 to 3, on request up to 4): operations in the chain.
-        listed (6 to 10, on request 2 to 14): operations to choose from.
-        size (3 to 8, on request up to 10): rows and columns of the inputs, at most; beyond 3, some have one less.
-        colours (2 to 5, on request up to 9): digits other than 0 to draw with.
-        examples (4 to 2, harder downwards, on request 1 to 8): pairs of input and output.
+        operations (1 to 3, on request up to 4): number of operations in the chain.
+        listed (6 to 10, on request 2 to 14): number of operations in the list.
+        size (3 to 8, on request up to 10): the most rows and columns of an input; beyond 3, some inputs have one less.
+        colours (2 to 5, on request up to 9): number of digits other than 0 to draw with.
+        examples (4 to 2, harder downwards, on request 1 to 8): number of pairs of input and output.
 
     Observation:
-        Text: the operations, the examples, and the grid that is asked about, each a row of digits a line.
+        Text: the operations, the examples, and the query; each row of a grid is a line of digits.
 
     Actions:
         Text with the rows of the output on one line, ``012/340/500`` (``[[0, 1, 2], [3, 4, 0], [5, 0, 0]]`` is read
         too), in ``answer_format``.
 
     Reward:
-        1 for the output, 0 otherwise. One of the operations picked at random and applied is right by chance in 0.18 of
-        the easiest tasks, where the chain is of one operation; fixed answers and copies of the prompt are not.
+        1 for the output, 0 otherwise. Applying a random listed operation is right by chance in 0.18 of the easiest
+        tasks, whose chain has one operation; fixed answers and copies from the prompt are not.
 
     Termination:
         After the first answer.
 
     Source:
-        Chollet, "On the measure of intelligence", arXiv 1911.01547; there the operations are not listed, so that more
-        than one output has a rule.
+        Chollet, "On the measure of intelligence", arXiv 1911.01547; there the operations are not listed, so that
+        several outputs may follow some rule.
     """
 
     answer_form = "lines"
@@ -113,7 +113,7 @@ class GridTransformations(Question):
         return [*write_derivation(task.data, OPERATIONS, "/".join), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The approximate number of cells that a breadth-first search through the chains handles on the first
+        """Return the approximate number of cells that a breadth-first search through the chains handles on the first
         example."""
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
@@ -138,10 +138,10 @@ class GridTransformations(Question):
 
 
 def read_grid(answer: str) -> list[str] | None:
-    """Return the rows of a grid of digits; None where the text is no grid, or where its rows differ in length.
+    """Return the rows of a grid of digits; None if the text is no grid, or if its rows differ in length.
 
-    Rows are separated by slashes, line ends, semicolons or bars, else by blanks or commas, which otherwise may separate
-    the digits of a row; or they are the lists of a list.
+    Rows are separated by slashes, line ends, semicolons or bars; then blanks and commas may separate digits. Without
+    such separators, blanks or commas separate rows. A list of lists of digits is read as well.
     """
     text = answer.strip()
     if text.startswith("[") and "[" in text[1:]:
@@ -167,7 +167,7 @@ def _draw_row(grid: Grid, y: int, width: int) -> list[Cell]:
 
 
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
-    """Draw a random problem on random grids; return None where the draws name too few operations, or an output is too
+    """Draw a random problem on random grids. Return None if the draws name too few operations, or an output is too
     uniform or too large."""
     count, listed, size, pairs = (params[name] for name in ("operations", "listed", "size", "examples"))
     objects = 2 + size // 3
@@ -204,8 +204,8 @@ def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainPr
 
 
 def _draw_grid(rows: int, columns: int, palette: list[str], draws: list[float]) -> Grid:
-    """Draw rectangles of at most 4 by 4 cells. Of ten, two are single cells, and three are hollow where there is
-    room."""
+    """Draw rectangles of at most 4 by 4 cells. About 20 % are single cells, and 30 % are hollow if the grid has more
+    than 3 rows and columns."""
     cells = [["0"] * columns for _ in range(rows)]
     for start in range(0, len(draws), _DRAWS):
         kind, height, width, top, left, colour = draws[start : start + _DRAWS]

@@ -20,7 +20,7 @@ _SEPARATORS = re.compile(r"tiles?|->|[\s,;/|()\[\]]+", re.IGNORECASE)
 
 
 class Edges(NamedTuple):
-    """The tiles that fit right of, and below, each tile: bool[tile, other] each."""
+    """Pairs of tiles that fit: ``right[a, b]`` is True if b fits to the right of a, ``below[a, b]`` if below a."""
 
     right: np.ndarray
     below: np.ndarray
@@ -40,12 +40,12 @@ class Jigsaw(Question):
 
     Description:
         A picture of digits is cut into square tiles, which are shuffled and numbered. In the picture, cells side by
-        side or one above the other differ by at most ``step``; there is exactly one order of the tiles that keeps to
-        this. Tiles are not turned.
+        side or one above the other differ by at most ``step``; exactly one order of the tiles satisfies this. Tiles are
+        not turned.
 
     Parameters:
         side (2 to 4): tiles along each side of the picture.
-        step (1 to 3): the most by which neighbouring cells differ; more tiles then seem to fit.
+        step (1 to 3): the largest difference of neighbouring cells; the larger, the more tiles seem to fit.
         cells (6 to 4, harder downwards, on request up to 12): cells along each side of a tile; shorter edges give less
         information.
 
@@ -56,9 +56,9 @@ class Jigsaw(Question):
         Text with the numbers of the tiles in reading order, ``3 1 4 2``, read in ``answer_format``.
 
     Reward:
-        The fraction of the tiles that stand in their places (the term "tiles"); only all of them are a success. An
-        order that is no permutation earns nothing. All permutations are equally likely, so that any one earns 1 /
-        side^2 by chance: 0.25 on the easiest tasks.
+        The fraction of the tiles in their places (the term "tiles"); success needs all of them. An order that is no
+        permutation earns 0. All permutations are equally likely, so that any fixed one earns 1 / side^2 by chance on
+        average: 0.25 on the easiest tasks.
 
     Termination:
         After the first answer.
@@ -118,11 +118,11 @@ class Jigsaw(Question):
         return len(subject.data.order) if name == "permutation" else super().compute_extra(subject, name)
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of tiles that a depth-first search over the places in reading order lays, plus its dead ends."""
+        """Return the effort of a depth-first search; see `count_search_steps`."""
         return float(count_search_steps(episode.data.fit, int(len(episode.data.order) ** 0.5)))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Each tile in its place, with the edges that meet there."""
+        """List each tile in its place, with the edges that meet there."""
         shown, order, _ = task.data
         side = int(len(order) ** 0.5)
         steps = []
@@ -147,15 +147,15 @@ class Jigsaw(Question):
 
 
 def match_edges(tiles: np.ndarray, step: int) -> Edges:
-    """Return which of the tiles, int[count, cells, cells], fit: digits on both sides of a cut differ by at most
-    ``step``."""
+    """Return which of the tiles, int[count, cells, cells], fit next to each other: digits on both sides of the cut
+    differ by at most ``step``."""
     sides = ((tiles[:, :, -1], tiles[:, :, 0]), (tiles[:, -1], tiles[:, 0]))
     right, below = (np.asarray((abs(end[:, None] - start) <= step).all(axis=2)) for end, start in sides)
     return Edges(right, below)
 
 
 def has_swappable_tiles(fit: Edges, side: int) -> bool:
-    """Return whether two tiles of the given order that do not touch can be swapped: a quick test for a second
+    """Return True if two tiles of the given order that do not touch can be swapped: a quick test for a second
     solution."""
     grid = np.arange(side * side).reshape(side, side)
     fits = np.ones((side * side, side * side), bool)
@@ -172,8 +172,8 @@ def has_swappable_tiles(fit: Edges, side: int) -> bool:
 def find_arrangements(fit: Edges, side: int, most: int = 2) -> list[tuple[int, ...]]:
     """Return up to ``most`` orders of ``side * side`` tiles in which all neighbours fit.
 
-    An order has the numbers of the tiles, from 1, in reading order. All upper and all lower halves of the picture are
-    found, and those that share no tile are joined.
+    An order has the numbers of the tiles, from 1, in reading order. All possible upper and lower halves of the picture
+    are found, and those that share no tile are joined.
     """
     every = (1 << side * side) - 1
     upper = _lay_rows(fit, side, side // 2)
@@ -220,8 +220,8 @@ def _lay_rows(fit: Edges, side: int, rows: int) -> np.ndarray:
 
 
 def count_search_steps(fit: Edges, side: int) -> int:
-    """Return how many tiles a depth-first search over the places in reading order lays, plus its dead ends, until it
-    has found two orders or has searched everything."""
+    """Return the number of tiles laid, plus the number of dead ends, in a depth-first search over the places in reading
+    order, which ends when it has found two orders or has searched everything."""
     count = side * side
     right, below = ((one @ (1 << np.arange(count))).tolist() for one in fit)
     laid: list[int] = []
@@ -255,7 +255,7 @@ def _read_column(rows: list[str], place: int) -> str:
 
 
 def _read_order(answer: str, count: int) -> tuple[int, ...] | None:
-    """Return the numbers in an answer; None where they are not the numbers from 1 to ``count``."""
+    """Return the numbers in an answer; None if they are not the numbers from 1 to ``count``, each once."""
     words = _SEPARATORS.sub(" ", answer).split()
     if len(words) == 1:
         words = list(words[0])

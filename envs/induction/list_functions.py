@@ -26,33 +26,33 @@ class ListFunctions(Question):
 
     Description:
         The function is a chain of operations (reverse, sort, keep, add, running sums, ...; 43 kinds, most with
-        constants) out of a list that the prompt shows. Every chain of that many operations of the list that fits all
-        examples, each used any number of times, gives the same output for the query; and no shorter chain fits them.
-        Both are checked by a search through all chains. No list on the way is empty or has a number beyond
-        99, and the output asked for is neither the query nor an output of an example.
+        constants) out of a list that the prompt shows. All chains of the same number of listed operations, with
+        repetitions, that fit all examples give the same output for the query, and no shorter chain fits the examples; a
+        search through all chains checks both. No intermediate list is empty or has a number above 99 in absolute value,
+        and the answer is neither the query nor an output of an example.
 
     Parameters:
-        operations (1 to 4, on request up to 5): operations in the chain.
-        listed (6 to 10, on request 2 to 14): operations to choose from.
+        operations (1 to 4, on request up to 5): number of operations in the chain.
+        listed (6 to 10, on request 2 to 14): number of operations in the list.
         length (4 to 10, on request up to 14): numbers in the longest inputs; the others have up to two fewer.
-        examples (8 to 3, harder downwards, on request 2 to 12): pairs of input and output.
+        examples (8 to 3, harder downwards, on request 2 to 12): number of pairs of input and output.
 
     Observation:
-        Text: the operations, the examples as ``[3, 1, 4] -> [4, 1, 3]``, and the list that is asked about.
+        Text: the operations, the examples as ``[3, 1, 4] -> [4, 1, 3]``, and the query.
 
     Actions:
         Text with a list, ``[3, 1, 4]`` (brackets may be left out, and commas too), read in ``answer_format``.
 
     Reward:
-        1 for the output, 0 otherwise. One of the operations picked at random and applied is right by chance in 0.18 of
-        the easiest tasks, where the chain is of one operation; fixed answers and copies of the prompt are not.
+        1 for the output, 0 otherwise. Applying a random listed operation is right by chance in 0.18 of the easiest
+        tasks, whose chain has one operation; fixed answers and copies from the prompt are not.
 
     Termination:
         After the first answer.
 
     Source:
         Rule, "The child as hacker" (PhD thesis, MIT, 2020) and the task list_functions of BIG-bench (Srivastava et al.,
-        arXiv 2206.04615); there the operations are not listed, so that more than one output has a rule.
+        arXiv 2206.04615); there the operations are not listed, so that several outputs may follow some rule.
     """
 
     answer_form = "values"
@@ -94,7 +94,7 @@ class ListFunctions(Question):
         return [*write_derivation(task.data, OPERATIONS, lambda numbers: str(list(numbers))), self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The approximate number of numbers that a breadth-first search through the chains handles on the first
+        """Return the approximate number of numbers that a breadth-first search through the chains handles on the first
         example."""
         rule: ChainProblem = episode.data
         given = rule.examples[0][0]
@@ -104,7 +104,7 @@ class ListFunctions(Question):
 
 
 def read_numbers(answer: str) -> list[int] | None:
-    """Return the numbers of a list separated by commas, semicolons or white space, with or without brackets; None where
+    """Return the numbers of a list separated by commas, semicolons or white space, with or without brackets; None if
     the text is no such list."""
     text = answer.strip().replace("\u2212", "-")
     enclosed = text[:1] + text[-1:] in ("[]", "()", "{}")
@@ -116,7 +116,8 @@ def read_numbers(answer: str) -> list[int] | None:
 
 
 def _draw_candidate(rng: np.random.Generator, params: dict[str, Any]) -> ChainProblem | None:
-    """Draw a random problem on random lists; return None where an output is too short or too long."""
+    """Draw a random problem on random lists. Return None if the draws name too few operations, a list is too short or
+    too long, a number is too large, or the answer occurs in the prompt."""
     count, listed, length, pairs = (params[name] for name in ("operations", "listed", "length", "examples"))
     draws = rng.random(4 * listed + pairs).tolist()
     names: dict[str, None] = {}

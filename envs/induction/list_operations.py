@@ -1,7 +1,7 @@
 """The operations of `ListFunctions`: their words in the prompt, and their effect on a tuple of ints.
 
-All are defined on every list, including the empty one: its sum and length are 0, and operations that insert its largest
-number leave it empty.
+All operations are defined on every list: the sum and the length of the empty list are 0, and operations that insert the
+largest number leave the empty list empty.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Search for the chains of operations that explain examples, and for the answers that these chains give to a query.
 
 `ListFunctions` and `GridTransformations` list some operations and show the effect of a chain of them on a few inputs.
-The search finds every such chain, so that a task is kept only where all of them give the same answer.
+The search finds every such chain, so that a task is kept only if all of them give the same answer.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ Value = TypeVar("Value", bound=Hashable)
 
 
 class ChainProblem(NamedTuple):
-    """The words of the operations to choose from, the words of the hidden chain, the examples as pairs of input and
-    output (the most informative one first), and the input that is asked about."""
+    """A problem: the words of the operations to choose from, the words of the hidden chain, the examples as pairs of
+    input and output (the most informative one first), and the query, the input whose output is asked for."""
 
     listed: tuple[str, ...]
     chain: tuple[str, ...]
@@ -51,9 +51,9 @@ def word_choice(rule: ChainProblem) -> ChainWording:
 
 
 def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]]) -> bool:
-    """Return whether the examples leave one answer.
+    """Return True if the examples leave one answer.
 
-    No shorter chain may fit them, and all chains of the same length that fit them must give the same output for the
+    No shorter chain may fit the examples, and all chains of the same length that fit must give the same output for the
     query. ``operations`` are all known operations by their words.
     """
     chain = [operations[words] for words in rule.chain]
@@ -70,7 +70,7 @@ def has_one_answer(rule: ChainProblem, operations: Mapping[str, Callable[[Any], 
 def write_derivation(
     rule: ChainProblem, operations: Mapping[str, Callable[[Any], Any]], write: Callable[[Any], str]
 ) -> list[str]:
-    """Write the chain applied to the first example, then to the query, one operation a line."""
+    """Write the chain applied to the first example, then to the query, one operation per line."""
     chain = [operations[words] for words in rule.chain]
     lines = []
     for label, given in (("Example", rule.examples[0][0]), ("Query", rule.query)):
@@ -140,7 +140,7 @@ def _search_first_example(
 
     Returns:
         the results of all operations on each value reached by fewer than ``longest`` operations; and the least number
-            of operations that lead from a value to the goal, where it is below ``longest``.
+            of operations that lead from a value to the goal, if it is below ``longest``.
     """
     images: dict[Value, list[Value]] = {}
     sources: defaultdict[Value, list[Value]] = defaultdict(list)

@@ -39,8 +39,8 @@ _LABELLED = re.compile(r"([a-z]) ?([0-9]{1,2})")
 
 
 class PatchPuzzle(NamedTuple):
-    """The picture without holes, int[height, width]; the rule by which it was made; the upper left cell of each hole;
-    the patches, int[n, side, side]; and the numbers of those that fit, hole by hole."""
+    """Data of a task: the picture without holes, int[height, width]; its rule; the upper left cell of each hole; the
+    patches, int[n, side, side]; and for each hole the number, from 1, of the patch that fits."""
 
     picture: np.ndarray
     rule: str
@@ -53,18 +53,18 @@ class PatchFit(Question):
     """Choose the patches that fill the holes in a picture.
 
     Description:
-        A picture of digits follows a stated rule and has square holes. Of the patches shown exactly one fits each hole
-        by the rule, another one for each. The others are right ones with some digits changed, turned or mirrored right
-        ones, and pieces of the picture from one row or column off.
+        A picture of digits follows a stated rule and has square holes. Exactly one of the patches shown fits each hole
+        by the rule, a different one for each hole. The others are fitting patches with some digits changed, or turned
+        or mirrored, and parts of the picture one row or column away from a hole.
 
     Parameters:
         rule ("mirror", "repeat", "smooth"): the halves of the picture mirror each other, the picture repeats itself
             across and down, or neighbouring digits differ by at most 1.
-        holes (1 to 3, on request up to 6): holes to fill.
+        holes (1 to 3, on request up to 6): number of holes.
         side (2 to 4, on request up to 5): digits along each side of a hole.
-        patches (4 to 8, on request 2 to 16): patches to choose from; one more than there are holes at least.
-        changed (3 to 1, harder downwards, on request 4): digits changed in the wrong patches that are right ones with
-            changes.
+        patches (4 to 8, on request 2 to 16): number of patches to choose from, at least one more than holes.
+        changed (3 to 1, harder downwards, on request 4): number of digits by which wrong patches with changed digits
+            differ from fitting ones.
 
     Observation:
         Text: the rule, the picture with letters for the digits of the holes, and the numbered patches.
@@ -74,14 +74,14 @@ class PatchFit(Question):
         ``answer_format``.
 
     Reward:
-        1 if every hole gets its patch, 0 otherwise. With one hole and four patches any number is right in 0.25 of the
-        tasks by chance, with two holes and six patches in 0.03.
+        1 if every hole gets its patch, 0 otherwise. A guess is right by chance in 0.25 of the tasks with one hole and
+        four patches, and in 0.03 with two holes and six patches.
 
     Termination:
         After the first answer.
 
     Source:
-        The odd-patch puzzles of PuzzleCraft, arXiv 2512.14944; here the rule that a patch must keep to is stated.
+        The odd-patch puzzles of PuzzleCraft, arXiv 2512.14944; here the rule that a patch must follow is stated.
     """
 
     supplies = frozenset({"options"})
@@ -147,7 +147,7 @@ class PatchFit(Question):
         return math.perm(len(subject.data.patches), len(subject.data.fitting))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of digits compared by a solver that tries each patch in each hole until two digits disagree."""
+        """Return the number of digits compared if each patch is tried in each hole until two digits disagree."""
         picture, rule, holes, patches, _ = episode.data
         side = len(patches[0])
         return float(
@@ -159,7 +159,7 @@ class PatchFit(Question):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The digits that the rule requires in each hole, or those around it, and the patch that fits."""
+        """List the digits that the rule requires in each hole, or those around it, and the patch that fits."""
         picture, rule, holes, patches, fitting = task.data
         side = len(patches[0])
         steps = []
@@ -189,8 +189,8 @@ class PatchFit(Question):
 
 
 def find_fitting_patches(picture: np.ndarray, rule: str, hole: tuple[int, int], patches: np.ndarray) -> np.ndarray:
-    """Return which patches follow the rule in a hole, given the picture without holes: bool[n] for int[n, side,
-    side]."""
+    """Return bool[n]: True for each of the patches, int[n, side, side], that follows the rule in a hole. ``picture`` is
+    the picture without holes."""
     (y, x), side = hole, patches.shape[1]
     if rule != "smooth":
         # Each digit of the hole equals a visible one.
@@ -213,8 +213,8 @@ def _draw_picture(rng: np.random.Generator, rule: str, height: int, down: int, a
 
 
 def _draw_holes(rng: np.random.Generator, rule: str, height: int, count: int, side: int) -> tuple[tuple[int, int], ...]:
-    """Draw the upper left cells, one in each of as many bands of rows, with a free row below it. Under the rule
-    "mirror" each hole lies in one half; under "repeat" a row is long enough to show each of its digits elsewhere."""
+    """Draw the upper left cells of the holes, each in a separate band of rows with a free row below the hole. With
+    "mirror" each hole lies in one half; with "repeat" rows are long enough to show each hidden digit elsewhere."""
     band, half = height // count, WIDTH // 2
     holes = []
     for start, (u, v, w) in zip(range(0, height, band), rng.random((count, 3)).tolist()):
@@ -233,7 +233,7 @@ def _make_wrong_patches(
     changed: int,
     count: int,
 ) -> list[np.ndarray]:
-    """Make about twice as many patches as are shown, without those that fit a hole and without repetitions."""
+    """Return different wrong patches: of 2 * ``count`` candidates those that fit no hole."""
     side = right.shape[1]
     made = []
     for i, (kind, choice, *cells) in enumerate(rng.random((2 * count, 2 + 2 * changed)).tolist()):
@@ -294,7 +294,7 @@ def _count_comparisons(picture: list[list[int]], rule: str, y: int, x: int, patc
 
 
 def _read_numbers(answer: str, holes: int, patches: int) -> list[int] | None:
-    """Return a number for each hole; None where the answer does not give that."""
+    """Return the number of a patch for each hole; None if the answer does not give exactly these numbers."""
     if _NO_PATCH.search(answer.lower()):
         return None
     words = _FILLERS.sub(" ", answer.lower()).split()

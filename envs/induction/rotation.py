@@ -29,7 +29,7 @@ Symmetry = tuple[bool, int]
 
 
 class PicturePair(NamedTuple):
-    """A picture and its copy, as rows; the symmetry applied to the copy, and the number of its digits then changed."""
+    """A picture and its copy, as rows; the symmetry that made the copy, and the number of digits changed after that."""
 
     picture: list[str]
     copy: list[str]
@@ -41,25 +41,25 @@ class Rotation(Question):
     """Say by how much each picture was turned.
 
     Description:
-        Each picture of digits comes with a copy that was turned clockwise by 0, 90, 180 or 270 degrees, perhaps after
-        it was mirrored left to right, and in which ``noise`` digits were changed at last. Any two of the possible
-        copies differ in more than twice as many digits, so that exactly one of them comes as near.
+        Each picture of digits comes with a copy that was perhaps mirrored left to right, then turned clockwise by 0,
+        90, 180 or 270 degrees; at last ``noise`` digits of the copy were changed. Any two possible copies differ in
+        more than 2 * noise digits before the change, so that only one is within ``noise`` digits of the copy shown.
 
     Parameters:
-        pictures (1 to 6, on request up to 20): pictures, each turned on its own.
+        pictures (1 to 6, on request up to 20): number of pictures, each turned independently.
         size (4 to 8, on request up to 16): digits along each side of a picture.
-        noise (0 to 4, on request up to 6): digits changed in each copy.
-        mirrors ("never", "perhaps"): whether copies may be mirrored, which makes eight possibilities of four.
+        noise (0 to 4, on request up to 6): number of digits changed in each copy.
+        mirrors ("never", "perhaps"): copies are not mirrored (four possible copies), or may be mirrored (eight).
 
     Observation:
-        Text: how copies are made, and the rows of each picture beside those of its copy.
+        Text: how copies are made, and the rows of each picture, each followed by the same row of its copy.
 
     Actions:
         Text with an angle for each picture in turn, ``90, 0, mirrored 270``, read in ``answer_format``.
 
     Reward:
-        1 if all are right, 0 otherwise. One picture that is never mirrored is guessed in 0.25 of the tasks by chance,
-        three pictures in 0.02.
+        1 if all angles are right, 0 otherwise. Without mirroring, a guess is right by chance in 0.25 of the tasks with
+        one picture, and in 0.02 of those with three.
 
     Termination:
         After the first answer.
@@ -123,7 +123,7 @@ class Rotation(Question):
         return len(possible) ** len(pairs)
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of digits compared by a solver that tries each symmetry until too many digits differ."""
+        """Return the number of digits compared by a solver that tries each symmetry until too many digits differ."""
         pairs, possible = episode.data
         compared = 0
         for pair in pairs:
@@ -138,7 +138,7 @@ class Rotation(Question):
         return float(compared)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """For each picture, the number of digits that differ from the copy under each symmetry."""
+        """List for each picture the number of digits that differ from the copy under each symmetry."""
         pairs, possible = task.data
         steps = []
         for number, pair in enumerate(pairs, 1):
@@ -204,7 +204,7 @@ def _apply_symmetry(rows: list[str], symmetry: Symmetry) -> str:
 
 
 def _read_symmetries(answer: str) -> list[Symmetry] | None:
-    """Return the symmetries in an answer; None where it is no list of angles, each perhaps with "mirrored"."""
+    """Return the symmetries in an answer; None if it is no list of angles, each perhaps with "mirrored"."""
     text = answer.lower().replace("->", ",").replace(";", ",").strip(" .()[]")
     if "," in text:
         parts = [_read_symmetry(part) for part in text.split(",")]

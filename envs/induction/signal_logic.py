@@ -3,7 +3,7 @@
 A formula compares named signals with constants (``speed > 30``) and joins such propositions by ``not``, ``and``,
 ``or``, ``->``, ``G[a,b]`` (at every step from a to b later), ``F[a,b]`` (at some such step) and ``U[a,b]``: in ``p
 U[a,b] q``, q holds at some step from a to b later, and p at every step before that one. `parse_formula` reads untrusted
-text in bounded time; `robustness` is the margin by which a formula holds on traces, negative where it does not hold.
+text in bounded time; `robustness` is the margin by which a formula holds on traces, negative if it does not hold.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DECORATION = str.maketrans(dict.fromkeys('_{}\\$`*"', " "))
 
 
 class UnreadableFormula(ValueError):
-    """The text is no formula; the message is one sentence that gives the reason."""
+    """Raised for a text that is no formula; the message is one sentence that gives the reason."""
 
 
 class Formula(NamedTuple):
@@ -65,7 +65,7 @@ class Formula(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """The number of steps that it looks ahead at most."""
+        """The maximum number of steps that the formula looks ahead."""
         return self.window[1] + max((part.reach for part in self.parts), default=0)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def parse_formula(text: str, signals: Sequence[str], farthest: int) -> Formula:
 
 
 class _FormulaParser:
-    """A recursive-descent parser: one method for binary operators by precedence, one for everything that they join."""
+    """A recursive-descent parser: one method for binary operators by precedence, one for their operands."""
 
     def __init__(self, text: str, signals: Sequence[str]):
         self.signals = signals
@@ -119,7 +119,7 @@ class _FormulaParser:
         return formula
 
     def parse_binary(self, level: int) -> Formula:
-        """Parse a part in which no operator outside of parentheses binds more loosely than ``level`` allows."""
+        """Parse a part in which no operator outside of parentheses binds more loosely than ``_LEVELS[level]``."""
         if level == len(_LEVELS):
             return self.parse_unary()
         operator, parts = _LEVELS[level], [self.parse_binary(level + 1)]
@@ -210,8 +210,8 @@ def robustness(formula: Formula, traces: Mapping[str, np.ndarray]) -> np.ndarray
         traces: an array of float[..., steps] for each signal, of the same shape.
 
     Returns:
-        float[..., steps - reach]: for a proposition the distance to its constant, positive where it is true; for "not"
-            the negated value of its part; for "and" the minimum of the parts, for "or" the maximum; for "G" the minimum
+        float[..., steps - reach]: for a proposition the distance to its constant, positive if it is true; for "not" the
+            negated value of its part; for "and" the minimum of the parts, for "or" the maximum; for "G" the minimum
             over the window, for "F" the maximum. (Fainekos & Pappas, 2009.)
     """
     if not formula.parts:

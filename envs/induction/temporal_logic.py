@@ -53,8 +53,8 @@ WEIGHTS = {"semantics": 0.5, "propositions": 0.25, "operators": 0.125, "succinct
 
 
 class Requirement(NamedTuple):
-    """The formula, the signals that it may use, the most steps that an answer may look ahead, and the parts of the
-    requirement, inner ones first: in English and as a formula, each with the numbers of earlier parts for its own
+    """Data of a task: the formula, the signals that an answer may use, the most steps that an answer may look ahead,
+    and the parts of the requirement, inner ones first: (English, formula), in which #1, #2, ... stand for earlier
     parts."""
 
     formula: Formula
@@ -68,13 +68,13 @@ class TemporalLogic(Question):
 
     Description:
         A requirement on signals over time is given in English, in unambiguous wordings; a clause that would be nested
-        in another one is numbered and given on a line of its own. Any formula with the same meaning is right: one that
-        holds by as much (its robustness) at every moment of sampled traces.
+        in another one is numbered and given on a separate line. Any formula with the same meaning is right: one with
+        the same robustness, the margin by which it holds, at every moment of sampled traces.
 
     Parameters:
-        depth (0 to 4, on request up to 6): how deep the operators are nested; 0 is a proposition such as speed > 30.
-        signals (1 to 4, on request up to 10): signals that are named; the requirement speaks of as many as it has room
-            for.
+        depth (0 to 4, on request up to 6): nesting depth of the operators; 0 is a proposition such as speed > 30.
+        signals (1 to 4, on request up to 10): number of signals named; a requirement with fewer propositions uses
+            only some of them.
         horizon (4 to 12, on request 1 to 60): the longest window, in steps.
 
     Observation:
@@ -85,11 +85,12 @@ class TemporalLogic(Question):
         may also be spelled as words (always, eventually, until), as symbols (&, |, !, =>) or as in logic.
 
     Reward:
-        Four terms. Where the meaning is right: "semantics" 0.5, "propositions" 0.25, "operators" 0.125, and up to 0.125
-        for "succinctness", the size of the requirement's own formula by that of the answer, at most 1. Otherwise half
-        of these at most: times the fraction of moments with the right robustness; times the F1 score of the
-        propositions; and, for the operators and succinctness, times their own score and that F1 score, so that
-        nothing is earned for form alone. A failure earns less than 0.5, a success 0.875 or more.
+        Sum of four terms. If the meaning is right: "semantics" 0.5, "propositions" 0.25, "operators" 0.125, and
+        "succinctness" 0.125 times the size of the requirement's formula divided by that of the answer, at most 1.
+        Otherwise each term is half of its weight times a score: for "semantics" the fraction of moments with the right
+        robustness; for "propositions" the F1 score of the propositions; for "operators" and "succinctness" the F1 score
+        of the operators and the ratio of sizes, each times the F1 score of the propositions, so that form alone earns
+        nothing. A failure earns less than 0.5, a success 0.875 or more.
 
     Termination:
         After the first answer.
@@ -153,7 +154,7 @@ class TemporalLogic(Question):
         return Verdict(sum(terms.values()), False, terms=terms, feedback=feedback)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The formula of each part, inner ones first."""
+        """List the formula of each part, inner ones first."""
         numbered = enumerate(task.data.parts, 1)
         return [*(f"#{number} {words}: {formula}" for number, (words, formula) in numbered), self.oracle(task)]
 

@@ -1,4 +1,5 @@
-"""Ladders: families made to compare teachers, in which practice on a rung opens the next one and no other."""
+"""Ladders: families made to compare teachers. Each has an axis of levels, the rungs; practice on a rung makes only the
+next one learnable."""
 
 from __future__ import annotations
 

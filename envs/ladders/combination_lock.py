@@ -19,7 +19,8 @@ _DOOR = re.compile(r"[1-9][0-9]?")
 
 
 class Climb(NamedTuple):
-    """The rooms of an episode from the first floor up, how many doors each has, and the floors that are done."""
+    """State of an episode: the rooms from the first floor up, the number of doors in each, the number of floors done,
+    and True if a wrong door has ended the game."""
 
     rooms: str
     doors: int
@@ -36,22 +37,22 @@ class CombinationLock(Game):
         whole number, default 0), is the same in all episodes and never shown: it can only be learned from rewards or
         from solutions. So a player who knows k floors succeeds on k + 1 floors with probability 1/doors, on k + 2 with
         1/doors**2, and so on. Whether an episode belongs to the train or the test split depends on its sequence of
-        rooms alone, not on the code. The tiny model, warmed up on 4 to 6 floors and guesses above them, wins 94 % of 6
-        floors, 39 % of 7 (all groups of 16 mixed), 12 % of 8 and 3 % of 9; without guesses 0.2 % of 7 (``palaestra
-        bench ladders CombinationLock``, 4 doors).
+        rooms alone, not on the code. The tiny model of ``palaestra bench ladders CombinationLock`` (4 doors), warmed up
+        on solutions of 4 to 6 floors and guesses above, wins 94 % of 6 floors, 39 % of 7 (all groups of 16 with mixed
+        outcomes), 12 % of 8 and 3 % of 9; without the guesses 0.2 % of 7.
 
     Parameters:
-        floors (4 to 40; open from 4 to 60): how many floors there are, the rung of the ladder.
+        floors (4 to 40; open from 4 to 60): number of floors, the rung of the ladder.
         doors (3 to 8; open from 2 to 20): doors in each room.
 
     Observation:
-        Text: the rules first, shorter ones where the prompt is terse, then ``Floor 2, room a.`` on each floor.
+        Text: the rules at first, shorter with ``prompt="terse"``, then ``Floor 2, room a.`` on each floor.
 
     Actions:
         Text with the number of a door, read in ``answer_format``.
 
     Reward:
-        1 for the last floor, 0 otherwise. Guessing leads through the easiest tasks by chance in 0.012 of them, 1/3**4.
+        1 for the last floor, 0 otherwise. Random doors succeed by chance in 0.012 of the easiest tasks, 1/3**4.
 
     Termination:
         With the first wrong door, or after the last floor. Truncated after one turn a floor; an action that cannot be
@@ -120,7 +121,7 @@ class CombinationLock(Game):
         return self.oracle(episode) if episode.done < known["floors"] else guess
 
     def solver_cost(self, episode: Climb) -> float:
-        """The number of doors to be tried, at worst, by a player who may start again."""
+        """Return the number of doors tried, at worst, by a player who may start again."""
         return float(len(episode.rooms) * episode.doors)
 
     def _right_door(self, state: Climb) -> int:

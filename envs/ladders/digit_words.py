@@ -1,4 +1,4 @@
-"""Answers that are a row of digits: a word in a code, or what a rule makes of a word of digits."""
+"""Bases of questions about a word whose answer is a row of digits: the word decoded, or a rule applied to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _APART = re.compile(r"[1-9](?:[ ,;]+[1-9])+")
 
 
 class DigitWord(Question):
-    """A question about a word, whose answer has one digit from 1 to 9 for each sign: ``31724``, or apart, ``3 1 7``."""
+    """Base of questions about a word whose answer is a row of digits from 1 to 9: ``31724``, or apart, ``3 1 7``."""
 
     verifier = "integer"
 
@@ -27,12 +27,13 @@ class DigitWord(Question):
 
 
 class DigitRule(DigitWord):
-    """A word of digits to which a rule is applied; the rung of the ladder is the length of the answer.
+    """Base of questions that apply a rule to a word of digits; the rung of the ladder is the length of the answer.
 
-    A small model has to find its place in a longer word than it has practised: the rule is the same everywhere.
+    The rule is the same everywhere; the difficulty for a small model is to find its place in a longer word than it has
+    practised.
 
     Class attributes:
-        rule: its name, which is all that the terse question says of it beside the word.
+        rule: the name of the rule; the terse prompt is this name and the word.
         question: the question in sentences, with ``{word}`` for the word.
     """
 
@@ -42,10 +43,10 @@ class DigitRule(DigitWord):
 
     @abstractmethod
     def apply(self, word: list[int]) -> list[int]:
-        """Return the digits of the answer, each from 1 to 9 and each on its own part of the word."""
+        """Return the digits of the answer, each from 1 to 9 and computed from its own part of the word."""
 
     def word_length(self, length: int) -> int:
-        """Return how long a word is that has an answer of ``length`` digits."""
+        """Return the length of a word whose answer has ``length`` digits."""
         return length
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -64,7 +65,7 @@ class DigitRule(DigitWord):
         return [f"It writes {len(self.oracle(task))} digits."]
 
     def guess_action(self, episode: Task, known: Mapping[str, Any], rng: np.random.Generator) -> str:
-        """Return the right digits of the first ``known["length"]`` places and digits of other words for the others."""
+        """Return the right digits in the first ``known["length"]`` places, and in the others those of a random word."""
         return self.oracle(episode)[: known["length"]] + self.random_action(episode, rng)[known["length"] :]
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
@@ -72,5 +73,5 @@ class DigitRule(DigitWord):
         return "".join(map(str, self.apply(word.tolist())))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of digits."""
+        """Return the number of digits of the answer."""
         return float(len(self.oracle(episode)))

@@ -20,10 +20,10 @@ class InterleavedAddition(Question):
 
     Description:
         All tasks show at least ``width`` places (constructor, a whole number, default 8), with zeros above the digits
-        of the numbers, so that the digits of a place stand at the same distance from their place in the answer,
-        whichever it is, and what is learned on low places may help on the next one. So far measured: after 420 steps on
-        1 to 3 places the tiny model, far from having learned them, adds 2.8 % of 3 places (25 % of groups of 16 mixed),
-        0.9 % of 4 (8 %) and none of 5 (``palaestra bench ladders InterleavedAddition``, which goes on to 70 %).
+        of the numbers. So the digits of any place stand at the same distance from their digit in the answer, and
+        practice on low places may help on the next one. After 420 steps on solutions of 1 to 3 places, too few to learn
+        them, the tiny model of ``palaestra bench ladders InterleavedAddition`` solves 2.8 % of 3 places (25 % of groups
+        of 16 with mixed outcomes), 0.9 % of 4 (8 %) and none of 5; the command itself goes on to 70 % of success.
 
     Parameters:
         places (3 to 7; open from 1 to 40): digits of the larger number, the rung of the ladder.
@@ -32,7 +32,7 @@ class InterleavedAddition(Question):
     Observation:
         Text such as ``Add two numbers in base 10. Each pair has a digit of either, the lowest place first: 86 52 30 00.
         Answer with the digits of the sum in the same order, separated by commas.``, that is 358 + 26 with one more
-        place; terse, ``Add in base 10, digit pairs lowest first, with commas: 86 52 30 00``.
+        place; with ``prompt="terse"``, ``Add in base 10, digit pairs lowest first, with commas: 86 52 30 00``.
 
     Actions:
         Text with as many digits as there are pairs, ``4, 8, 3, 0`` (commas or spaces, with or without brackets), read
@@ -89,7 +89,7 @@ class InterleavedAddition(Question):
         return CORRECT if right == len(gold) else Verdict(0.0, False, feedback=f"{right} of {len(gold)} are right.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Digit and carry of each place."""
+        """List the digit and the carry of each place."""
         (pairs, base), lines, carry = task.data, [], 0
         for a, b in pairs:
             before, (carry, digit) = carry, divmod(a + b + carry, base)
@@ -97,7 +97,7 @@ class InterleavedAddition(Question):
         return [*lines, self.oracle(task)]
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of digits that are not zero; a larger base has more of them, and a larger table of sums."""
+        """Return the number of digits that are not zero times the base; a larger base has a larger table of sums."""
         pairs, base = episode.data
         return float(base * sum(digit > 0 for pair in pairs for digit in pair))
 

@@ -13,17 +13,17 @@ class LargerNeighbors(DigitRule):
     """Write the larger digit of each two neighbors in a word.
 
     Description:
-        As NextDigits-v0 with two places to find at a time. A player who is right on answers of k digits, and guesses
-        what is beyond, is right on k + 1 with a probability above 1/digits, as the larger of two digits is mostly
-        large.
+        Like NextDigits-v0, but with two places to find at a time. A player who is right on answers of k digits, and
+        guesses the digits beyond, is right on k + 1 with a probability above 1/digits, as the larger of two digits is
+        mostly large.
 
     Parameters:
         length (4 to 40; open from 2 to 100): digits in the answer, the rung of the ladder; the word has one more.
-        digits (3 to 8; open from 2 to 8): the word has digits from 1 to this one.
+        digits (3 to 8; open from 2 to 8): the largest digit of a word; the smallest is 1.
 
     Observation:
         Text such as ``For each two neighboring digits of 31244, write the larger one. Answer with these digits
-        only.``; terse, ``Larger neighbors: 31244``.
+        only.``; with ``prompt="terse"``, ``Larger neighbors: 31244``.
 
     Actions:
         Text with one digit for each two neighbors, ``3244`` (or apart, ``3 2 4 4``), read in ``answer_format``.
@@ -49,7 +49,7 @@ class LargerNeighbors(DigitRule):
         return [max(pair) for pair in pairwise(word)]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The larger digit of each pair, and the answer."""
+        """List the larger digit of each pair, and the answer."""
         word = [int(digit) for digit in task.content]
         pairs = zip(pairwise(word), self.apply(word), strict=True)
         return [*(f"{a} and {b}: {larger}" for (a, b), larger in pairs), self.oracle(task)]

@@ -24,24 +24,24 @@ class SecretCode(DigitWord):
     Description:
         Each of 74 symbols stands for a digit from 1 to ``digits`` (constructor, 2 to 9, default 8), drawn at random
         from the seed ``code`` (constructor, a whole number, default 0). The code is the same in all tasks and is never
-        shown: it can only be learned from rewards or from solutions. Symbols come into use in a fixed order. A share of
-        each word are the newest ones in use, each once; the others are drawn from the older ones. So a player who knows
-        the first k symbols answers right on rung k, with probability 1/8 on rung k + 1, 1/64 on rung k + 2, and so on
-        while the newest symbols fill a word (with fewer digits more often).
+        shown: it can only be learned from rewards or from solutions. Symbols come into use in a fixed order. The share
+        ``newest`` of each word are the newest symbols in use, each once; the others are drawn from the older symbols.
+        So a player who knows the first k symbols is right on rung k, with probability 1/8 on rung k + 1, 1/64 on rung
+        k + 2, and so on, as long as each word contains all unknown symbols (with fewer digits more often).
         Whether a word belongs to the train or the test split depends on the word alone, not on the code.
-        The tiny model, warmed up on rung 8 and guesses above it, is right in 92 % on rung 8, 23 % on rung 9 (all groups
-        of 16 mixed), 4 % on rung 10 and 2 % on rung 11 (``palaestra bench ladders SecretCode``: four digits, words of 4
-        symbols, newest 0.75).
+        The tiny model of ``palaestra bench ladders SecretCode`` (four digits, words of 4 symbols, newest 0.75), warmed
+        up on solutions of rung 8 and guesses above, is right on 92 % of rung 8, 23 % of rung 9 (all groups of 16 with
+        mixed outcomes), 4 % of rung 10 and 2 % of rung 11.
 
     Parameters:
-        symbols (8 to 74): how many symbols are in use, the rung of the ladder.
+        symbols (8 to 74): number of symbols in use, the rung of the ladder.
         length (4 to 8; open from 2 to 8): symbols in a word.
-        newest (0.0 to 0.8; open from 0.0 to 1.0): share of a word that are the newest symbols. At 0 the rungs differ
-            little; at 0.8 nothing is to be gained two rungs ahead of what is known.
+        newest (0.0 to 0.8; open from 0.0 to 1.0): share of the newest symbols in a word. At 0 the rungs differ little;
+            at 0.8 a player hardly ever succeeds two rungs above the symbols known.
 
     Observation:
         Text such as ``In a secret code each symbol stands for a digit from 1 to 8. Which digits does b f h a e stand
-        for? Answer with the digits only.``; terse, ``Secret code, digits 1 to 8: b f h a e``.
+        for? Answer with the digits only.``; with ``prompt="terse"``, ``Secret code, digits 1 to 8: b f h a e``.
 
     Actions:
         Text with one digit for each symbol, ``31724`` (or apart, ``3 1 7 2 4``), read in ``answer_format``.
@@ -88,7 +88,7 @@ class SecretCode(DigitWord):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """List what each symbol of the word stands for."""
+        """List the digit of each symbol of the word, and the answer."""
         return [*(f"{symbol} is {self._digits[symbol]}" for symbol in task.content.split()), self.oracle(task)]
 
     def criteria(self, task: Task) -> list[str]:
@@ -102,11 +102,11 @@ class SecretCode(DigitWord):
         return "".join(self._digits[s] if s in learned else str(guess) for s, guess in zip(symbols, guesses))
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
-        """Return a random digit for each symbol: the answer to another word would tell digits of this one."""
+        """Return a random digit for each symbol; the answer to another word would reveal digits of the code."""
         return self.guess_action(episode, {"symbols": 0}, rng)
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of symbols that must be known up to the newest one of the word."""
+        """Return the number of symbols of the code up to the newest one in the word."""
         return 1.0 + max(map(SYMBOLS.index, episode.content.split()))
 
 

@@ -1,4 +1,4 @@
-r"""Lists of numbers as people write them: ``x = 1, y = 2``, ``(1, 2)``, ``1 and 2``."""
+r"""Reading of lists of numbers as people write them: ``x = 1, y = 2``, ``(1, 2)``, ``1 and 2``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _JOINED = re.compile(r",? (?:and|or) |[ \t]*[,;]?[ \t]*\n\s*|[ \t]*;[ \t]*")
 
 
 def extract_numbers(answer: str) -> list[tuple[str, Fraction]] | None:
-    """Return the numbers that ``answer`` lists, each with the name before it or "": ``x = 1, y = 2``, ``(1, 2)``, ``1
-    and 2``. A name for all of them, as in ``(x, y) = (1, 2)``, is dropped. Return None where it is no list of
+    """Return the numbers that ``answer`` lists, as pairs (name or "", number): ``x = 1, y = 2``, ``(1, 2)``, ``1 and
+    2``. A name for the whole list, as in ``(x, y) = (1, 2)``, is dropped. Return None if ``answer`` is no list of
     numbers."""
     text = strip_statement(plain_notation(answer), equated=False)
     head, _, tail = text.rpartition("=")
@@ -39,7 +39,7 @@ def extract_numbers(answer: str) -> list[tuple[str, Fraction]] | None:
 
 
 def extract_numbers_in_order(answer: str, names: str) -> list[Fraction] | None:
-    """Return one number for each of ``names``, given in this order or each with its name; None where they are not."""
+    """Return one number for each of ``names``; None unless ``answer`` lists them in this order or with their names."""
     found = extract_numbers(answer) or []
     given = [name for name, _ in found]
     if len(found) == len(names) and not any(given):

@@ -17,25 +17,25 @@ class Arithmetic(Question):
 
     Description:
         Numbers joined by +, - and *, no parentheses; products bind first, the rest goes from left to right. Longer
-        sums do not follow from shorter ones: the tiny model, shown sums of 2 and 3 digits, solves 76 % of those of 3
-        and none of 4 (``palaestra bench ladders Arithmetic``).
+        sums are not learned from shorter ones: the tiny model of ``palaestra bench ladders Arithmetic``, trained on
+        solutions with 2 and 3 terms, solves 76 % of the tasks with 3 terms and none with 4.
 
     Parameters:
-        terms (2 to 6; open from 2 to 20): how many numbers.
-        digits (1 to 6; open from 1 to 15): digits of the numbers. Each number's length is drawn up to this, and one has
-            exactly this many.
-        operations ("+", "+-", "+-*"): the operators that may occur; the hardest one listed occurs at least once.
+        terms (2 to 6; open from 2 to 20): number of numbers.
+        digits (1 to 6; open from 1 to 15): the most digits of a number. Each number's length is drawn from 1 to
+            ``digits``, and one number has exactly ``digits``.
+        operations ("+", "+-", "+-*"): the operators that may occur; the last one listed occurs at least once.
 
     Observation:
-        Text such as ``What is 17 + 25 - 3? Answer with an integer only.``; ``17 + 25 - 3 = ? (integer)`` where
-        ``prompt="terse"``, for models that read it character by character.
+        Text such as ``What is 17 + 25 - 3? Answer with an integer only.``; with ``prompt="terse"``, for models that
+        read text character by character, ``17 + 25 - 3 = ? (integer)``.
 
     Actions:
         Text with one integer, read in ``answer_format``.
 
     Reward:
-        1 for the exact value, 0 otherwise. On the easiest tasks, sums of two digits, the commonest value, 10, is right
-        by chance in 0.15 of those in the training split.
+        1 for the exact value, 0 otherwise. In the easiest tasks, sums of two digits, always answering 10, the commonest
+        value, is right in 0.15 of the training split by chance.
 
     Termination:
         After the first answer.
@@ -75,7 +75,7 @@ class Arithmetic(Question):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One operation a line, products digit by digit."""
+        """List one operation per line, products digit by digit."""
         numbers, operators = task.data
         done = evaluate_in_order(numbers, operators, lambda a, operator, b: _evaluate([a, b], [operator]))
         lines = [format_long_product(a, b) if o == "*" else f"{a} {o} {b} = {value}" for a, o, b, value in done]

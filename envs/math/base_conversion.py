@@ -30,8 +30,8 @@ class BaseConversion(Question):
         A whole number in one base from 2 to 16 is to be written in another. Digits beyond 9 are the letters A to F.
 
     Parameters:
-        largest (1000 to 1000000000, log-spaced; open from 10 to 1000000000000): the number is at most this, and at
-            least a tenth of it.
+        largest (1000 to 1000000000, log-spaced; open from 10 to 1000000000000): the largest number; the smallest is a
+            tenth of it.
         direction ("to ten", "from ten", "between"): into base 10, from base 10, or between two other bases.
 
     Observation:
@@ -39,7 +39,7 @@ class BaseConversion(Question):
 
     Actions:
         Text with the digits of the number, ``45`` or ``2D``; small letters and leading zeros do not matter, and the
-        base may stand behind them (``2D_16``, ``2D (base 16)``), or before them where it is 16, 8 or 2 (``0x2D``,
+        base may follow (``2D_16``, ``2D (base 16)``) or, if it is 16, 8 or 2, precede the digits as a prefix (``0x2D``,
         ``0o55``, ``0b101101``). Read in ``answer_format``.
 
     Reward:
@@ -95,11 +95,11 @@ class BaseConversion(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "The answer is not correct.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the worked solution."""
+        """Return the length of the worked solution, in characters."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The value by Horner's rule, then the digits by division, the last one first."""
+        """List the value by Horner's rule, then the digits by division, the last one first."""
         value, source, target = task.data
         lines = []
         if source != 10:

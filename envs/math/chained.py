@@ -1,4 +1,4 @@
-"""palaestra/Chained-v0: a chain of questions of other families, each of which needs the answer to the one before."""
+"""palaestra/Chained-v0: a chain of questions of other families, each of which needs the previous answer."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _LITERAL = re.compile(r"(?<![\w.^/])\d+(?![\w^/]|\.\d)")
 
 
 class Link(NamedTuple):
-    """One question of a chain: the index of its family, its task and answer, and the map that makes the first number of
-    its prompt from the answer before: ``number = factor * answer + offset``."""
+    """One question of a chain: the index of its family, its task and answer, and the map from the previous answer to
+    the first number of its prompt: ``number = factor * previous answer + offset``."""
 
     family: int
     task: Task
@@ -38,17 +38,17 @@ class Link(NamedTuple):
 
 
 class Chained(Question):
-    """Answer a chain of questions, each of which contains a number made of the answer to the one before.
+    """Answer a chain of questions, each of which contains a number computed from the previous answer.
 
     Description:
         Every question is a task of one of ``families`` (constructor argument: ids of families with one number as answer
-        and a whole number in the question). In each but the first, the first number is written as n, and the line
-        defines n by the answer before, as in ``n = 2*A1 - 17``; nothing else in the question is n or n - 1. Only the
-        last answer counts.
+        and a whole number in the question). In each question but the first, the first number is replaced by n, and the
+        line defines n by the previous answer, as in ``n = 2*A1 - 17``; no other number in the question is n or n - 1.
+        Only the last answer counts.
 
     Parameters:
-        horizon (1 to 8; open from 1 to 30): how many questions.
-        level (0.0 to 1.0): the difficulty of each of them, in its own family.
+        horizon (1 to 8; open from 1 to 30): number of questions.
+        level (0.0 to 1.0): the difficulty of each question, on the axes of its own family.
 
     Observation:
         Text such as ``... 1. What is 17 + 25? Answer with an integer only. 2. Let n = 2*A1 - 17. Solve 3x + n =
@@ -58,15 +58,15 @@ class Chained(Question):
         Text with the answer to the last question, in the form that its family asks for, read in ``answer_format``.
 
     Reward:
-        1 for the right last answer, 0 otherwise. Where there is only one question, which may be a linear equation with
-        few solutions or a sum of two digits, a constant is right in 0.06 of the easiest tasks by chance.
+        1 for the right last answer, 0 otherwise. In the easiest tasks, which have only one question, such as a sum of
+        two digits, always giving the same answer is right in 0.06 of the cases by chance.
 
     Termination:
         After the first answer.
 
     Source:
         h1, arXiv 2510.07312, where longer and longer chains are the curriculum. Here the map from an answer to the next
-        question is chosen so that it leads to a number that the family has drawn itself, so that any family will do.
+        question is chosen to give a number that the next family has drawn itself, so that any family can be used.
     """
 
     param_space = ParamSpace([IntAxis("horizon", 1, 8, limits=(1, 30)), FloatAxis("level", 0.0, 1.0)])
@@ -117,7 +117,7 @@ class Chained(Question):
         return self.families[link.family].oracle(link.task)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The intermediate answers, and the numbers that they give for the next questions."""
+        """List the intermediate answers, and the numbers that they give for the next questions."""
         lines = [f"A1 = {task.data[0].answer}"]
         for place, link in enumerate(task.data[1:], start=2):
             before = task.data[place - 2].answer
@@ -151,7 +151,7 @@ def _draw_task(
 
 
 def _make_family(name: str, options: dict[str, Any]) -> Question:
-    """Make the family of an id. Raise InputError where its answers are not numbers."""
+    """Make the family of an id. Raise InputError if its answers are not single numbers."""
     try:
         family: Any = gym.make(name, disable_env_checker=True, **options).unwrapped
     except gym.error.Error as error:

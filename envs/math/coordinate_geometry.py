@@ -19,7 +19,8 @@ from .answer_spelling import extract_numbers_in_order
 Point = tuple[int, int]
 # The question, its answer as one number or two, and the worked solution.
 Posed = tuple[str, list[Fraction], list[str]]
-# The number of points that a question is about, where their order does not matter (for two lines, within pairs).
+# Kinds of questions in which the order of the points does not matter, with the number of points; for two lines, neither
+# the order within a pair nor that of the pairs matters.
 _UNORDERED = {"distance": 2, "midpoint": 2, "intersection": 4, "circle": 3}
 
 
@@ -91,17 +92,17 @@ class CoordinateGeometry(Question):
         return CORRECT if point == list(map(Fraction, task.reference)) else WRONG
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the question and of the worked solution."""
+        """Return the length of the question and of the worked solution, in characters."""
         return float(len(episode.prompt) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The usual formula, one intermediate value a line."""
+        """List the intermediate values of the usual formula, one per line."""
         return [*task.data, self.oracle(task)]
 
 
 def _unordered_key(kind: str, points: list[Point]) -> str:
-    """Return text that is equal for questions on the same points in another order; empty where the order is always the
-    same."""
+    """Return text that is equal for questions on the same points in another order; "" for areas, whose corners are
+    always in the same order."""
     if kind not in _UNORDERED:
         return ""
     about = points[: _UNORDERED[kind]]
@@ -169,7 +170,7 @@ def _area(points: list[Point], draws: Iterator[float]) -> Posed | None:
 
 
 def _order_corners(points: list[Point]) -> list[Point] | None:
-    """Order the points as corners of a polygon without crossings, around their centre. Return None where two lie in the
+    """Order the points as corners of a polygon without crossings, around their centre. Return None if two lie in the
     same or in opposite directions from the centre."""
     n = len(points)
     x, y = sum(p[0] for p in points), sum(p[1] for p in points)

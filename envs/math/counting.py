@@ -21,7 +21,7 @@ _GROUPS = ("teachers", "parents", "pupils")
 
 LEAST = 100
 
-# The result of a kind of question: the question, the count, the worked solution, and the numbers that identify it.
+# A question as drawn: its text, the count, the worked solution, and the numbers that identify the question.
 Counted = tuple[str, int, list[str], tuple[Any, ...]]
 
 
@@ -35,15 +35,15 @@ class Counting(Question):
         avoid). Every condition changes the count, which is at least 100.
 
     Parameters:
-        size (7 to 12; open from 7 to 18): the most people on chairs, members of a group, and width and height of the
-            grid; letters may be up to two more. Each is at least about half of this.
-        conditions (1 to 3): how many conditions are to be met.
+        size (7 to 12; open from 7 to 18): the largest number of people on chairs, of members of a group, and width and
+            height of the grid; letters may be up to two more. Each is at least about half of ``size``.
+        conditions (1 to 3): number of conditions to be met.
 
     Observation:
         Text such as ``In how many different orders can the 6 letters A A B C C C be written ...?``
 
     Actions:
-        Text with one integer, perhaps with what is counted behind it (``120 ways``), read in ``answer_format``.
+        Text with one integer, perhaps followed by the counted noun (``120 ways``), read in ``answer_format``.
 
     Reward:
         1 for the exact count, 0 otherwise. The commonest count, 120, is right by chance in 0.04 of the easiest tasks.
@@ -74,11 +74,11 @@ class Counting(Question):
         return Task(f"{question} Answer with an integer.", count, content=content, split_key=key, data=steps)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the worked solution."""
+        """Return the length of the worked solution, in characters."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The cases or stages of the count."""
+        """List the cases or stages of the count."""
         return [*task.data, self.oracle(task)]
 
 

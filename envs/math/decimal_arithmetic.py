@@ -1,4 +1,4 @@
-"""palaestra/DecimalArithmetic-v0: decimals, with exact results, or rounded as stated after a division."""
+"""palaestra/DecimalArithmetic-v0: decimals, with exact results or, after a division, rounded ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class DecimalArithmetic(Question):
 
     Description:
         Positive decimals joined by +, -, * and at most one /; products and quotients bind first, all from left to
-        right. Without / the exact result is asked for; with it the result, rounded once at the end to ``places``
+        right. Without / the answer is the exact result; with / it is the result, rounded once at the end to ``places``
         decimals, halves away from zero. The answer is never a whole number.
 
     Parameters:
-        terms (2 to 5; open from 2 to 12): how many numbers.
+        terms (2 to 5; open from 2 to 12): number of numbers.
         places (1 to 4; open from 1 to 8): decimals of every number; the last is not 0.
         digits (1 to 4; open from 1 to 10): digits before the point, at most; one number has exactly this many.
-        operations ("+-", "+-*", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
+        operations ("+-", "+-*", "+-*/"): the operators that may occur; the last one listed occurs at least once.
 
     Observation:
         Text such as ``What is 3.7 + 2.5 * 0.4? Answer with the exact decimal.``
@@ -34,7 +34,7 @@ class DecimalArithmetic(Question):
         Text with one number (``4.7``; trailing zeros do not matter), read in ``answer_format``.
 
     Reward:
-        1 for the exact value, or for the exactly rounded value where rounding is asked for; 0 otherwise.
+        1 for the exact value, or, if rounding is asked for, the exactly rounded value; 0 otherwise.
 
     Termination:
         After the first answer.
@@ -88,7 +88,7 @@ class DecimalArithmetic(Question):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One operation a line; values that are not finite decimals are written as fractions."""
+        """List one operation per line; values that are not finite decimals are written as fractions."""
         values, operators, places = task.data
         done = evaluate_in_order(values, operators, apply_operator)
         lines = [

@@ -28,13 +28,13 @@ class Derivative(Question):
     """Differentiate a function of x.
 
     Description:
-        A sum of terms: powers of x; sines, cosines, exponentials and logarithms of multiples of x; products of these
-        with powers; quotients of linear functions; powers and the same four functions of ``a*x^k + b``.
+        A sum of terms: powers of x; sines, cosines, exponentials and logarithms of multiples of x; products of such a
+        function with a power of x; quotients of linear functions; powers and the same four functions of ``a*x^k + b``.
 
     Parameters:
-        terms (2 to 5; open from 1 to 8): how many terms.
-        rule ("powers", "functions", "products", "quotients", "chains"): the terms that may occur, each with all that
-            stand before it; one term at least is of this kind.
+        terms (2 to 5; open from 1 to 8): number of terms.
+        rule ("powers", "functions", "products", "quotients", "chains"): the kinds of terms that may occur: the one
+            named, at least once, and all listed before it.
         size (9 to 20; open from 2 to 1000): the largest absolute value of a coefficient.
 
     Observation:
@@ -44,9 +44,9 @@ class Derivative(Question):
         Text with one expression, in plain mathematics or LaTeX, read in ``answer_format``.
 
     Reward:
-        1 for an expression that equals the derivative, however it is written, 0 otherwise. It may use x, numbers,
-        + - * / ^, e, ln and trigonometric and hyperbolic functions; operators that stand for a computation, such as
-        ``diff(...)``, are not read.
+        1 for an expression that equals the derivative, however it is written, 0 otherwise. The expression may use x,
+        numbers, + - * / ^, e, ln and trigonometric and hyperbolic functions; operators that stand for a computation,
+        such as ``diff(...)``, are refused.
 
     Termination:
         After the first answer.
@@ -90,7 +90,7 @@ class Derivative(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "This is not the derivative.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The derivative of each term."""
+        """List the derivative of each term."""
         lines = [f"({format_sum([function])})' = {format_sum(derivative)}" for function, derivative in task.data]
         return [*lines, self.oracle(task)]
 

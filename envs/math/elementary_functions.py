@@ -39,7 +39,8 @@ class Form:
 
 
 class Functions:
-    """Reads expressions in x and computes with them; one object serves one judgement.
+    """Reader of expressions in x, with their comparison and derivatives. An object serves one judgement: its budget of
+    work is not renewed.
 
     Args:
         constants: names of variables that stand for a constant, as C in ``x^2 + C``.
@@ -50,7 +51,7 @@ class Functions:
         self._left = BUDGET
 
     def equal(self, one: Form, other: Form) -> bool:
-        """Return whether two functions are equal where both are defined."""
+        """Return True if two functions are equal wherever both are defined."""
         left, right = self._times(one.above, other.below), self._times(other.above, one.below)
         return not self._plus(left, {term: -c for term, c in right.items()})
 
@@ -69,8 +70,8 @@ class Functions:
         """Return the function that an expression denotes.
 
         Raises:
-            UnreadableAnswer: it has variables, functions or powers outside the normal form, has no value, or is too
-                large.
+            UnreadableAnswer: the expression has variables, functions or powers outside the normal form, has no value,
+                or is too large.
         """
         if isinstance(node, Fraction):
             return _as_form({_UNIT: node} if node else {})

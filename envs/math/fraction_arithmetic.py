@@ -24,10 +24,10 @@ class FractionArithmetic(Question):
         right. The result is never a whole number.
 
     Parameters:
-        terms (2 to 5; open from 2 to 12): how many fractions.
+        terms (2 to 5; open from 2 to 12): number of fractions.
         size (9 to 99, log-spaced; open from 5 to 9999): the largest numerator and denominator.
-        operations ("*", "*/", "+-", "+-*/"): the operators that may occur; the hardest one listed occurs at least once.
-        form ("any", "lowest"): whether the answer may be any exact number, or must be a fraction in lowest terms.
+        operations ("*", "*/", "+-", "+-*/"): the operators that may occur; the last one listed occurs at least once.
+        form ("any", "lowest"): the answer may be any exact number, or must be a fraction in lowest terms.
 
     Observation:
         Text such as ``What is (3/4) - (5/6) * (1/2)? Answer with a fraction p/q.``
@@ -84,7 +84,7 @@ class FractionArithmetic(Question):
         return verdict
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One operation a line, with a common denominator or an inverted divisor."""
+        """List one operation per line, with a common denominator or an inverted divisor."""
         values, operators, _ = task.data
         return [
             *(_format_step(*done) for done in evaluate_in_order(values, operators, apply_operator)),

@@ -16,13 +16,13 @@ class GcdLcm(Question):
     """Find a greatest common divisor or a least common multiple.
 
     Description:
-        The numbers share a divisor of at least 11 (at least 2, where all are smaller than 600), and neither the answer
-        nor 1 is among them.
+        The numbers share a divisor of at least 11 (at least 2 if ``largest`` is below 600), and the answer is none of
+        them.
 
     Parameters:
         largest (100 to 1000000, log-spaced; open from 50 to 1000000000000): the largest number that may be given.
-        count (2 to 4; open from 2 to 8): how many numbers.
-        ask ("gcd", "lcm"): what is asked for.
+        count (2 to 4; open from 2 to 8): number of numbers.
+        ask ("gcd", "lcm"): the greatest common divisor or the least common multiple is asked for.
 
     Observation:
         Text such as ``What is the greatest common divisor of 252 and 144? Answer with an integer.``
@@ -71,7 +71,7 @@ class GcdLcm(Question):
         )
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the worked solution."""
+        """Return the length of the worked solution, in characters."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def criteria(self, task: Task) -> list[str]:
@@ -84,7 +84,7 @@ class GcdLcm(Question):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Euclid's algorithm on the first two numbers, then on the result and the next number."""
+        """List the divisions of Euclid's algorithm for the first two numbers, then for the result and the next one."""
         ask, numbers = task.data
         lines, value = [], numbers[0]
         for number in numbers[1:]:
@@ -98,7 +98,7 @@ class GcdLcm(Question):
 
 
 def euclid_steps(a: int, b: int) -> list[str]:
-    """Write the divisions of Euclid's algorithm, one a line."""
+    """Return the divisions of Euclid's algorithm, one per line."""
     lines, big, small = [], max(a, b), min(a, b)
     while small:
         lines.append(f"{big} = {big // small} * {small} + {big % small}")

@@ -24,8 +24,8 @@ MAX_ENDS = 20
 _POINT = re.compile(r"(^|[U\u222a] ?|cup ?)\{([-+0-9./, ]+)\}")
 _SIGNS = ("<", "<=", ">", ">=")
 
-# An inequality, reduced to the sign of a product: its text, the roots with their multiplicities (negative where the
-# root is not in the domain), the sign above all roots, the comparison with 0, and the worked solution up to there.
+# An inequality, reduced to the sign of a product: its text, the roots with their multiplicities (negative if the root
+# is not in the domain), the sign above all roots, the comparison with 0, and the worked solution up to this comparison.
 Posed = tuple[str, dict[Fraction, int], int, str, list[str]]
 
 
@@ -33,14 +33,14 @@ class Inequality(Question):
     """Solve an inequality in one real unknown.
 
     Description:
-        An inequality whose solutions are neither none nor all real numbers. All ends of intervals are rational.
+        An inequality with solutions that are not all real numbers. All ends of intervals are rational.
 
     Parameters:
-        kind ("linear", "absolute", "quadratic", "rational", "cubic"): linear on both sides; an absolute value beside a
-            number; a quadratic with different roots; a quotient of linear expressions; a cubic with rational roots,
-            perhaps two of them equal.
-        size (9 to 20; open from 3 to 200): the largest coefficient (the largest root where the inequality is quadratic
-            or cubic).
+        kind ("linear", "absolute", "quadratic", "rational", "cubic"): linear on both sides; an absolute value compared
+            with a number; a quadratic with different roots; a quotient of linear expressions; a cubic with rational
+            roots, perhaps two of them equal.
+        size (9 to 20; open from 3 to 200): the largest absolute value of a coefficient, or of a root if the inequality
+            is quadratic or cubic.
 
     Observation:
         Text such as ``Solve x^2 - x - 6 >= 0 for real x. Answer with intervals, such as ...``
@@ -106,11 +106,11 @@ class Inequality(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "These are not the solutions.")
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the question and of the worked solution."""
+        """Return the length of the question and of the worked solution, in characters."""
         return float(len(episode.content) + sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """A comparison with 0, and the sign of the compared expression in each interval between its roots."""
+        """List a comparison with 0, and the sign of the compared expression in each interval between its roots."""
         return [*task.data, self.oracle(task)]
 
 
@@ -233,7 +233,7 @@ def _collect_ends(value: Any, ends: set[Fraction]) -> None:
     """Add all finite ends in a set or statement to ``ends``.
 
     Raises:
-        UnreadableAnswer: it is neither an interval or set of numbers nor a statement about x, nor made of such.
+        UnreadableAnswer: the value is no interval, set of numbers or statement about x, and no combination of these.
     """
     kind = getattr(value, "kind", None)
     sides = getattr(value, "sides", ())
@@ -254,7 +254,7 @@ def _collect_ends(value: Any, ends: set[Fraction]) -> None:
 
 
 def _contains(value: Any, x: Fraction) -> bool:
-    """Return whether ``x`` belongs to a set, or satisfies a statement, that `_collect_ends` has accepted."""
+    """Return True if ``x`` belongs to a set, or satisfies a statement, that `_collect_ends` has accepted."""
     kind = getattr(value, "kind", None)
     if kind in _INTERVALS:
         low, high = map(_read_bound, value.items)
@@ -275,7 +275,7 @@ def _is_x(value: Any) -> bool:
 
 
 def _read_bound(value: Any) -> Fraction | float:
-    """Return a rational number, or an infinite one. Raise UnreadableAnswer otherwise."""
+    """Return the end of an interval, a rational number or an infinity. Raise UnreadableAnswer for anything else."""
     sign = 1
     if getattr(value, "op", None) == "*" and len(value.args) == 2 and getattr(value.args[0], "value", 0) == -1:
         sign, value = -1, value.args[1]

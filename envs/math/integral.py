@@ -31,14 +31,14 @@ class Integral(Question):
     """Find an antiderivative of a function of x.
 
     Description:
-        A sum of terms: powers of x; sines, cosines and exponentials of multiples of x, and 1/x; what the chain rule
-        gives for a function of ``a*x^k + b``; products of powers with sines, cosines, exponentials and ln(x), to be
-        integrated by parts. It is no multiple of its own antiderivative.
+        A sum of terms: powers of x; sines, cosines and exponentials of multiples of x, and 1/x; derivatives, by the
+        chain rule, of functions of ``a*x^k + b``; products of powers with sines, cosines, exponentials and ln(x), to be
+        integrated by parts. The function is never its own antiderivative.
 
     Parameters:
-        terms (2 to 4; open from 1 to 8): how many terms.
-        rule ("powers", "functions", "substitution", "parts"): the terms that may occur, each with all that stand before
-            it; one term at least is of this kind.
+        terms (2 to 4; open from 1 to 8): number of terms.
+        rule ("powers", "functions", "substitution", "parts"): the kinds of terms that may occur: the one named, at
+            least once, and all listed before it.
         size (9 to 20; open from 2 to 1000): the largest absolute value of a coefficient.
 
     Observation:
@@ -48,9 +48,9 @@ class Integral(Question):
         Text with one expression, in plain mathematics or LaTeX, with or without ``+ C``, read in ``answer_format``.
 
     Reward:
-        1 for an expression whose derivative equals the function, 0 otherwise. It may use x, numbers, + - * / ^, e, ln,
-        trigonometric and hyperbolic functions, and one of C, c, K and k as a constant; operators that stand for a
-        computation, such as ``Integral(...)``, are not read.
+        1 for an expression whose derivative equals the function, 0 otherwise. The expression may use x, numbers,
+        + - * / ^, e, ln, trigonometric and hyperbolic functions, and one of C, c, K and k as a constant; operators that
+        stand for a computation, such as ``Integral(...)``, are refused.
 
     Termination:
         After the first answer.
@@ -94,7 +94,7 @@ class Integral(Question):
         return Verdict(float(right), right, feedback="Correct." if right else "Its derivative is not the function.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """An antiderivative of each term."""
+        """List an antiderivative of each term."""
         lines = [f"({format_sum(terms)})' = {format_sum([function])}" for function, terms in task.data]
         return [*lines, self.oracle(task)]
 

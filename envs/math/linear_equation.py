@@ -17,15 +17,15 @@ class LinearEquation(Question):
     """Solve a linear equation for x.
 
     Description:
-        ``a x + b = c``, or ``a x + b = c x + d`` with x on both sides; always exactly one solution. As a ladder: the
-        tiny model, shown sizes 3 to 10 (x on one side, integers), solves 45 % of size 10, 34 % of 12 (72 % of groups of
-        16 mixed), 23 % of 14, 12 % of 18 and hardly any from 25 (``palaestra bench ladders LinearEquation``).
+        ``a x + b = c``, or ``a x + b = c x + d`` with x on both sides; always exactly one solution. The tiny model of
+        ``palaestra bench ladders LinearEquation``, trained on solutions of sizes 3 to 10 (x on one side, integers),
+        solves 45 % of size 10, 34 % of 12 (72 % of groups of 16 have mixed outcomes), 23 % of 14, 12 % of 18 and hardly
+        any from 25.
 
     Parameters:
-        size (5 to 50; open from 3 to 10000): largest absolute value of a coefficient of x, and of the constant b beside
-            it.
-        sides ("one", "both"): where x occurs.
-        solution ("integer", "fraction"): what the solution is; an integer lies in -size to size.
+        size (5 to 50; open from 3 to 10000): largest absolute value of a coefficient of x, and of the constant b.
+        sides ("one", "both"): x occurs on one side of the equation, or on both.
+        solution ("integer", "fraction"): the kind of the solution; an integer lies between -size and size.
 
     Observation:
         Text such as ``Solve 3x + 4 = 19. Answer with an integer.``
@@ -34,8 +34,8 @@ class LinearEquation(Question):
         Text with one number (``5``, ``-7/3``, ``2.5``), read in ``answer_format``.
 
     Reward:
-        1 for the exact solution, 0 otherwise. On the easiest tasks, whose solutions lie in -5 to 5, a constant is right
-        in 0.115 of them by chance.
+        1 for the exact solution, 0 otherwise. In the easiest tasks, whose solutions lie between -5 and 5, always giving
+        the same answer is right in 0.115 of the cases by chance.
 
     Termination:
         After the first answer.
@@ -80,7 +80,7 @@ class LinearEquation(Question):
             )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Equations with the same solution, each simpler than the one before."""
+        """List equations with the same solution, each simpler than the one before."""
         a, b, c, d = task.data
         slope, gap = a - c, d - b
         lines = [f"{_format_side(slope, b)} = {d}"] if c else []

@@ -30,10 +30,10 @@ class LinearSystem(Question):
         Two equations or more in as many unknowns, with whole coefficients other than zero and exactly one solution.
 
     Parameters:
-        unknowns (2 to 4; open from 2 to 8): how many of x, y, z, w, v, u, t and s.
+        unknowns (2 to 4; open from 2 to 8): number of unknowns, named x, y, z, w, v, u, t and s in this order.
         size (5 to 20; open from 2 to 100): the largest absolute value of a coefficient.
-        solution ("integers", "fractions"): integers from -2 size to 2 size, or fractions that have, before they are
-            reduced, one denominator from 2 to 5, and of which one at least is no integer.
+        solution ("integers", "fractions"): integers from -2 size to 2 size, or fractions with a common denominator from
+            2 to 5, before reduction, at least one of which is no integer.
 
     Observation:
         Text such as ``Solve the system 2x + 3y = 8; x - y = -1. Answer with x, y in this order, ...``
@@ -94,7 +94,7 @@ class LinearSystem(Question):
         return CORRECT if values == list(map(Fraction, task.reference)) else WRONG
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Equations with fewer and fewer unknowns, then the unknowns one by one, the last one first."""
+        """List equations with fewer and fewer unknowns, then the unknowns, from the last to the first."""
         triangle = _eliminate(task.data)
         assert triangle
         values = list(map(Fraction, task.reference))
@@ -108,8 +108,7 @@ class LinearSystem(Question):
 
 
 def _draw_equation(draws: list[float], above: list[int], below: int, size: int) -> Row | None:
-    """Draw an equation that the unknowns ``above / below`` solve; return None where the draws give no integer right
-    side."""
+    """Draw an equation that the values ``above / below`` solve; return None if the draws give no integer right side."""
     coefficients = [nonzero_integer(u, size) for u in draws]
     total = sum(a * x for a, x in zip(coefficients, above))
     if total % below:
@@ -129,7 +128,7 @@ def _draw_equation(draws: list[float], above: list[int], below: int, size: int) 
 
 
 def _eliminate(rows: list[Row]) -> list[Row] | None:
-    """Return equivalent equations in triangular form; None where there is no unique solution."""
+    """Return equivalent equations in triangular form; None if there is no unique solution."""
     left = [list(row) for row in rows]
     for i in range(len(left)):
         place = next((k for k in range(i, len(left)) if left[k][i]), None)

@@ -23,18 +23,18 @@ class ModularArithmetic(Question):
 
     Description:
         Whole numbers, powers and inverses joined by +, - and *, with the usual precedence, taken modulo n. inv(a) is
-        the number from 1 to n - 1 with a * inv(a) = 1 modulo n; it exists in every task. Joining the operands always
-        leads out of the range from 0 to n - 1, so that there is something to reduce; the answer is never 0 or 1.
+        the number from 1 to n - 1 with a * inv(a) = 1 modulo n; it exists in every task. With powers and inverses
+        reduced modulo n, the value of the expression still lies outside 0 to n - 1; the answer is never 0 or 1.
 
     Parameters:
-        modulus (100 to 10000, log-spaced; open from 10 to 1000000000): the largest n; n is at least half of it.
-        terms (2 to 5; open from 2 to 12): how many operands.
-        operations ("sums", "products", "inverses", "powers"): what may occur, each with all that stand before it; the
-            hardest one occurs at least once.
+        modulus (100 to 10000, log-spaced; open from 10 to 1000000000): the largest n; n is more than half of it.
+        terms (2 to 5; open from 2 to 12): number of operands.
+        operations ("sums", "products", "inverses", "powers"): the kinds of operations that may occur: the one named,
+            at least once, and all listed before it.
 
     Observation:
-        Text such as ``What is (17 * 58 - 23) mod 97? Answer with an integer from 0 to 96.``; terse, ``(17 * 58 - 23)
-        mod 97 = ? Answer ...``.
+        Text such as ``What is (17 * 58 - 23) mod 97? Answer with an integer from 0 to 96.``; with ``prompt="terse"``,
+        ``(17 * 58 - 23) mod 97 = ? Answer ...``.
 
     Actions:
         Text with one integer, read in ``answer_format``.
@@ -90,11 +90,11 @@ class ModularArithmetic(Question):
         return super().verify(task, text or answer)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the worked solution."""
+        """Return the length of the worked solution, in characters."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Powers by repeated squaring, inverses by Euclid's algorithm, then one operation a line, each reduced."""
+        """List powers by repeated squaring, inverses by Euclid's algorithm, then the operations, each reduced."""
         operands, operators, n = task.data
         lines = []
         for text, value, base, exponent in operands:

@@ -28,9 +28,9 @@ class PolynomialExpand(Question):
         Two or three factors, each a sum of terms with whole coefficients; every variable occurs.
 
     Parameters:
-        factors (2 to 3; open from 2 to 4): how many factors.
-        terms (2 to 4): how many terms each factor has.
-        variables (1 to 3): how many of the variables x, y and z occur.
+        factors (2 to 3; open from 2 to 4): number of factors.
+        terms (2 to 4): number of terms in each factor.
+        variables (1 to 3): number of variables: x; x and y; or x, y and z.
         size (9 to 20; open from 2 to 100): the largest absolute value of a coefficient.
 
     Observation:
@@ -41,8 +41,8 @@ class PolynomialExpand(Question):
         ``answer_format``.
 
     Reward:
-        1 for the same polynomial as a sum with like terms collected, 0 otherwise. What still has a product of sums in
-        it, as the question has, is not an answer.
+        1 for the same polynomial as a sum with like terms collected, 0 otherwise. An expression that contains a product
+        of sums, such as the question itself, is not an answer.
 
     Termination:
         After the first answer.
@@ -94,7 +94,7 @@ class PolynomialExpand(Question):
         return Verdict(1.0, True, feedback="Correct.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One multiplication a line."""
+        """List one multiplication per line."""
         left, lines = task.data[0], []
         for right in task.data[1:]:
             product = _expand_product([left, right])
@@ -113,7 +113,7 @@ def _draw_factor(draws: Any, pool: list[tuple[int, ...]], terms: int, size: int)
 
 
 def _expand_product(factors: list[Sum]) -> Sum:
-    """Return the product, by falling degree."""
+    """Return the product of the factors, its terms by falling degree."""
     left: Sum = {(0, 0, 0): 1}
     for right in factors:
         total: Sum = {}

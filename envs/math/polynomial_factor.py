@@ -28,15 +28,14 @@ class PolynomialFactor(Question):
     """Factor a polynomial completely.
 
     Description:
-        The product of two or more polynomials, each of which cannot be factored any further over the whole numbers, and
-        perhaps of a number. The factorisation is unique up to order and signs.
+        The polynomial is a product of two or more polynomials that are irreducible over the integers, and perhaps of a
+        whole number. The factorisation is unique up to order and signs.
 
     Parameters:
-        factors (2 to 4; open from 2 to 6): how many factors that are not constant, repeated ones counted as often as
-            they occur.
-        degree (1 to 4): the degree of the factor of highest degree; the others have degree 1 or 2 at most.
-        leading (1 to 4; open from 1 to 12): the largest leading coefficient of a factor, and the largest number before
-            them.
+        factors (2 to 4; open from 2 to 6): number of factors that are not constant, counted with multiplicity.
+        degree (1 to 4): the highest degree of a factor; one factor has this degree, the others 1 or 2 at most.
+        leading (1 to 4; open from 1 to 12): the largest leading coefficient of a factor, and the largest constant
+            factor.
         size (4 to 20; open from 3 to 100): the largest absolute value of the constant of a factor.
 
     Observation:
@@ -46,9 +45,9 @@ class PolynomialFactor(Question):
         Text with one product (``(x + 2)(x - 3)``, ``2*(x - 1)^2*(x^2 + 1)``), read in ``answer_format``.
 
     Reward:
-        1 for factors that cannot be factored further and whose product is the polynomial, 0 otherwise; the polynomial
-        itself always can. Of the easiest tasks, two linear factors with constants from -4 to 4, any one is right in
-        0.035 by chance.
+        1 for irreducible factors whose product is the polynomial, 0 otherwise; the polynomial itself is never right. In
+        the easiest tasks, two linear factors with constants from -4 to 4, any fixed answer is right in 0.035 of the
+        cases by chance.
 
     Termination:
         After the first answer.
@@ -112,7 +111,7 @@ class PolynomialFactor(Question):
         return Verdict(0.0, False, feedback="The product is not the polynomial.")
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One factor divided out a line."""
+        """List one factor divided out per line."""
         number, factors = task.reference
         rest: Polynomial = tuple(coefficient // number for coefficient in task.data)
         whole = format_polynomial(task.data)

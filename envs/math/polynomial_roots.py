@@ -23,14 +23,14 @@ class PolynomialRoots(Question):
     """List the rational roots of a polynomial, each as often as its multiplicity.
 
     Description:
-        A polynomial with whole coefficients and two different rational roots at least, none of them 0; perhaps two more
+        A polynomial with whole coefficients and at least two different rational roots, none of them 0; perhaps two more
         roots that are not rational.
 
     Parameters:
-        roots (2 to 5; open from 2 to 8): how many rational roots, repeated ones counted as often as they occur.
-        size (4 to 40; open from 3 to 200): the largest absolute value of a root, or of its numerator.
-        kind ("integers", "fractions", "others"): whether all roots are integers, one at least is no integer, or besides
-            there is a factor of degree 2 without rational roots.
+        roots (2 to 5; open from 2 to 8): number of rational roots, counted with multiplicity.
+        size (4 to 40; open from 3 to 200): the largest absolute value of a root's numerator, before reduction.
+        kind ("integers", "fractions", "others"): all roots are integers; at least one is no integer; or also a factor
+            of degree 2 without rational roots.
 
     Observation:
         Text such as ``Find all rational roots of x^2 - x - 6. List each root as often as its multiplicity, ...``
@@ -40,8 +40,8 @@ class PolynomialRoots(Question):
         ``answer_format``.
 
     Reward:
-        1 for all roots with their multiplicities, 0 otherwise. Of the easiest tasks, two different roots from -4 to 4,
-        any two are right in 0.04 by chance.
+        1 for all roots with their multiplicities, 0 otherwise. In the easiest tasks, two different roots from -4 to 4,
+        any fixed pair is right in 0.04 of the cases by chance.
 
     Termination:
         After the first answer.
@@ -95,7 +95,7 @@ class PolynomialRoots(Question):
         return None if found is None else [str(value) for _, value in found]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One root divided out a line."""
+        """List one root divided out per line."""
         rest: Polynomial = task.data
         lines = []
         for root in map(Fraction, task.reference):

@@ -53,7 +53,7 @@ def format_polynomial(p: Polynomial) -> str:
 
 
 def value_at(p: Polynomial, x: int | Fraction) -> int | Fraction:
-    """Return the value at ``x``."""
+    """Return the value of ``p`` at ``x``."""
     total: int | Fraction = 0
     for coefficient in reversed(p):
         total = total * x + coefficient
@@ -78,7 +78,7 @@ def find_rational_root(p: Polynomial) -> Fraction | None:
 
 
 def is_irreducible(p: Polynomial) -> bool:
-    """Return whether a polynomial of degree 1 to 4 has no factors over the integers except 1, -1, itself and its
+    """Return True if a polynomial of degree 1 to 4 has no factors over the integers except 1, -1, itself and its
     negative."""
     if math.gcd(*p) > 1:
         return False
@@ -92,8 +92,7 @@ def is_irreducible(p: Polynomial) -> bool:
 
 
 def _splits_into_quadratics(p: Polynomial) -> bool:
-    """Return whether a polynomial of degree 4 without rational roots is the product of two of degree 2 (Gauss'
-    lemma)."""
+    """Return True if a polynomial of degree 4 without rational roots is a product of two of degree 2 (Gauss' lemma)."""
     f, e, d, c, a = p
     # y = a x makes it monic with whole coefficients: y^4 + c y^3 + d y^2 + e y + f.
     d, e, f = d * a, e * a * a, f * a**3
@@ -125,7 +124,7 @@ def read_sum(answer: str) -> list[tuple[Monomial, Fraction]]:
     """Return the terms of an expanded polynomial, in any number of variables, as they are written.
 
     Raises:
-        Unreadable: it is not a sum of products of numbers and powers of variables.
+        UnreadableAnswer: the answer is not a sum of products of numbers and powers of variables.
     """
     return _collect_terms(read_expression(answer))
 
@@ -134,7 +133,8 @@ def read_product(answer: str) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     """Return the number before a product of polynomials in x, and the polynomials with their exponents, as written.
 
     Raises:
-        Unreadable: it is not a product of numbers and powers of expanded polynomials in x with whole coefficients.
+        UnreadableAnswer: the answer is not a product of numbers and powers of expanded polynomials in x with whole
+            coefficients.
     """
     numbers: list[Fraction] = []
     factors: list[tuple[Polynomial, int]] = []

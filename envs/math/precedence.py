@@ -1,7 +1,7 @@
 """Evaluation of expressions such as ``7 + 2 * 3``, one operation at a time in the order of precedence.
 
-The input are the values, the operators between them, and a function that applies an operator. The output are all
-operations with their results.
+Input: the values, the operators between them, and a function that applies an operator. Output: all operations with
+their results.
 """
 
 from __future__ import annotations

@@ -34,15 +34,16 @@ class PrimeFactors(Question):
         factorisation there is one answer, up to the order of the factors.
 
     Parameters:
-        factors (3 to 6; open from 2 to 12): how many primes, counted with multiplicity.
-        prime (47 to 500, log-spaced; open from 11 to 2000): no prime is larger than this.
+        factors (3 to 6; open from 2 to 12): number of primes, counted with multiplicity.
+        prime (47 to 500, log-spaced; open from 11 to 2000): the largest prime that may occur.
 
     Observation:
         Text such as ``Factor 360 into primes. Answer with a product such as 2^2 * 3 * 11.``
 
     Actions:
         Text with the primes, in any order, joined by * or by commas, equal ones repeated or as powers:
-        ``2^3 * 3^2 * 5``, ``2, 2, 2, 3, 3, 5``. The number itself and = may stand before. Read in ``answer_format``.
+        ``2^3 * 3^2 * 5``, ``2, 2, 2, 3, 3, 5``. The number and = may come first (``360 = ...``). Read in
+        ``answer_format``.
 
     Reward:
         1 for all the primes with their multiplicities, 0 otherwise.
@@ -74,7 +75,7 @@ class PrimeFactors(Question):
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        """Judge whether ``answer`` names each prime of the number as often as it divides it."""
+        """Judge whether ``answer`` has each prime factor of the number, with its multiplicity."""
         number, (head, equals, body) = str(task.data), strip_statement(answer, equated=False).rpartition("=")
         if body.strip() == number and equals:
             head, body = body, head
@@ -91,13 +92,13 @@ class PrimeFactors(Question):
         return None if found is None or found.total() > _MAX_FACTORS else sorted(map(str, found.elements()))
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of trial divisions by primes, successful or not."""
+        """Return the number of trial divisions by primes, successful or not."""
         # Trial division ends at the second largest factor, or at the root of the largest one where that is larger.
         *_, before, last = episode.reference
         return len(episode.reference) + bisect_right(_primes(), max(before, math.isqrt(last)))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One division a line, the smallest prime first."""
+        """List one division per line, the smallest prime first."""
         lines, rest = [], task.data
         for prime in task.reference[:-1]:
             lines.append(f"{rest} = {prime} * {rest // prime}")
@@ -112,7 +113,7 @@ def _primes() -> list[int]:
 
 
 def _read_factors(text: str) -> Counter[int] | None:
-    """Return the factors that ``text`` lists, with multiplicity; None where it is no list of numbers and powers."""
+    """Return the factors that ``text`` lists, with multiplicity; None if ``text`` is no list of numbers and powers."""
     text = text.translate(_RAISED).replace("**", "^").replace(")(", ")*(").strip(" []$.")
     parts = _TIMES.split(text, maxsplit=_MAX_FACTORS)
     found: Counter[int] = Counter()

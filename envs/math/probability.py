@@ -25,16 +25,16 @@ class Probability(Question):
     """Find the exact probability of an event.
 
     Description:
-        Fair dice are rolled (their sum, their largest number, or how many show at least some number), balls are drawn
-        from an urn with or without putting them back, or cards from a pack of 52; the event is about one whole number
-        that comes out. The probability is never 0, 1/2 or 1.
+        Fair dice are rolled, balls are drawn from an urn with or without putting them back, or cards from a pack of 52.
+        The event is about one whole number: the sum or the largest number of the dice, or the number of dice, balls or
+        cards of some kind. The probability is never 0, 1/2 or 1.
 
     Parameters:
-        draws (2 to 5; open from 2 to 6): how many dice, balls or cards.
-        size (8 to 20; open from 6 to 60): faces of a die and balls of a colour are at most this many (blue ones one
-            more), and more than half of it; fewer cards than this many (and than 20) are missing from the pack.
-        event ("exactly", "at least", "given"): the number is a given one, is at least a given one, or is a given one
-            if it is known to be at least another one.
+        draws (2 to 5; open from 2 to 6): number of dice, balls or cards.
+        size (8 to 20; open from 6 to 60): dice have more than size / 2 and at most size faces, and urns as many balls
+            of a colour (blue perhaps one more); fewer than size, and than 20, cards are missing from the pack.
+        event ("exactly", "at least", "given"): the number equals a stated value, is at least a stated value, or equals
+            one given that it is at least another.
 
     Observation:
         Text such as ``2 fair dice with faces 1 to 6 are rolled. What is the probability that the sum is exactly 7?``
@@ -88,14 +88,14 @@ class Probability(Question):
         return Task(prompt, str(probability), content=f"{done} {event}", split_key=key, data=data)
 
     def solver_cost(self, episode: Task) -> float:
-        """The number of digits of all numbers of ways that the solution needs."""
+        """Return the total number of digits of the counts of ways that the solution needs."""
         ways, _, _, wanted, among = episode.data
         # Without a condition, all ways are counted by one formula.
         counts = [ways[v] for v in wanted] + ([ways[v] for v in among] if among[0] else [sum(ways)])
         return float(sum(len(str(count)) for count in counts))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The ways to each value that matters, those that count, the ways in all, and the quotient."""
+        """List the ways to each value involved, the sum of the favourable ways, the sum of all, and the quotient."""
         ways, (formula, whole), draws, wanted, among = task.data
         lines = []
         for v in among if among[0] else wanted:
@@ -150,7 +150,7 @@ def _joint_draws(number: int, good: int, bad: int) -> tuple[list[int], str, str]
 
 
 def _add_die(ways: list[int], faces: int) -> list[int]:
-    """Return the ways to each sum with one more die, given those without it."""
+    """Return the ways to each sum with one more die, given the ways without this die."""
     longer, window = [0], 0
     for total in range(1, len(ways) + faces):
         window += ways[total - 1] if total <= len(ways) else 0

@@ -29,15 +29,15 @@ class Sequences(Question):
     """Find a later term of a number sequence.
 
     Description:
-        Six terms are shown. They follow one of the rules that the prompt states, with whole-number constants. Six are
-        enough for all of these rules that fit them, whatever their constants, to agree on every later term, so that
-        there is one answer. It is none of the terms shown.
+        Six terms are shown. They follow one of the rules that the prompt states, with whole-number constants. All of
+        these rules that fit six terms, whatever their constants, agree on every later term, so that there is one
+        answer. The answer is none of the terms shown.
 
     Parameters:
-        rules ("add", "woven", "affine", "growing", "mixed"): the hardest rule that may occur, with all that stand
-            before it; it is followed in half of the tasks or more, and then no easier one fits.
+        rules ("add", "woven", "affine", "growing", "mixed"): the rules that may occur: the one named and all listed
+            before it. At least half of the tasks follow the one named. No easier rule than the one followed fits.
         size (20 to 1000, log-spaced; open from 5 to 1000000): the largest absolute value of a first term and of a step.
-        ahead (1 to 5; open from 1 to 20): how many places after the last shown term the answer stands.
+        ahead (1 to 5; open from 1 to 20): the place of the answer, counted from the last shown term.
 
     Observation:
         Text such as ``A sequence begins 3, 7, 11, 15, 19, 23. In it each term is ... What is the next term?``
@@ -52,7 +52,7 @@ class Sequences(Question):
         After the first answer.
 
     Source:
-        Number-series tests; here the rules are stated, as without them any continuation has a rule.
+        Number-series tests; here the rules are stated, since some rule would fit any continuation.
     """
 
     param_space = ParamSpace(
@@ -93,11 +93,11 @@ class Sequences(Question):
         )
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the worked solution."""
+        """Return the length of the worked solution, in characters."""
         return float(sum(map(len, self.solution_steps(episode))))
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The rule found, then one term a line."""
+        """List the constants of the rule, then one term per line."""
         rule, terms = task.data
         return [*_write_derivation(rule, terms), self.oracle(task)]
 
@@ -128,8 +128,8 @@ def _next_term(rule: str, constants: tuple[int, int], terms: list[int]) -> int:
 
 
 def _fit_constants(rule: str, t: list[int]) -> tuple[int, int] | None:
-    """Return the only whole constants of the rule that may fit these terms (any of several equivalent ones), or None.
-    The later terms are not checked."""
+    """Return the only whole constants of the rule that may fit these terms (any of several equivalent ones), or None if
+    the first terms have none. The later terms are not checked."""
     if rule == "add":
         return t[1] - t[0], 0
     if rule == "affine":
@@ -205,7 +205,7 @@ def _write_derivation(rule: str, t: list[int]) -> list[str]:
 
 
 def _wrap(number: int) -> str:
-    """Return ``number`` as written after an operator: in parentheses where it is negative."""
+    """Return ``number`` as written after an operator: in parentheses if it is negative."""
     return str(number) if number >= 0 else f"({number})"
 
 

@@ -20,14 +20,14 @@ _TOUCHING = re.compile(r"x(?=(?:sin|cos|tan|sec|ln|exp)\b)")
 
 
 class UnreadableAnswer(ValueError):
-    """The answer does not have the required form; the message is one sentence for its author."""
+    """Raised for an answer that does not have the required form; the message is one sentence of feedback."""
 
 
 def parse_answer(answer: str) -> Any:
     """Parse ``answer`` into the classes of the verifier's grammar.
 
     Raises:
-        Unreadable: the text is outside the grammar, or too long.
+        UnreadableAnswer: the text is outside the grammar, or too long.
     """
     if len(answer) > MAX_LENGTH:
         raise UnreadableAnswer(f"The answer is longer than {MAX_LENGTH:,} characters.")
@@ -47,7 +47,7 @@ def read_expression(answer: str) -> Expression:
     """Return the single expression in ``answer``, perhaps after ``F(x) =``.
 
     Raises:
-        Unreadable: the text is outside the grammar, or is no single expression.
+        UnreadableAnswer: the text is outside the grammar, or is no single expression.
     """
     value = parse_answer(_TOUCHING.sub("x*", answer))
     sides = getattr(value, "sides", ())

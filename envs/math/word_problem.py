@@ -100,22 +100,21 @@ class WordProblem(Question):
     """Follow a quantity through a short story.
 
     Description:
-        Things, passengers, litres, dollars or boxes become more and fewer; the quantity is a positive whole number at
-        every moment. Some sentences may hold numbers that do not matter. The answer is none of the numbers that do.
+        A number of things, passengers, litres, dollars or boxes grows and shrinks; it is a positive whole number after
+        every event. Some sentences may contain irrelevant numbers. The answer is none of the relevant numbers.
 
     Parameters:
-        steps (2 to 8; open from 1 to 30): how many operations (+, -, *, /) lead to the answer.
-        distractors (0 to 3; open from 0 to 7): how many sentences do not matter.
-        size (20 to 100; open from 10 to 1000): the largest number of an event; the quantity is at most twice that at
-            first, and at most 20 times that at any moment.
+        steps (2 to 8; open from 1 to 30): number of operations (+, -, *, /) that lead to the answer.
+        distractors (0 to 3; open from 0 to 7): number of irrelevant sentences.
+        size (20 to 100; open from 10 to 1000): the largest number in an event; the quantity is at most 2 * size at
+            first, and always at most 20 * size.
 
     Observation:
         Text such as ``Ann has 31 marbles. Bob gives Ann 12 more marbles. ... How many marbles does Ann have in the
         end? Answer with an integer.``
 
     Actions:
-        Text with one integer, perhaps with what is counted behind it (``31 marbles``), read in
-        ``answer_format``.
+        Text with one integer, perhaps followed by the counted noun (``31 marbles``), read in ``answer_format``.
 
     Reward:
         1 for the quantity in the end, 0 otherwise. The commonest one, 18, is right by chance in 0.035 of the easiest
@@ -161,7 +160,7 @@ class WordProblem(Question):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """One operation a line."""
+        """List one operation per line."""
         return [*(line for event in task.data for line in _event_steps(event)), self.oracle(task)]
 
 

@@ -1,10 +1,10 @@
-"""A control group for a sandbox, if this process may make one. It is the kernel's limit on all memory held for the
-sandbox's programs: pages of processes and files, buffers, kernel tables.
+"""Control group of a sandbox: the kernel's limit on all memory held for the sandbox's programs, which are pages of
+processes and files, buffers and kernel tables.
 
 Control groups v1 and v2 both work; the only privilege needed is to write to the group of this process or to its parent
 group. If no group can be made, the sandbox runs without it: the supervisor (`inside.watch`) counts the memory of
 programs, and the group is a second limit behind it. A group ends with its sandbox. If a process is killed before it can
-remove its group, the empty group stays until the next one is made beside it.
+remove its group, the empty group stays until the next group is made in the same parent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NUMBERS = itertools.count()
 
 
 class ControlGroup:
-    """A control group without processes.
+    """A control group, without processes when it is made.
 
     Args:
         folder: the folder of the group.
@@ -39,18 +39,17 @@ class ControlGroup:
 
     @property
     def entrance(self) -> Path:
-        """The file through which a process enters the group, by writing 0 to it. Its later children are in the group,
-        too."""
+        """The file to which a process writes 0 to enter the group, together with all its later children."""
         return self.folder / "cgroup.procs"
 
     def descriptors(self) -> list[int]:
-        """Open the files of the group: the memory limit for writing, the count of killed processes and the memory in
-        use for reading."""
+        """Return open descriptors of the group's files: the memory limit (for writing), the count of killed processes
+        and the memory in use (for reading)."""
         ways = (os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)
         return [os.open(self.folder / name, way) for name, way in zip(self.files, ways)]
 
     def remove(self) -> None:
-        """Remove the group after its processes have ended."""
+        """Remove the group once its processes have ended; give up after one second."""
         until = time.monotonic() + _GONE
         while True:
             try:

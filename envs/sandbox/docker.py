@@ -69,8 +69,8 @@ inside.container.main()
 
 
 class DockerSandbox:
-    """Warm containers of one image. Each run takes place in a container with the run's limits, modules and packages.
-    The container is started on first use, and replaced if a run leaves anything behind.
+    """Backend of warm containers of one image. A container serves runs with equal limits, modules and packages. It is
+    started for the first of them, and replaced if a run leaves anything behind.
 
     Args:
         image: an image with python3 (3.10 or newer), fetched if the engine lacks it. The default is the image named by

@@ -26,7 +26,7 @@ def connect_engine() -> DockerClient:
     """Connect to the engine.
 
     Raises:
-        InputError: none answers.
+        InputError: no engine answers.
         MissingExtra: the package docker is not installed.
     """
     try:
@@ -57,7 +57,7 @@ def engine_errors() -> tuple[type[BaseException], ...]:
 
 
 def ensure_image(client: DockerClient, name: str) -> None:
-    """Make the engine fetch the image if it lacks it.
+    """Make the engine fetch the image, unless the engine has it.
 
     Raises:
         InputError: the image cannot be fetched, or declares volumes, which programs could write to.

@@ -1,4 +1,4 @@
-"""The streams of a container, through the engine: frames of `inside.frames` within frames of the engine's own."""
+"""The streams of a container as the engine passes them on: frames of `inside.frames` within the engine's own frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OUTPUT = 1
 class ContainerStream:
     """The standard input and the two outputs of a container. The engine wraps every piece of output in a frame.
 
-    Every call raises TimeoutError after ``deadline`` (`time.monotonic`), and EOFError where the container ended.
+    Every call raises TimeoutError after ``deadline`` (`time.monotonic`), and EOFError once the container has ended.
     """
 
     def __init__(self, attached: Any):

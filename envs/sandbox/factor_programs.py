@@ -41,5 +41,6 @@ def _judge(code, step):
 
 
 def compute_in_sandbox(program: str, steps: Sequence[Mapping[str, Any]]) -> list[Any] | None:
-    """Run a program on each step, all in one call; see `palaestra.rewards.design.factors.FactorRunner`."""
+    """Run a factor program on each step, all in one call. Return [numbers by name, error or ""] of each; None if the
+    sandbox failed. A `palaestra.rewards.design.factors.FactorRunner`."""
     return run_on_each(_HARNESS, program, steps, lambda error: [{}, error])

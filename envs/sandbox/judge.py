@@ -1,4 +1,4 @@
-"""Programs judged by tests: calls of their functions, or runs with standard input.
+"""Tests of programs: calls of their functions, or runs with standard input.
 
 The expected values never leave this process: a program receives only the arguments or the input, and its values are
 compared here, as plain data. So a program cannot make a wrong answer right by printing, patching or forging anything.
@@ -78,7 +78,7 @@ class ProgramJudgement:
 
     @property
     def passed(self) -> tuple[bool, ...]:
-        """True or False for each test."""
+        """True for each test that passed, False for each that failed."""
         return tuple(not failure for failure in self.failures)
 
     @property
@@ -88,13 +88,13 @@ class ProgramJudgement:
 
     @property
     def success(self) -> bool:
-        """True where all tests passed."""
+        """True if the sandbox worked and all tests passed."""
         return self.valid and all(self.passed)
 
     def verdict(self, graded: bool = False) -> Verdict:
-        """Convert to a verdict. Its score is the share of the tests that passed; the term "tests" is that share with
-        ``graded``, and else 1 for a success and 0 otherwise; the extra "tests" holds the ``failures``, and the extra
-        "test_report" the ``report``."""
+        """Return a verdict whose score is the share of the tests that passed. Its term "tests" is this share if
+        ``graded``; otherwise 1 if all tests passed, else 0. Its ``extras`` are "tests", the ``failures``, and
+        "test_report", the ``report``."""
         if not self.valid:
             return Verdict(0.0, False, valid=False, feedback="The sandbox failed; this says nothing about the program.")
         terms = {"tests": self.fraction if graded else float(self.success)}
@@ -116,15 +116,15 @@ def run_tests(
     """Run a program against tests.
 
     Args:
-        program: its text.
-        tests: at least one; the calls are made in one run of the program, each in a process of its own, and each test
-            with input has a run of its own.
+        program: the program's text.
+        tests: at least one. All `CallTest`s are called in one run of the program, each in a separate process; each
+            `StdioTest` is a separate run.
         compare: "exact": equal values, or equal lines except for white space at their ends; "tolerance": numbers may
-            differ by one part in a million; or a function ``(expected, received) -> bool``, which is trusted code.
-            For the first two NaN is right where NaN is expected.
+            differ by one part in a million; or a function ``(expected, received) -> bool``, which is trusted code. In
+            the first two, NaN equals NaN.
         limits: the limits of each call and each run, and of the program itself before its functions are called.
-        total_seconds: the wall time of all tests together, by default five times that of one; tests that have not run
-            by then count as failed at a limit.
+        total_seconds: the wall time of all tests together, by default five times ``limits.seconds``; tests that have
+            not run by then count as failed at a limit.
         backend: a name in `BACKENDS`.
         preload, packages: as for `run`.
 
@@ -166,7 +166,7 @@ def _run_all(program: str, tests: Sequence[Test], limits: Limits, whole: Limits,
     """Run the tests and return the outcome of each.
 
     Args:
-        program: its text.
+        program: the program's text.
         tests: the tests.
         limits: the limits of one test.
         whole: the limits of all calls together.

@@ -5,11 +5,11 @@ interpreter, the system's libraries read-only, and an empty /tmp; no network, no
 environment of a few variables.
 
 The kernel limits the memory of one process. The supervisor counts the memory of several processes together every
-hundredth of a second, and more often near the limit. They are usually killed within 20 % above the limit; if many grow
-at once, or the supervisor gets no core in time, they can reach twice the limit. (In a container of "docker" the kernel
-limits the memory of all processes together.) Kernel memory outside a program's processes (pipes, sockets, shared
-memory) is refused or counted at its maximum. A control group limits everything together if this process can make one
-(`control_group`).
+hundredth of a second, and more often near the limit. A run is usually killed within 20 % above the limit; if many
+processes grow at once, or the supervisor gets no core in time, it can reach twice the limit. (In a container of
+"docker" the kernel limits the memory of all processes together.) Kernel memory outside a program's processes (pipes,
+sockets, shared memory) is refused or counted at its maximum. A control group limits everything together if this process
+can make one (`control_group`).
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ _ENVIRONMENT = {
 
 
 class LocalSandbox:
-    """One warm interpreter, started immediately. It ends, at the latest, with the thread that made it.
+    """Backend of one warm interpreter, started at once. It ends, at the latest, with the thread that started it.
 
     Jobs with other modules or packages run in separate interpreters, started for the first such job; the last few are
     kept.
 
     Args:
-        modules: the modules that are loaded before any program runs; those that are missing are left out.
+        modules: the modules that are loaded before any program runs; missing modules are left out.
         packages: a folder of further packages, "" for none.
 
     Raises:
@@ -200,7 +200,7 @@ def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str
     """Return the command that starts the warm interpreter.
 
     Args:
-        descriptor: the socket through which it communicates.
+        descriptor: the socket through which the interpreter communicates.
         packages: a folder of further packages, "" for none.
         entrance: the file through which a process enters the control group, "" without a group.
 

@@ -23,8 +23,8 @@ class Pool:
     fork the child starts new sandboxes.
 
     Args:
-        make: makes a sandbox; its exceptions are raised where the result of the job is awaited.
-        workers: the most sandboxes; by default the processor cores that this process may use.
+        make: makes a sandbox; an exception of ``make`` becomes the exception of the job's future.
+        workers: the maximum number of sandboxes; None for the number of processor cores that this process may use.
 
     Raises:
         InputError: workers below 1.
@@ -39,7 +39,11 @@ class Pool:
         _POOLS.add(self)
 
     def submit(self, job: Job, limits: Limits) -> Future[Result]:
-        """Queue a job. ``asyncio.wrap_future`` makes the future awaitable."""
+        """Queue a job and return the future of its result, which ``asyncio.wrap_future`` makes awaitable.
+
+        Raises:
+            InputError: the pool is closed.
+        """
         answer: Future[Result] = Future()
         with self._lock:
             if self._closed:

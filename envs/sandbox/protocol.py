@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from ...errors import InputError
 
 MOST_SECONDS, _MOST = 86_400, 1 << 40
-# Errors of a call without a value: it took too long; an earlier call, or all together, did; the run ended.
+# Errors of a call without a value: the call took too long; an earlier call or the whole run did; the program ended.
 LATE, SKIPPED = "TimeoutError: no answer within {:g} s", "TimeoutError: no answer, as the time was over"
 ENDED = "The program ended before it answered."
 Reason = Literal["exit", "signal", "time", "memory", "output", "lost"]
@@ -33,7 +33,7 @@ class Limits:
         value_bytes: size of the values of all calls, bytes.
 
     Raises:
-        InputError: a limit is not positive, not whole where it is a count, or greater than any machine has.
+        InputError: a limit is not positive, is a count that is not whole, or exceeds what any machine has.
     """
 
     seconds: float = 2.0
@@ -70,17 +70,17 @@ class Job:
     """A program to run as a script.
 
     Args:
-        program: its text.
-        stdin: its standard input.
-        files: texts of files in its folder, by name.
-        calls: calls of its functions after it has run, one after another, each in a new process that receives the
-            arguments when its time begins. The first call that is not answered in time ends the run.
+        program: the program's text.
+        stdin: the standard input.
+        files: texts of files in the program's folder, by name.
+        calls: calls of the program's functions, made one after another once the script has run, each in a new process
+            that receives the arguments when its time begins. The first call not answered in time ends the run.
         preload: modules that are loaded before the program starts, such as "numpy", so that importing them takes no
-            time; those that are missing are left out. Each choice of modules has a separate warm interpreter. Programs
-            behave the same without it.
-        packages: a folder of further packages that programs may import, such as a ``site-packages`` of the same
-            Python. They precede the interpreter's own packages and are read-only. It is an absolute path, on the
-            engine's machine for "docker"; "" for none. Links that lead out of the folder are broken.
+            time; missing modules are left out. Each choice of modules has a separate warm interpreter. Preloading
+            changes nothing else.
+        packages: the absolute path of a folder of further packages that programs may import, such as a
+            ``site-packages`` of the same Python; for "docker" a path on the engine's machine; "" for none. The packages
+            precede the interpreter's own and are read-only. Links that lead out of the folder are broken.
     """
 
     program: str
@@ -93,8 +93,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of a call; or its error: an exception as "Name: message", `LATE` or `SKIPPED` where the time was over,
-    `ENDED` where the program ended otherwise."""
+    """The value of a call, or its error: an exception as "Name: message", `LATE` or `SKIPPED` if the time was over,
+    `ENDED` if the program ended otherwise."""
 
     value: Any = None
     error: str = ""
@@ -105,11 +105,11 @@ class Result:
     """The result of a run.
 
     Args:
-        stdout, stderr: its output, cut at the limit; bytes that are not UTF-8 are replaced.
-        exit_code: the exit code of a run that ended by itself, or minus the number of the signal that ended it; else
-            None.
-        reason: "exit", "signal", or the limit that ended it: "time", "memory", "output"; "lost" if the sandbox itself
-            failed.
+        stdout, stderr: the output, cut at the limit; bytes that are not UTF-8 are replaced.
+        exit_code: the exit code of a run that ended by itself, or minus the number of the signal that ended the run;
+            else None.
+        reason: "exit", "signal", or the limit that ended the run: "time", "memory", "output"; "lost" if the sandbox
+            itself failed.
         seconds: wall time.
         peak_memory_mb: the peak memory of the largest process, MiB.
         values: one for each call.
@@ -127,15 +127,15 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True where the program ended by itself with exit code 0."""
+        """True if the program ended by itself with exit code 0."""
         return self.valid and self.reason == "exit" and self.exit_code == 0
 
 
 class Sandbox(Protocol):
-    """A place where programs run, one at a time. It is used by one thread."""
+    """Interface of a backend, which runs one program at a time. One instance must be used by one thread only."""
 
     def run(self, job: Job, limits: Limits) -> Result:
-        """Run a job. No program makes it raise; the result has ``valid=False`` if the sandbox failed."""
+        """Run a job. No program can cause an exception; the result has ``valid=False`` if the sandbox failed."""
         ...
 
     def close(self) -> None: ...
@@ -148,5 +148,5 @@ MISSING = (
 
 
 def is_missing(backend: str) -> bool:
-    """Return True if this machine obviously lacks the sandbox, checked without starting it."""
+    """Return True if this machine obviously lacks the sandbox. The sandbox is not started for this check."""
     return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)

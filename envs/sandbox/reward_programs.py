@@ -9,11 +9,11 @@ from .protocol import Call, Limits
 from .running import run
 
 SECONDS = 1.0
-"""Seconds of a program for one separate episode."""
+"""Time limit of a call with a single episode, seconds."""
 _SHARE = 0.02
-"""Time of each further episode of a call, seconds."""
+"""Time added to the limit for each further episode of a call, seconds."""
 _PATIENCE = 3
-"""Maximum number of separate episodes that may take too long."""
+"""Number of single episodes over their time limit after which the remaining ones are not run."""
 _LATE = "TimeoutError: "
 
 # Every episode has a new namespace, so that a program remembers nothing of earlier episodes.
@@ -60,23 +60,24 @@ def _to_float(number):
 
 
 def judge_in_sandbox(program: str, episodes: Sequence[Mapping[str, Any]]) -> list[Any] | None:
-    """Run a program on each episode, all in one call; see `palaestra.rewards.design.program_values.Runner`."""
+    """Run a reward program on each episode, all in one call. Return [sparse, dense terms by name, error or ""] of each;
+    None if the sandbox failed. A `palaestra.rewards.design.program_values.Runner`."""
     return run_on_each(_HARNESS, program, episodes, lambda error: [0, {}, error])
 
 
 def run_on_each(
     harness: str, program: str, items: Sequence[Any], failed: Callable[[str], list[Any]]
 ) -> list[Any] | None:
-    """Run a program on each item, all in one call of the function ``judge`` of a harness.
+    """Run a program on each item, all in one call of the function ``judge(program, items)`` of ``harness``.
 
-    If that call is not answered (an endless loop, too much memory), each item has a separate call; after three that
-    took too long the rest are not run.
+    If that call is not answered (an endless loop, too much memory), each item has a separate call; after three of these
+    took too long, the remaining items are not run.
 
     Args:
-        failed: makes the answer of a failed item from the reason, which is its last entry.
+        failed: makes the answer of a failed item from the reason; the answer's last entry must be the reason.
 
     Returns:
-        an answer for each item; None if the machinery failed.
+        an answer for each item, or None if the sandbox failed.
     """
     seconds = SECONDS + _SHARE * (len(items) - 1)
     # Only the harness runs before the call.

@@ -62,14 +62,14 @@ def run(
     """Run a Python program.
 
     Args:
-        program: its text; runs as a script named program.py, in an empty folder.
-        stdin: its standard input.
-        files: text files in its folder, by name.
+        program: the program's text; runs as a script named program.py, in an empty folder.
+        stdin: the standard input.
+        files: text files in the program's folder, by name.
         limits: the limits of the run.
-        calls: calls of its functions after it has run, each in a separate process with a separate time limit.
+        calls: calls of the program's functions after it has run, each in a separate process with its own time limit.
         backend: a name in `BACKENDS`.
-        preload: modules that are loaded before it starts, such as "numpy"; see `Job`.
-        packages: a folder of packages that it may import; see `Job`.
+        preload: modules that are loaded before the program starts, such as "numpy"; see `Job`.
+        packages: a folder of packages that the program may import; see `Job`.
 
     Raises:
         InputError: there is no such backend, this machine cannot provide it, a file is not within the program's folder,
@@ -93,7 +93,8 @@ def submit(
     preload: Sequence[str] = (),
     packages: str | os.PathLike[str] = "",
 ) -> Future[Result]:
-    """Do as `run`, without waiting. ``await asyncio.wrap_future(submit(...))`` waits in a coroutine."""
+    """Start a run as `run` does, and return the future of its result. ``await asyncio.wrap_future(submit(...))`` waits
+    in a coroutine."""
     limits = limits or Limits()
     _check_files(files or {}, limits)
     if isinstance(preload, str) or not all(
@@ -130,6 +131,6 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
 
 
 def warn_if_missing(backend: str) -> None:
-    """Warn, when an environment is made, that its agent's programs cannot run on this machine."""
+    """Warn if this machine obviously lacks the sandbox. Called when an environment that needs the sandbox is made."""
     if is_missing(backend):
         warnings.warn(f"tasks can be read, but not answered: {MISSING}", stacklevel=4)

@@ -1,7 +1,7 @@
-"""A system-call filter, as a classic BPF program; it needs no library.
+"""A system-call filter, as a classic BPF program, written without a library.
 
-It refuses calls that pure computation never needs. Many of them have been ways out of a namespace, reach parts of the
-kernel that namespaces do not isolate, or hold memory that belongs to no process and so escapes the limits.
+The filter refuses calls that pure computation never needs. Many of these calls have been ways out of a namespace, reach
+parts of the kernel that namespaces do not isolate, or hold memory that belongs to no process and so escapes the limits.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _load(argument: int, high: bool = False) -> tuple[int, int, int, int]:
 
 
 def _where(test: int, value: int, answer: int) -> _Code:
-    """Return the answer where the test holds for the loaded word."""
+    """Write code that returns ``answer`` if the test holds for the loaded word."""
     return [(test, 0, 1, value), (_RETURN, 0, 0, answer)]
 
 
@@ -164,7 +164,7 @@ def _unless(test: int, value: int, answer: int) -> _Code:
 
 
 def _any_of(numbers: list[int], answer: int) -> _Code:
-    """Write code that returns ``answer`` if the loaded word is one of ``numbers``. They are compared in groups for
+    """Write code that returns ``answer`` if the loaded word is one of ``numbers``. Numbers are compared in groups for
     speed, as the kernel runs the filter for every call."""
     numbers = sorted(numbers)
     code: _Code = []
@@ -177,7 +177,7 @@ def _any_of(numbers: list[int], answer: int) -> _Code:
 
 
 def _only(value: int, code: _Code) -> _Code:
-    """Run ``code`` where the loaded word equals the value."""
+    """Write code that runs ``code`` only if the loaded word equals ``value``."""
     return [(_EQUAL, 0, len(code), value), *code]
 
 

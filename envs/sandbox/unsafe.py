@@ -31,8 +31,9 @@ program.run(source, values, calls, files if files >= 0 else None)
 
 
 class UnsafeSubprocess:
-    """A new interpreter for each run, in a new folder, with this user's rights: it can read and write this user's files
-    and use the network. Only wall time and the size of the output are limited; nothing is preloaded."""
+    """Backend that runs each program in a new interpreter and a new folder, with this user's rights: a program can read
+    and write this user's files and use the network. Only wall time and the size of the output are limited; nothing is
+    preloaded."""
 
     def run(self, job: Job, limits: Limits) -> Result:
         parts = encode_job(job)
@@ -83,8 +84,8 @@ class UnsafeSubprocess:
 def _follow(
     process: subprocess.Popen[bytes], answered: int, calls: Sequence[Call], limits: Limits, begun: float
 ) -> dict[str, Any]:
-    """Wait until a program ends, or takes too long. Return a report as `inside.run.SupervisedRun.carry_out`, with
-    "answered", the number of times that the program was ready for a call."""
+    """Wait until a program ends or takes too long. Return a report like that of `inside.run.SupervisedRun.carry_out`,
+    and in it "answered", the number of times that the program was ready for a call."""
     around = math.inf if limits.program_seconds is None else limits.program_seconds
     parts = [around, *[call.seconds for call in calls], around]
     ready, deadline, until = 0, begun + limits.seconds, begun + around

@@ -36,7 +36,7 @@ def decode_result(
     """Build a result from a supervisor's report.
 
     Args:
-        report: as `inside.run.SupervisedRun.carry_out` returns it.
+        report: as returned by `inside.run.SupervisedRun.carry_out`.
         stdout, stderr: the output.
         values: the answers of calls, lines of JSON.
         calls: the calls of the job.

@@ -25,8 +25,8 @@ class Cloze(Transform):
     Description:
         A question of the inner family ``of`` and its ``solution_steps``, among them at least one equation of plain
         numbers, such as ``12 + 30 = 42``. One number of such a line, 3 or more, is masked; if it is masked only once,
-        it occurs in no other line. Any number that makes every masked line true is right; the neighbours of the masked
-        number never do.
+        it occurs in no other line. Any number that makes every masked line true is right; the masked number plus or
+        minus 1 is never right.
 
     Parameters:
         masked ("once", "everywhere"): the number is masked at one place, or everywhere in the solution, including the
@@ -120,7 +120,7 @@ def _mask(line: str, number: str) -> str:
 
 
 def _is_unique(lines: list[str], value: Fraction) -> bool:
-    """Return whether ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
+    """Return True if ``value`` makes all ``lines`` true, and its neighbours and other simple numbers do not."""
     others = [value - 1, value + 1, -value, 2 * value, Fraction(0), Fraction(1), value + Fraction(1, 7)]
     return all(equality_holds(line, value) for line in lines) and not any(
         all(equality_holds(line, other) for line in lines) for other in others

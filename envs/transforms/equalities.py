@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|[-+*/^()x#])")
 
 
 class _NotInGrammar(ValueError):
-    """The line is not in the grammar, or too big."""
+    """Raised for a line that is not in the grammar, or has too large a value."""
 
 
 @lru_cache(maxsize=8192)  # the same few lines are tried again whenever an environment is made

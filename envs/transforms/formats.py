@@ -83,7 +83,7 @@ class Formats(Transform):
             self.adopt_answer_format()
 
     def join_axes(self) -> ParamSpace:
-        """Return the inner axes followed by the format; ladders use the last axis."""
+        """Return the inner axes followed by the axis "format", as the teachers of formats use the last axis."""
         (axis,) = self.own_axes
         if self._cloze is None and isinstance(axis, ChoiceAxis):
             axis = axis.restrict([choice for choice in axis.choices if choice != "cloze"])

@@ -69,8 +69,8 @@ class HintPrefix(Transform):
         return Task(prompt, {"shown": len(shown)}, data=task)
 
     def solver_cost(self, episode: Task) -> float:
-        """Return the cost of the remaining steps: their share of the inner solver's cost if known, else the length of
-        the hidden steps."""
+        """Return the cost of the hidden steps: their share of the inner solver's cost if known, else their length in
+        characters."""
         steps, shown = self.inner.solution_steps(episode.data), episode.reference["shown"]
         whole = self.inner.solver_cost(episode.data)
         if whole is not None:
@@ -86,7 +86,7 @@ class HintPrefix(Transform):
 
 
 def _occurs_in(answer: str, text: str) -> bool:
-    """Return whether ``answer`` occurs in ``text``, not as a part of a longer word or number."""
+    """Return True if ``answer`` occurs in ``text``, not as a part of a longer word or number."""
     return re.search(rf"(?<![\w.]){re.escape(answer)}(?!\w|\.[0-9])", text) is not None
 
 

@@ -31,7 +31,7 @@ class MultipleChoice(Transform):
         than chance. Every letter is right equally often.
 
     Parameters:
-        options (4 to 10, on request 2 to 16): how many options there are.
+        options (4 to 10, on request 2 to 16): number of options.
         The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
         "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
 
@@ -64,7 +64,7 @@ class MultipleChoice(Transform):
         raise self.unsuitable(f"with {inner} there are not {count - 1} short wrong answers to a task")
 
     def pose(self, task: Task, rng: np.random.Generator, inner: dict[str, Any], count: int) -> Task | None:
-        """Offer ``count`` answers to an inner task; None if there are fewer.
+        """Return a task that offers ``count`` answers to an inner task; None if there are too few wrong answers.
 
         Args:
             inner: the parameters of the inner task, from which other tasks are drawn.
@@ -154,7 +154,7 @@ def near_misses(answer: str, draws: Sequence[float]) -> Iterator[str]:
 
 
 def is_usable(text: str) -> bool:
-    """Return whether an answer is short and plain enough to be shown as an option."""
+    """Return True if an answer is short and plain enough to be shown as an option."""
     return 0 < len(text) <= MAX_OPTION and text.isprintable()
 
 

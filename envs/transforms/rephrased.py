@@ -86,8 +86,8 @@ class Rephrased(Transform):
 
 
 def reword(prompt: str, rng: np.random.Generator, changes: int) -> str:
-    """Ask in other words: ``changes`` (1 to 5) of an opening, a courtesy, a layout, a closing, and moving the
-    instruction on the form of the answer to the front; the question itself stays.
+    """Return ``prompt`` with ``changes`` (1 to 5) of these rewordings: an opening, a courtesy, a layout, a closing, and
+    the instruction on the form of the answer moved to the front. The question itself stays.
     """
     *picks, opening, courtesy, layout, closing = rng.random(9).tolist()
     made = sorted(range(5), key=picks.__getitem__)[:changes]

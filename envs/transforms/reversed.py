@@ -92,7 +92,7 @@ class Reversed(Transform):
     criteria = Question.criteria
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The statement with the number put in, and the number."""
+        """List the statement with the number put in, and the number."""
         number = task.reference["number"]
         return [task.reference["line"].replace(BLANK, number), number]
 

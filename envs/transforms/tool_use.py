@@ -21,7 +21,7 @@ class ToolUse(ToolQuestion):
         the question's database, if it has one.
 
     Parameters:
-        level (0.0 to 1.0): the difficulty of the question, in its own family.
+        level (0.0 to 1.0): the difficulty of the question in the family ``of``.
         calls (8 to 1, harder downwards, on request up to 20): maximum number of calls of all tools together.
 
     Observation:
@@ -34,19 +34,19 @@ class ToolUse(ToolQuestion):
         language, or into <answer></answer>.
 
     Reward:
-        The family's reward for the answer; 0 for a call, even if it fails; failures are reported in the extra
-        ``tool_errors``.
+        The family's reward for the answer; 0 for a call, even if it fails; failures are reported in
+        ``episode.extra("tool_errors")``.
 
     Termination:
-        After the answer. Truncated two turns after as many turns as there were calls.
+        After the answer. Truncated after ``calls`` + 2 turns.
 
     Source:
         VerlTool, arXiv 2509.01055 (several tools for one agent); the questions are those of other families here.
 
     Args:
-        of: the id of a `Question`.
-        of_kwargs: arguments for it; ``level`` spans the axes that these leave.
-        tools: names of `palaestra.envs.tools.tool.TOOLS`, each once.
+        of: the id of the family that asks the question; its class must be a `Question`.
+        of_kwargs: arguments of that family; ``level`` sets the difficulty on the axes that they leave open.
+        tools: names in `palaestra.envs.tools.tool.TOOLS`, each once.
         tool_kwargs: arguments of tools, such as ``{"python": {"seconds": 1.0}}``.
         answer_format: how the answer is read; None for the family's default.
         **kwargs: as for every environment.
@@ -74,8 +74,8 @@ class ToolUse(ToolQuestion):
         super().__init__(of=of, of_kwargs=of_kwargs, tools=made, answer_format=answer_format, **kwargs)
 
     def oracle(self, state: Session) -> str:
-        """Call each useful tool while calls are left: SQL with the query of the question, Python to print the answer.
-        Then answer."""
+        """Return a call of each useful tool while calls are left (SQL with the question's query, Python to print the
+        answer), then the answer."""
         made = {call.name for call in state.made}
         find_query = getattr(self.inner, "gold_query", None)
         if state.calls and "sql" not in made and find_query is not None and self._has("sql"):

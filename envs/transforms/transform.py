@@ -37,13 +37,14 @@ class Transform(Question):
         inner: the transformed question.
 
     Args:
-        of: the id of a `Question`.
-        of_kwargs: arguments for it; axes by name, or ``axes``. Everything else is an argument of the transform.
-        **kwargs: as for every environment; axes are the transform's and the inner family's.
+        of: the id of the inner family, whose class must be a `Question`.
+        of_kwargs: arguments of the inner family, such as values of axes by name, or ``axes``; not ``difficulty``,
+            ``split``, ``answer_format`` and ``render_mode``, which must be given to the transform.
+        **kwargs: as for every environment; axes are those of the transform and of the inner family.
 
     Raises:
-        InputError: ``of`` is not the id of a Question, an axis of it has the name of an axis of the transform, or it is
-            unsuitable.
+        InputError: ``of`` is not the id of a Question, has an axis with the name of an axis of the transform, or cannot
+            take this form.
     """
 
     own_axes: ClassVar[tuple[Axis, ...]] = ()

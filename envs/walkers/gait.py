@@ -1,11 +1,11 @@
-"""A scripted walk over low stumps: a machine of two states a leg, after SIMBICON (Yin, Loken and van de Panne, ACM
-Transactions on Graphics 26, 2007).
+"""A scripted walk over low stumps: a machine of two states for each leg, after SIMBICON (Yin, Loken and van de Panne,
+ACM Transactions on Graphics 26, 2007).
 
-A leg swings while the other one stands. It is first lifted for some steps, then put down until it meets the ground, and
-the legs change roles. Each state has a pose, which springs and dampers at the joints hold; the hip that swings is
-turned further the faster the hull moves, and the one that stands keeps the hull upright. Before a stump the leg is
-lifted the more the higher the stump is. Angles are radians, from the vertical where they are a thigh's, forward being
-positive; the numbers of `GAIT` were found by CMA-ES on tracks of stumps of up to two thirds of a metre.
+One leg swings while the other one stands. The swinging leg is first lifted for some steps, then put down until it meets
+the ground; then the legs change roles. Each state has a pose, which springs and dampers at the joints hold. The
+swinging hip is turned further the faster the hull moves, and the standing hip keeps the hull upright. The higher a
+stump ahead, the higher the leg is lifted. Angles are in radians, forward positive; a thigh's angle is measured from the
+vertical. The numbers of `GAIT` were found by CMA-ES on tracks with stumps of up to two thirds of a metre.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import NamedTuple
 from .track_walker import PAD, SEGMENT, STEP, Track
 
 _HIP_SPEED, _KNEE_SPEED, _KNEE_SHIFT = 4.0, 6.0, 1.0
-"""Unit of a joint's speed, and the angle that is added to a knee's, in Gymnasium's observation."""
+"""Units of the speeds of hip and knee in Gymnasium's observation, and the angle that it adds to a knee's, radians."""
 _TURN, _FORWARD = 25.0, 25.0 / 3.0
-"""Radians and metres per second to one unit of the hull's speeds there."""
+"""Units of the hull's turning and forward speeds there, radians and metres per second."""
 _BOUNCE = 2
-"""Steps after a leg is put down in which its contact is still that of before."""
+"""Steps at the start of putting a leg down in which its contact with the ground may still be the old one."""
 
 
 class Pose(NamedTuple):
-    """Targets of the joints: thigh of the leg that swings, its knee, and the knee of the leg that stands."""
+    """Target angles: thigh and knee of the swinging leg, and knee of the standing leg."""
 
     thigh: float
     knee: float
@@ -33,20 +33,20 @@ class Pose(NamedTuple):
 
 
 class Gait(NamedTuple):
-    """The numbers of a walk.
+    """Parameters of a walk.
 
     Args:
         lift, put: poses of the two states.
-        lift_steps: steps of the first; put_steps: the most of the second.
-        by_distance: radians that the thigh swings further for a metre of the hull before the foot that stands.
-        by_speed: the same for a metre per second above ``speed``.
-        speed: metres per second.
-        lean: angle of the hull.
-        hip, knee, hull: spring and damper, torque for a radian and for a radian per second.
-        counter: share of the swinging hip's torque that the standing one takes up.
-        push: torque of the standing hip for a metre per second below ``speed``.
-        over: radians for the unit of a stump's height by which thigh and knee go over it, and the hull leans.
-        sight: metres before the foot from which a stump counts.
+        lift_steps, put_steps: number of steps of a lift, and maximum number of steps of putting down.
+        by_distance: radians that the thigh swings further for each metre that the hull is ahead of the standing foot.
+        by_speed: radians that the thigh swings further for each metre per second above ``speed``.
+        speed: target speed, metres per second.
+        lean: target angle of the hull.
+        hip, knee, hull: (spring, damper): torque for a radian, and for a radian per second.
+        counter: share of the swinging hip's torque that the standing hip counteracts.
+        push: torque taken from the standing hip for each metre per second below ``speed``.
+        over: radians added to the targets of thigh, knee and hull for each unit of a stump's height.
+        sight: distance before the foot from which a stump counts, metres.
     """
 
     lift: Pose
@@ -67,7 +67,8 @@ class Gait(NamedTuple):
 
 
 class Stride(NamedTuple):
-    """Phase of a walker's walk: the leg that swings (0 or 1), whether it is lifted, and for how many steps."""
+    """Phase of a walk: the swinging leg (0 or 1), True if the leg is being lifted, False if put down, and for how many
+    steps so far."""
 
     leg: int = 0
     lifts: bool = True
@@ -75,7 +76,7 @@ class Stride(NamedTuple):
 
 
 def next_stride(gait: Gait, stride: Stride, seen: Sequence[float]) -> Stride:
-    """Return the stride after a step of the simulation, of which ``seen`` is Gymnasium's observation."""
+    """Return the stride after a step of the simulation whose observation, as in Gymnasium, is ``seen``."""
     leg, lifts, steps = stride.leg, stride.lifts, stride.steps + 1
     if lifts:
         return Stride(leg, steps < gait.lift_steps, steps if steps < gait.lift_steps else 0)
@@ -84,12 +85,12 @@ def next_stride(gait: Gait, stride: Stride, seen: Sequence[float]) -> Stride:
 
 
 def find_torques(gait: Gait, stride: Stride, seen: Sequence[float], place: float, track: Track) -> list[float]:
-    """float[4]: the torques of a step, which may exceed 1.
+    """Return the torques of a step, four numbers in the order of the actions; their absolute values may exceed 1.
 
     Args:
         stride: see `next_stride`.
         seen: Gymnasium's observation, not clipped.
-        place: of the hull on the track, in metres.
+        place: position of the hull on the track, metres.
     """
     lean, turn, speed = seen[0], _TURN * seen[1], _FORWARD * seen[2]
     swings, stands = 4 + 5 * stride.leg, 9 - 5 * stride.leg
@@ -114,7 +115,8 @@ def find_torques(gait: Gait, stride: Stride, seen: Sequence[float], place: float
 
 
 def _locate(seen: Sequence[float], leg: int) -> tuple[float, float, float]:
-    """Angles of hip and knee of the leg that begins at ``seen[leg]``, and metres of its foot before the hull."""
+    """Return the angles of hip and knee of the leg whose part of ``seen`` begins at ``leg``, and the distance of its
+    foot ahead of the hull, metres."""
     hip, knee = seen[leg], seen[leg + 2] - _KNEE_SHIFT
     thigh = seen[0] + hip
     return hip, knee, SEGMENT * (math.sin(thigh) + math.sin(thigh + knee))
@@ -125,7 +127,8 @@ def _spring(constants: tuple[float, float], way: float, speed: float) -> float:
 
 
 def _next_stump(track: Track, foot: float) -> tuple[float, float]:
-    """Metres from a foot to the near side of the first stump whose far side is before it, and the stump's height."""
+    """Return the distance from a foot to the near side of the first stump that it has not passed, metres, and the
+    stump's height in units of `STEP`."""
     pitch = STEP + track.spacing
     number = max(0, math.ceil((foot - PAD - STEP) / pitch))
     return PAD + number * pitch - foot, track.heights[number] if number < len(track.heights) else 0.0

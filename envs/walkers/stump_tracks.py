@@ -1,6 +1,6 @@
 """palaestra/StumpTracks-v0: a two-legged walker on a track of stumps, the task on which ALP-GMM was published.
 
-The walker is Gymnasium's; the scripted walk of `gait` gets over low stumps, and no solver over high ones.
+The walker is Gymnasium's. The scripted walk of `gait` gets over low stumps; there is no solver for high ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TrackState(NamedTuple):
 
     Args:
         track: see `Track`.
-        steps: that were taken.
+        steps: number of steps taken.
     """
 
     track: Track
@@ -68,9 +68,9 @@ class StumpTracks(TaskEnv):
         a motor, in all about 300 for a track; -100 for the step of a fall.
 
     Termination:
-        At the end of the track, and when the hull touches the ground or the walker is back behind the start, a failure.
-        Truncated after 2,000 steps, or ``max_steps``. A success is a return of more than ``mastered_at`` at the end of
-        the track, by the paper's threshold of 230. An action that cannot be read uses up a step in which nothing moves.
+        At the end of the track; as a failure, when the hull touches the ground or goes back behind the start of the
+        ground. Truncated after ``max_steps``. A success is the end of the track with a return above ``mastered_at``, by
+        default the paper's threshold of 230. An action that cannot be read uses up a step in which nothing moves.
         ``info["progress"]`` is the share of the way.
 
     Solver:
@@ -108,7 +108,7 @@ class StumpTracks(TaskEnv):
         self.mastered_at = check_number("mastered_at", mastered_at)
         self.observation_space = gym.spaces.Box(_LOW, _HIGH)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (MOTORS,), np.float32)
-        # Of a fall after full torques at every step, backwards and overturned; and of all the way without any.
+        # Lowest: a fall after full torques at every step, backwards and overturned; highest: the track without torques.
         self.return_range = (_FALL - 40.0 - 0.112 * max_steps, 400.0)
         self._track: Track | None = None
         self._walker: Any = None
@@ -175,7 +175,7 @@ class StumpTracks(TaskEnv):
         return np.clip(np.array(self._seen, dtype=np.float32), _LOW, _HIGH)
 
     def _move(self, torques: np.ndarray) -> tuple[dict[str, float], bool]:
-        """Take a step of the simulation; return the terms of the reward, and whether the walker fell."""
+        """Take a step of the simulation. Return the terms of the reward, and True if the walker fell."""
         walker = self._running_walker()
         self._taken.append(torques)
         place, lean = walker.hull.position.x, abs(walker.hull.angle)
@@ -227,7 +227,7 @@ class StumpTracks(TaskEnv):
 
 
 def _read_action(action: Any) -> np.ndarray | None:
-    """Return float32[4] from -1 to 1; None where the action is something else."""
+    """Return the action as float32[4], clipped to -1 to 1; None if it is not four finite numbers."""
     try:
         torques = np.asarray(action, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):

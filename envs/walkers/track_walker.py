@@ -26,16 +26,16 @@ LENGTH = 200 * STEP
 SEGMENT = 34 / 30
 """Metres: length of a thigh, and of a shank with its foot."""
 CLOSEST, LOWEST, SPREAD = 0.01, 0.05, 0.1
-"""Metres between two stumps at least; height of a stump at least, and the deviation of heights on a track."""
+"""Minimum distance between two stumps, metres; minimum and standard deviation of heights, in units of `STEP`."""
 
 
 class Track(NamedTuple):
-    """A track: where its stumps are, and the seed of the push that the walker starts with.
+    """A track: its stumps, and the seed of the push that the walker starts with.
 
     Args:
-        heights: of each stump, in units of `STEP`.
-        spacing: metres of flat ground after each stump.
-        push: seed.
+        heights: height of each stump, in units of `STEP`.
+        spacing: flat ground after each stump, metres.
+        push: the seed.
     """
 
     heights: tuple[float, ...]
@@ -44,7 +44,7 @@ class Track(NamedTuple):
 
 
 def draw_track(rng: np.random.Generator, height: float, spacing: float) -> Track:
-    """Draw the heights of stumps from N(height, 0.1), at least 0.05, as many as the track has room for."""
+    """Draw as many stumps as fit on a track, with heights from N(height, 0.1), at least 0.05, in units of `STEP`."""
     spacing = max(spacing, CLOSEST)
     count = int(np.ceil((LENGTH - PAD) / (STEP + spacing)))
     heights = np.maximum(rng.normal(height, SPREAD, count), LOWEST).round(4)
@@ -52,7 +52,7 @@ def draw_track(rng: np.random.Generator, height: float, spacing: float) -> Track
 
 
 def build_walker(track: Track, render_mode: str | None = None) -> tuple[Any, np.ndarray]:
-    """Return a walker on a track, and what it sees at first: float32[24].
+    """Return a walker on a track, already reset, and its first observation, float32[24].
 
     Raises:
         MissingExtra: Box2D is not installed.

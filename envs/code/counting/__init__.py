@@ -2,7 +2,7 @@
 
 Each evaluated statement, each node of an expression, and each turn of a loop costs one step. An operation that
 traverses a sequence costs its length as well: sum, min, max, ``in`` of a list or text, slices, +, *, ==, copies, join,
-count, index, making a list or set, ... (the whole length, even where it could stop early, except for ``in``, index, any
+count, index, making a list or set, ... (the whole length, even if it could stop early, except for ``in``, index, any
 and all). Sorting n items costs n times the logarithm to the base 2 of n, rounded up. ``in`` of a set or dict and access
 to its items cost nothing more, unless a key is a tuple. ``insert(i)`` and ``pop(i)`` of a list cost the items that
 move. Numbers of more than 62 bits cost their 64-bit words; multiplying and dividing cost the product of these.

@@ -71,7 +71,8 @@ def contains_item(meter: Meter, item: Any, box: Any) -> bool:
 
 
 def find_position(meter: Meter, item: Any, box: Any, *ends: int) -> int | None:
-    """Find an item in a list, tuple or deque, between ``ends``. Each comparison costs a step, and the item's weight."""
+    """Return the index of an item of a list, tuple or deque, between ``ends``; None if it is missing. Each comparison
+    costs a step, and the item's weight."""
     each = 1 + weight(meter, item)
     start, stop, _ = slice(*(ends if len(ends) == 2 else (*ends, None))).indices(len(box)) if ends else (0, len(box), 1)
     try:

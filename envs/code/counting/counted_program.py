@@ -24,7 +24,7 @@ class CountedProgram:
 
     Raises:
         SyntaxError: the program is not valid Python.
-        Uncounted: it uses a part of Python that is not supported.
+        Uncounted: the program uses a part of Python that is not supported.
     """
 
     def __init__(self, text: str):
@@ -36,7 +36,7 @@ class CountedProgram:
         self._code = compile(tree, "answer.py", "exec", dont_inherit=True, optimize=0)
 
     def call(self, function: str, arguments: Sequence[Any], most: int) -> tuple[Any, int]:
-        """Run the program, then call a function of it. Nothing is kept between calls except changes of the arguments.
+        """Run the program, then call one of its functions. Only changes of the arguments outlast a call.
 
         Args:
             function: the name of the function.
@@ -44,12 +44,12 @@ class CountedProgram:
             most: the maximum number of steps.
 
         Returns:
-            the value, and the steps, including those of running the program.
+            the value, and the number of steps, including the steps of running the program.
 
         Raises:
-            OutOfWork: it takes more than ``most`` steps.
-            Uncounted: it uses a part of Python that is not supported.
-            Exception: an exception of the program.
+            OutOfWork: running the program and the call take more than ``most`` steps.
+            Uncounted: the program uses a part of Python that is not supported.
+            Exception: any exception that the program raises.
         """
         meter, names = self._meter, {"__builtins__": self._guards}
         meter.begin(most)
@@ -66,8 +66,7 @@ def count_call(text: str, function: str, arguments: Sequence[Any], most: int) ->
     """Call a function of an untrusted program, in a process that does nothing else.
 
     Returns:
-        ("", its value, steps), or (error, a sentence about it, 0), where the error is `WORK`, `UNCOUNTED`, or the name
-        of an exception.
+        ("", value, steps), or (error, message, 0), where the error is `WORK`, `UNCOUNTED`, or the name of an exception.
     """
     sys.setrecursionlimit(_OWN_DEPTH)
     try:

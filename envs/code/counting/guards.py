@@ -19,7 +19,7 @@ from .modules import MODULES
 from .operators import BINARY, IN_PLACE, UNARY
 from .values import Builtin, Function, call_function
 
-# A target of several parts: their number, whether one is starred, and the places and shapes of those with parts.
+# An assignment target of several parts: their number, whether one is starred, and (place, shape) of each nested target.
 Shape = tuple[int, bool, tuple[tuple[int, Any], ...]]
 _NO_METHODS: dict[str, Any] = {}
 
@@ -38,7 +38,7 @@ def _get_item(meter: Meter, box: Any, key: Any) -> Any:
 
 
 def _method(meter: Meter, box: Any, name: str) -> Callable[..., Any]:
-    """Return ``box.name`` to be called at once."""
+    """Return the function that a call of ``box.name`` runs."""
     method = METHODS.get(type(box), _NO_METHODS).get(name)
     if method is None:
         return functools.partial(call_function, meter, attribute(meter, box, name))
@@ -51,13 +51,13 @@ def _make_set(meter: Meter, *values: Any) -> set[Any]:
 
 
 def _weigh(meter: Meter, key: Any) -> Any:
-    """Charge for hashing a key."""
+    """Charge for hashing a key, and return the key."""
     meter.charge(weight(meter, key))
     return key
 
 
 def _check_mapping(meter: Meter, value: Any) -> Any:
-    """Charge for unpacking a mapping."""
+    """Charge for unpacking a mapping, and return the mapping."""
     if type(value) not in MAPPINGS:
         raise TypeError(f"{type(value).__name__!r} object is not a mapping")
     meter.charge(len(value))
@@ -65,7 +65,7 @@ def _check_mapping(meter: Meter, value: Any) -> Any:
 
 
 def _unpack(meter: Meter, value: Any, shape: Shape) -> Iterable[Any]:
-    """Return the values for a target, for Python to assign: it raises ValueError where their number is wrong."""
+    """Return the values for a target. Python then assigns them, and raises ValueError if their number is wrong."""
     count, starred, inner = shape
     if type(value) in SIZED and not starred:
         meter.charge(count)
@@ -118,7 +118,7 @@ def _continue_chain(compare: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _catch(kinds: Callable[[], Any]) -> Any:
-    """Return the first of these types of which the exception being handled is, or no type."""
+    """Return the first of the types ``kinds()`` that the exception being handled is an instance of; () if none."""
     error = sys.exception()
     if not isinstance(error, Exception):
         return ()
@@ -132,7 +132,7 @@ def _catch(kinds: Callable[[], Any]) -> Any:
 
 
 def _check_final() -> None:
-    """Keep the statements of `finally` from running, and from returning, when the program is ended."""
+    """Raise the exception again that ends the program, so that no statement of a `finally` block runs or returns."""
     error = sys.exception()
     if isinstance(error, (OutOfWork, Uncounted)):
         raise error

@@ -26,7 +26,7 @@ def _accumulate(meter: Meter, iterable: Any, func: Any = None, *, initial: Any =
 
 
 def _rows(make: Callable[..., Iterator[tuple[Any, ...]]]) -> Callable[..., Iterator[Any]]:
-    """Wrap a function that picks rows from one sequence: each row costs its length."""
+    """Wrap a function that yields tuples of items of one sequence: each tuple costs one step plus its length."""
 
     def run(meter: Meter, iterable: Any, r: Any = None) -> Iterator[Any]:
         pool = list(walk(meter, iterable))

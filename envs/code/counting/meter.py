@@ -18,7 +18,7 @@ WORK, UNCOUNTED = "work", "uncounted"
 
 
 class OutOfWork(BaseException):
-    """The program exceeds its steps."""
+    """Raised when the program exceeds its maximum number of steps."""
 
 
 class Uncounted(BaseException):
@@ -27,7 +27,7 @@ class Uncounted(BaseException):
 
 
 class Meter:
-    """The remaining steps, the depth of calls, and the operands of chains of comparisons under way."""
+    """Counter of a call: remaining steps, depth of nested calls, and operands of comparison chains under way."""
 
     __slots__ = ("depth", "kept", "left")
 
@@ -35,14 +35,14 @@ class Meter:
         self.begin(0)
 
     def begin(self, most: int) -> None:
-        """Begin a call of at most so many steps."""
+        """Reset the meter for a call of at most ``most`` steps."""
         self.left, self.depth, self.kept = most, 0, []
 
     def charge(self, steps: int) -> bool:
         """Subtract steps. Return True, so that expressions can charge by ``charge(steps) and ...``.
 
         Raises:
-            OutOfWork: fewer are left.
+            OutOfWork: fewer than ``steps`` are left.
         """
         self.left -= steps
         if self.left < 0:
@@ -54,7 +54,7 @@ _VIEWS = tuple(type(view) for view in ({}.keys(), {}.values(), {}.items()))
 KEYS_VIEW, VALUES_VIEW, ITEMS_VIEW = _VIEWS
 MAPPINGS = frozenset({dict, collections.Counter, collections.defaultdict})
 CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque, *MAPPINGS})
-# Types of containers.
+# Containers and views of dicts: the types whose contents are weighed.
 HOLDERS = frozenset({*CONTAINERS, *_VIEWS})
 # Types that have a length and can be iterated repeatedly.
 SIZED = frozenset({str, range, *HOLDERS})
@@ -105,7 +105,7 @@ def walk(meter: Meter, values: Any) -> Iterable[Any]:
     """Iterate over values, each of which costs a step.
 
     Raises:
-        TypeError: they are not iterable.
+        TypeError: the values are not iterable.
     """
     if type(values) in SIZED:
         meter.charge(len(values))
@@ -127,7 +127,7 @@ def charge_each(meter: Meter, values: Iterator[Any], each: int = 1) -> Iterator[
 
 
 def walk_keys(meter: Meter, values: Any) -> Iterator[Any]:
-    """Iterate over values that are hashed next: each costs a step, and its weight."""
+    """Iterate over values that the caller hashes: each costs one step, and its weight."""
     for value in walk(meter, values):
         meter.charge(weight(meter, value))
         yield value

@@ -19,7 +19,7 @@ def attribute(meter: Meter, owner: Any, name: str) -> Any:
 
     Raises:
         AttributeError: Python has no such attribute.
-        Uncounted: Python has it, but it is not supported here.
+        Uncounted: Python has the attribute, but it is not supported here.
     """
     if type(owner) is Module:
         if name not in owner.names:
@@ -49,7 +49,7 @@ def _make_unbound_method(kind: type, name: str, method: Method) -> Method:
 
 
 def missing_method(kind: type, name: str) -> BaseException:
-    """Return the exception for a method that is not supported."""
+    """Return the exception for a missing method: Uncounted if Python has the method, else AttributeError."""
     if name.startswith("__") or hasattr(kind, name):
         return Uncounted(f"{kind.__name__}.{name} is not counted here")
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
@@ -123,7 +123,7 @@ def _charge_key(method: Method) -> Method:
 
 
 def _with_others(name: str) -> Method:
-    """Make a method of sets that charges for the other sets and, if it makes a new set, for its own items."""
+    """Make a method of sets that charges for the items of the other sets and, for some methods, of the set itself."""
     makes_one = name in ("union", "difference", "symmetric_difference", "issubset", "isdisjoint")
 
     def run(meter: Meter, owner: Any, /, *others: Any) -> Any:

@@ -77,7 +77,7 @@ def _partial(meter: Meter, function: Any, /, *given: Any, **options: Any) -> Bui
 
 
 def _cache_values(meter: Meter, function: Any, most: int | None) -> Builtin:
-    """Make a function that caches its last ``most`` values used."""
+    """Return a function that caches its ``most`` values used last; None for all values."""
     cached: dict[Any, Any] = {}
 
     def run(meter: Meter, /, *given: Any, **options: Any) -> Any:

@@ -31,18 +31,18 @@ _NO_ATTRIBUTES = "attributes of values are not counted here: use a dict or a lis
 
 
 class ProgramRewriter(ExpressionRewriter):
-    """Rewrites statements, in place where it can. The method for a statement returns one or several statements."""
+    """Rewriter of statements, in place where possible. The method for a statement returns one or several statements."""
 
     def __init__(self, tree: ast.AST):
         super().__init__(tree)
         self._in_try = False
 
     def rewrite_block(self, nodes: Sequence[ast.stmt], turn: int = 0) -> list[ast.stmt]:
-        """Rewrite statements in a row; the first charges ``turn`` steps more. Constants alone, such as docstrings, are
-        left out.
+        """Rewrite successive statements; the first charges ``turn`` steps more. Statements that are only a constant,
+        such as docstrings, are left out.
 
         Raises:
-            Uncounted: they use a part of Python that is not supported.
+            Uncounted: the statements use a part of Python that is not supported.
         """
         before, found = self.cost, []
         for node in nodes:
@@ -116,7 +116,7 @@ class ProgramRewriter(ExpressionRewriter):
         return [part for place in node.targets for part in self._delete(place)]
 
     def _store(self, place: ast.expr, value: ast.expr) -> list[ast.stmt]:
-        """Assign a value. A name is free; another target costs a step for each of its nodes."""
+        """Return the statements that assign a value. A name costs nothing; another target one step for each node."""
         if isinstance(place, ast.Name):
             return [_assign(place.id, value)]
         if isinstance(place, ast.Subscript):

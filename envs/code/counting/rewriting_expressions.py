@@ -27,11 +27,11 @@ PLACE: Any = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0
 
 
 class ExpressionRewriter(ast.NodeVisitor):
-    """Rewrites expressions, in place where it can, and sums the steps that the current statement always takes.
+    """Rewriter of expressions, in place where possible; sums the steps that the current statement always takes.
 
     Attributes:
         bound: the names to which the program assigns.
-        texts: values of further global names of the rewritten program.
+        texts: long texts of the program, by the global names that stand for them in the rewritten program.
     """
 
     def __init__(self, tree: ast.AST):
@@ -178,7 +178,7 @@ class ExpressionRewriter(ast.NodeVisitor):
         return guard("function", node)
 
     def rewrite_parameters(self, given: ast.arguments) -> None:
-        """Rewrite the defaults, and omit the annotations."""
+        """Rewrite the defaults of a function's parameters, and remove the annotations."""
         given.defaults = [self.visit(value) for value in given.defaults]
         given.kw_defaults = [value and self.visit(value) for value in given.kw_defaults]
         for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
@@ -203,8 +203,8 @@ class ExpressionRewriter(ast.NodeVisitor):
         return node
 
     def _rewrite_loops(self, loops: Sequence[ast.comprehension]) -> int:
-        """Rewrite the loops of a comprehension, and return the step of a turn that the element has to charge. If there
-        is a condition or an inner loop, it charges this step."""
+        """Rewrite the loops of a comprehension. Return the steps (0 or 1) that the element must charge for each turn: 0
+        if the last loop has a condition or a target of several parts, which then charges the step."""
         turn = 0
         for place, loop in enumerate(loops):
             if loop.is_async:
@@ -250,7 +250,7 @@ def shape(several: Any) -> ast.Constant:
 
 
 def _describe(parts: Sequence[ast.expr]) -> tuple[Any, ...]:
-    """Return the number of parts, whether one is starred, and the places and descriptions of those with parts."""
+    """Return the number of parts, True if one is starred, and (place, description) of each nested target."""
     starred = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
     inner = [
         (place - len(parts) if starred and place > starred[0] else place, _describe(part.elts))
@@ -261,7 +261,7 @@ def _describe(parts: Sequence[ast.expr]) -> tuple[Any, ...]:
 
 
 def holds_names(several: ast.AST) -> bool:
-    """Check that a target consists of names only."""
+    """Return True if a target consists of names only."""
     allowed = (ast.Name, ast.Tuple, ast.List, ast.Starred, ast.expr_context)
     return all([isinstance(part, allowed) for part in ast.walk(several)])
 

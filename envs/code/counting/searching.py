@@ -31,7 +31,7 @@ def _charge_bisection(function: Callable[..., int], inserts: bool) -> Callable[.
 
 
 def _charge_heap(function: Callable[..., Any], sifts: int) -> Callable[..., Any]:
-    """Make a function on heaps that moves an item along one path, ``sifts`` times."""
+    """Wrap a function of heapq so that it charges for moving an item along a path of the heap ``sifts`` times."""
 
     def run(meter: Meter, heap: Any, /, *item: Any) -> Any:
         heaviest = max([weight(meter, one) for one in (*item, *(heap[:1] if type(heap) is list else ()))], default=0)

@@ -11,7 +11,7 @@ _NONE = object()
 
 
 def sort_in_place(meter: Meter, items: list[Any], key: Any = None, reverse: Any = False) -> None:
-    """Sort a list. It costs the number of items plus their weights, times the logarithm to the base 2 of the number."""
+    """Sort a list, and charge (number of items + sum of their weights) * ceil(log2(number of items))."""
     by = _keys(meter, items, key)
     meter.charge((len(by) + sum([weight(meter, one) for one in by])) * ceil_log2(len(by)))
     if key is None:

@@ -15,12 +15,12 @@ MOST_DEPTH = 990
 
 
 class Builtin:
-    """A function or a type of Python.
+    """Stand-in for a built-in function or type of Python, which charges the meter for its work.
 
     Args:
-        name: its name.
-        run: its implementation: ``run(meter, *arguments, **options)``.
-        kind: for a type the type itself, for isinstance, except and its methods; else None.
+        name: the function's or type's name.
+        run: the implementation: ``run(meter, *arguments, **options)``.
+        kind: the type itself, used by isinstance, except and methods called on the type; None for a function.
     """
 
     __slots__ = ("kind", "name", "run")
@@ -33,13 +33,13 @@ class Builtin:
 
 
 def builtins_by_name(**functions: Callable[..., Any]) -> dict[str, Builtin]:
-    """Make functions of Python, by their names."""
+    """Return a `Builtin` for each implementation, by name."""
     return {name: Builtin(name, run) for name, run in functions.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """A module, with the names that are supported."""
+    """A module of Python: the names that are supported, with their values."""
 
     name: str
     names: Mapping[str, Any]
@@ -95,7 +95,7 @@ def as_python_function(meter: Meter, function: Any) -> Any:
 
 
 def refuse(name: str, instead: str = "") -> Callable[..., Any]:
-    """Make the implementation of a function that is not supported: it raises Uncounted."""
+    """Return the implementation of an unsupported function, which raises Uncounted."""
 
     def run(*_: Any, **__: Any) -> Any:
         raise Uncounted(f"{name} is not counted here" + (f": use {instead}" if instead else ""))

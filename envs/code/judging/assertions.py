@@ -1,4 +1,4 @@
-"""Tests read from the ``assert`` statements of a data set, as a syntax tree that is never run.
+"""Reading of a data set's ``assert`` statements as tests, from their syntax tree; no statement is ever run.
 
 ``assert f(2, [3]) == 5`` becomes a call and an expectation of its value: the program under test receives only the
 arguments, and its value is compared in this process. Assertions of another form are refused, as a program that runs in
@@ -45,7 +45,7 @@ def read_assertions(source: str, function: str) -> list[CallTest]:
     """Read the tests of a module: its assertions at the top level, or in its function ``check(candidate)``.
 
     Args:
-        source: the text. Assertions may use names that it assigns constants to.
+        source: the text of the module. Assertions may use names to which the module assigns constants.
         function: the name of the function under test.
 
     Raises:
@@ -117,7 +117,8 @@ def _read_test(test: ast.expr, function: str, called: set[str], names: _Names) -
 
 
 def _find_readings(test: ast.expr, names: _Names) -> list[tuple[Any, Any]]:
-    """List the ways to read an assertion: pairs of the call and of a function that evaluates the expectation."""
+    """List the readings of an assertion: pairs (expression that may be the call, function that evaluates the arguments
+    of the `Expectation` of its value)."""
 
     def expects(relation: str, node: ast.expr | None = None, **more: Any) -> Any:
         return lambda: {"value": None if node is None else evaluate_constant(node, names), "relation": relation, **more}
@@ -184,10 +185,10 @@ def evaluate_constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
     Args:
         node: the expression.
-        names: the values of the names that may stand in it.
+        names: the values of the names that the expression may use.
 
     Raises:
-        UnreadableAssertion: it is another expression, or too large.
+        UnreadableAssertion: the expression uses something else, cannot be computed, or has too large a value.
     """
     try:
         value = _evaluate(node, names)
@@ -229,7 +230,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _is_small(value: Any) -> bool:
-    """True for plain data with at most `_MOST_ITEMS` items, nested ones included."""
+    """Return True for plain data with at most `_MOST_ITEMS` items, nested ones included."""
     left, waiting = _MOST_ITEMS, [value]
     while waiting:
         item = waiting.pop()

@@ -1,7 +1,7 @@
 """Expectations of data-set tests, about returned values or printed text, compared in this process.
 
-The received side is plain data from an untrusted program: nothing here raises for it, and the work is bounded by its
-size.
+The received side is plain data from an untrusted program: no received value makes a function here raise, and the work
+is bounded by the value's size.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Expectation:
     strict: bool = False
 
     def __repr__(self) -> str:
-        """The text for feedback: "4", "about 0.5", "[1, 2] after sorted"."""
+        """Return the text for feedback: "4", "about 0.5", "[1, 2] after sorted"."""
         text = {
             "true": "something true",
             "false": "something false",
@@ -53,7 +53,7 @@ class Expectation:
         return " ".join((text, *(f"after {name.partition(':')[0]}" for name in self.through)))
 
     def holds(self, received: Any) -> bool:
-        """Compare a returned value with the expectation."""
+        """Return True if a returned value meets the expectation; False also if the two cannot be compared."""
         try:
             for wrapper in self.through:
                 name, _, digits = wrapper.partition(":")
@@ -89,7 +89,10 @@ class Expectation:
 
 
 def meets_expectation(expected: Any, received: Any) -> bool:
-    """Compare for `sandbox.run_tests`: by an `Expectation`, or with the expected output text."""
+    """Return True if a returned value meets its `Expectation`, or a printed text is the expected text.
+
+    A function ``compare`` of `sandbox.run_tests`.
+    """
     return expected.holds(received) if isinstance(expected, Expectation) else is_same_text(expected, received)
 
 

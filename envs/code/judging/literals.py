@@ -1,4 +1,4 @@
-"""Parsing of values of the four program types from untrusted text, without evaluating it."""
+"""Parsing of values (whole number, list of numbers, text, list of words) from untrusted text, without evaluating it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_value(text: str, kind: str) -> Any:
 
     Args:
         text: the value written out.
-        kind: its type: `INTEGER`, `LIST`, `TEXT` or `WORDS`.
+        kind: its type: `INTEGER`, `LIST`, `TEXT` or `WORDS` of `programs.steps`.
     """
     text = text.strip().replace("\u2212", "-")
     if kind == INTEGER:

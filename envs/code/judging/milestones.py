@@ -1,8 +1,8 @@
 """Milestones: the intermediate results of a task that a program computes, for the reward "milestones".
 
-The program runs once more in the sandbox, under a tracer that records the values of its variables. The expected result
-of each sentence of the specification is known only in this process and compared here, so a program can hide progress
-but cannot claim a result that it did not compute.
+The program runs once more in the sandbox, under a tracer that records the values of its variables. The expected results
+of the specification's sentences are known only in this process and compared here, so a program can hide progress but
+cannot claim a result that it did not compute.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ def expected_results(program: Program, tests: Sequence[CallTest]) -> list[dict[i
 
     Args:
         program: the correct program.
-        tests: calls of it; see `traced_tests`.
+        tests: the calls that are traced; see `traced_tests`.
 
     Returns:
-        for each sentence of the specification the results, by the index of the test.
+        for each remaining sentence of the specification {index of the test: the sentence's result}.
     """
     found: list[dict[int, Any]] = [{} for _ in program.specification]
     for place, test in enumerate(tests):
@@ -117,17 +117,17 @@ def traced_tests(tests: Sequence[CallTest]) -> list[CallTest]:
 def count_reached(
     code: str, program: Program, tests: Sequence[CallTest], limits: Limits, backend: str
 ) -> list[int] | None:
-    """Count the milestones that a program reaches. Return None if the sandbox failed.
+    """Count the milestones that a program reaches: sentences whose result it computes in every traced test.
 
     Args:
         code: the program to trace, with a function of the name of ``program``.
         program: the correct program.
-        tests: calls of it; the hidden ones count.
-        limits: the limits of the run; the seconds also apply to each call.
+        tests: the tests of the task, of which `traced_tests` are used.
+        limits: the limits of the run; ``seconds`` is also the limit of each call.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
 
     Returns:
-        [milestones reached, milestones].
+        [number of milestones reached, number of milestones], or None if the sandbox failed.
     """
     hidden = traced_tests(tests)
     wanted = expected_results(program, hidden)

@@ -1,6 +1,7 @@
-"""The values and the operation counts of untrusted programs: `counting`, run in the sandbox.
+"""Return values and operation counts of untrusted programs: the package `counting`, run in the sandbox.
 
-The guards of `counting` keep a program from changing its count; the sandbox contains a program that gets past them.
+The guards of `counting`, functions in place of Python's operations, keep a program from changing its count; the sandbox
+contains a program that gets past the guards.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ class CountedCall(NamedTuple):
 
     Attributes:
         value: the value that the function returned.
-        steps: the operations that it took.
-        error: "" for success; else `WORK`, `UNCOUNTED`, or the name of an exception.
-        message: the reason in a sentence.
+        steps: the number of operations of the call.
+        error: "" for success; else `WORK` (more than the maximum), `UNCOUNTED` (an unsupported part of Python),
+            "failed" (the process was ended), or the name of an exception.
+        message: the reason of the error; "" for success.
     """
 
     value: Any = None
@@ -72,9 +74,9 @@ def count_operations(
     """Call a function of a program and count the operations of each call. The program is restarted for each call.
 
     Args:
-        program: its text.
+        program: the text of the program.
         function: the function's name.
-        cases: for each call its arguments (plain data) and its maximum number of operations.
+        cases: (arguments, maximum number of operations) of each call; arguments are plain data.
         limits: the limits of all calls together.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
 
@@ -97,7 +99,7 @@ def count_operations(
 
 @functools.cache
 def _boot() -> str:
-    """Write the program that imports `counting` in the sandbox."""
+    """Return the program that, in the sandbox, imports `counting` and defines ``count_calls``."""
     folder = Path(counting.__file__).parent
     texts = {f"counting.{path.stem}": path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
     texts["counting"] = texts.pop("counting.__init__")

@@ -1,4 +1,4 @@
-"""Tests as LiveCodeBench packs them: JSON, or a pickled string of JSON, compressed by zlib, in base64."""
+"""Unpacking of LiveCodeBench's hidden tests: JSON, or a pickled string of JSON, compressed by zlib, in base64."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _read_pickled_text(data: bytes) -> str:
     """Return the only string in a pickle. The pickle is read as a list of instructions; no instruction is executed.
 
     Raises:
-        UnusableRecord: it holds something else.
+        UnusableRecord: the pickle holds anything but one string.
     """
     texts, others = [], set()
     try:

@@ -21,16 +21,16 @@ EXAMPLE = "```python\ndef twice(n):\n    return 2 * n\n```"
 class ProgramQuestion(Question):
     """Base of the families whose answers are programs.
 
-    A family implements ``generate``, and ``verify``, which ends in `judge_program`. The sandbox starts with the first
-    answer.
+    A family implements ``generate``, and ``verify``, which ends in `judge_program`. The sandbox is started when the
+    first answer is judged.
 
     Args:
         graded: True to reward the share of passed tests; otherwise 1 if all pass, else 0.
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
-        seconds: the limit of a call, or a run, of the program.
+        seconds: the time limit of each call of the program, or of each run if tests use standard input.
 
     Raises:
-        InputError: at the first answer, where this machine cannot provide the sandbox.
+        InputError: when the first answer is judged, if this machine cannot provide the sandbox.
     """
 
     default_answer_format = "whole"
@@ -47,7 +47,7 @@ class ProgramQuestion(Question):
         self.limits = Limits(seconds=seconds)
 
     def judge_program(self, code: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
-        """Run the tests on a program. The verdict's score is the share of passed tests."""
+        """Run the tests on a program and return the verdict, whose score is the share of passed tests."""
         return run_tests(code, tests, limits=self.limits, backend=self.backend).verdict(self.graded)
 
     def judge_function(self, answer: str, name: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:
@@ -58,12 +58,12 @@ class ProgramQuestion(Question):
         return self.judge_program(code, tests)
 
     def solver_cost(self, episode: Task) -> float:
-        """The length of the reference program, in characters."""
+        """Return the length of the reference program, in characters."""
         return float(len(self.oracle(episode)))
 
 
 def make_call_tests(program: Program, cases: Sequence[ProgramCase], public: int) -> tuple[CallTest, ...]:
-    """Make a test for each case. The first ``public`` ones may be shown."""
+    """Make a test for each case. The first ``public`` tests may be shown to the agent."""
     return tuple(
         CallTest(program.name, one.arguments, one.value, public=place < public) for place, one in enumerate(cases)
     )

@@ -18,11 +18,11 @@ SHOWN = 1_000
 
 @TOOLS.register("python")
 class PythonInterpreter(Tool):
-    """Runs each program separately: nothing is kept from earlier calls.
+    """Tool that runs a Python program in the sandbox; nothing is kept from earlier calls.
 
     Args:
-        seconds: the limit of a run of a program.
-        backend: of the sandbox, see `palaestra.envs.sandbox`.
+        seconds: the time limit of a run.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
     """

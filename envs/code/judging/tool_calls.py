@@ -1,7 +1,7 @@
-"""Programs in an action that calls Python as a tool, in the forms in which models are trained to write them.
+"""Extraction of the program from an action that calls Python as a tool, in the formats that models are trained on.
 
-These are a fenced block (ToRL, Qwen2.5-Math), a tag such as <code> around it (ReTool), and a <tool_call> in JSON
-(Hermes, Qwen3). Every scan is linear in the length of the text, and nothing is evaluated.
+The formats are a fenced block (ToRL, Qwen2.5-Math), a tag such as <code> around a block (ReTool), and a <tool_call> in
+JSON (Hermes, Qwen3). Every scan is linear in the length of the text, and nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OUTPUT = re.compile(
 
 
 def extract_program(text: str) -> str | None:
-    """Return the program in ``text``, its blocks joined by line breaks. "" where all are blank, None where none is."""
+    """Return the blocks of Python in ``text`` joined by line breaks; "" if all are blank, None if there is no block."""
     blocks = [_extract_from_tag(match[2]) for match in _TAG.finditer(text)] or _FENCE.findall(text)
     return "\n".join(block.strip("\r\n") for block in blocks).rstrip() if blocks else None
 

@@ -1,4 +1,4 @@
-"""Problems of data sets: the question of a record, its tests, and the assembly of an answer to a program."""
+"""Problems of data sets: the question of a record, its tests, and the assembly of the program that is run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...datasets.layouts import Item
 from ...sandbox import CallTest, StdioTest
 
 Test = CallTest | StdioTest
-# Name of a function added to a program for calls without a function: a method of the class Solution, or the truth of a
-# value that is not plain data.
+# Name of a function added to a program where a test cannot call the program's own function: it calls a method of the
+# class Solution, or returns the truth of a value that is not plain data.
 CALLED = "palaestra_called"
 # Characters of a question that count as much as one statement or expression of the reference program.
 _TO_WRITE = 10
@@ -54,7 +54,7 @@ class Problem(Item):
 
         Over the 158 problems of HumanEval that can be judged, its rank correlation with the summed success rates of
         three published models is -0.43; the length of the solution has -0.35, the number of branches and loops -0.29,
-        and the number of tests -0.24. Neither of the last two improves it.
+        and the number of tests -0.24. Adding either of the last two to the effort does not improve the correlation.
         """
         try:
             nodes = list(ast.walk(ast.parse(self.answer)))
@@ -76,7 +76,8 @@ class Problem(Item):
         return [line for line in ast.unparse(tree).split("\n") if line.strip()][:-1]
 
     def assemble(self, program: str) -> str:
-        """Return the code that is run to judge an answer."""
+        """Return the code that is run to judge an answer: ``before``, the program (after ``stub`` if it is only the
+        function's body) and ``after``."""
         name = re.escape(self.function)
         definition = rf"\b(?:def|as|import)\s+{name}\b|^{name}\s*[=:]"
         if self.stub and not re.search(definition, program, re.MULTILINE):

@@ -42,15 +42,15 @@ class ProblemSet(DatasetQuestion):
     Args:
         tests: maximum number of a record's tests that are run: the public ones, and hidden ones spread over the rest.
         graded: True to reward the share of passed tests; otherwise 1 if all pass, else 0.
-        seconds: the limit of a call, or a run, of the program.
+        seconds: the time limit of each call of the program, or of each run if tests use standard input.
         memory_mb: the memory that the program may use, MiB.
-        backend: the sandbox, by its name in `sandbox.BACKENDS`. It starts with the first answer.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`; started when the first answer is judged.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
         **kwargs: as for `DatasetQuestion`.
 
     Raises:
-        InputError: as `DatasetQuestion`; and at the first answer, where this machine cannot provide the sandbox.
+        InputError: as `DatasetQuestion`; and when the first answer is judged, if the sandbox cannot be started.
     """
 
     default_answer_format = "whole"
@@ -142,7 +142,7 @@ class ProblemSet(DatasetQuestion):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        """Return the lines of the reference program except the last, and the program."""
+        """List the lines of the reference program except the last, then the whole program."""
         problem = _require_problem(task.data)
         program = self.oracle(task)
         return [*problem.outline, program]
@@ -160,7 +160,7 @@ class ProblemSet(DatasetQuestion):
             return None
 
     def solver_cost(self, episode: Task) -> float:
-        """Return the effort by which the problems of a source are ordered: see `Problem.effort`."""
+        """Return `Problem.effort`, by which the problems of a source are ordered."""
         return episode.data.effort
 
 

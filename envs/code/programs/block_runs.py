@@ -1,10 +1,10 @@
-"""Runs of small Python functions in this process, counted as in `counting`, with bounded work.
+"""Runs of small Python functions in this process, with operations counted as in `counting` and limited.
 
-A program is made of blocks: pieces of the text of a function's body, one for each step of the task. A block is compiled
-once, and the last ones are kept. So the expected values of tests need no sandbox, and an endless loop costs little.
+A function's body is given as blocks: groups of statements, one for each step of the specification. Compiled blocks are
+cached. So the expected values of tests need no sandbox, and an endless loop costs little.
 
-The guards count; they are not meant to keep an attacker out. Only programs of this package run here, in which an answer
-may have filled a gap with a single word; every other answer runs in the sandbox.
+The guards count operations; they are not meant to stop an attacker. Only programs of this package run here, some with
+a gap filled by a single word of an answer; every other answer runs in the sandbox.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def run_blocks(blocks: Iterable[str], arguments: Mapping[str, Any], most: int = 
 
 
 def is_supported(block: str) -> bool:
-    """Return True if a block can be run."""
+    """Return True if a block is valid Python of which `run_blocks` supports every part."""
     try:
         _compile_block(block)
     except (SyntaxError, ValueError, Uncounted):
@@ -111,7 +111,8 @@ def trace_states(blocks: Sequence[str], results: Sequence[str], arguments: Mappi
 
 @functools.lru_cache(maxsize=16_384)
 def _compile_block(block: str) -> tuple[CodeType, dict[str, str]]:
-    """Compile a block as a function whose variables are all global. Return its code, and the names of its texts."""
+    """Compile a block as a function whose variables are all global. Return its code, and its long texts by the global
+    names that stand for them."""
     rewriter = ProgramRewriter(tree := ast.parse(block))
     body = rewriter.rewrite_block(tree.body)
     if rewriter.bound:

@@ -1,6 +1,6 @@
 """Cases of programs: arguments, and the value that the program returns for them.
 
-`draw_cases` finds cases that fail every program that omits a part of the specification.
+`draw_cases` finds cases of which every program that omits a part of the specification fails at least one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class ProgramCase(NamedTuple):
 
 
 def draw_arguments(dice: Dice, program: Program, edge: int = -1) -> tuple[Any, ...]:
-    """Draw random arguments. ``edge`` 0 or 1 gives edge cases instead: 0 or a negative number, a list of no or one
-    item."""
+    """Draw random arguments. ``edge`` 0 or 1 gives edge cases instead: 0 or a negative number, or a list or text of no
+    or one item."""
     first: Any
     if program.takes == INTEGER:
         first = _draw_number(dice, program.marks) if edge < 0 else (0, -dice.between(1, 60))[edge]
@@ -100,7 +100,7 @@ def is_small(value: Any) -> bool:
 def draw_cases(
     dice: Dice, program: Program, count: int, more: tuple[tuple[str, ...], ...] = ()
 ) -> list[ProgramCase] | None:
-    """Draw cases that fail every weaker program. Return None if none are found.
+    """Draw cases of which every weaker program fails at least one. Return None if the draws contain no such cases.
 
     No value is right in more than 40% of the cases, and the first argument is the value in at most 40% of them.
 
@@ -144,8 +144,8 @@ def draw_cases(
 def _add_failing_case(
     program: Program, body: tuple[str, ...], chosen: list[ProgramCase], others: Iterable[ProgramCase]
 ) -> bool:
-    """Add one of ``others`` to the chosen cases unless the body fails a chosen one already. Return False if it fails no
-    case."""
+    """Add to ``chosen`` one of ``others`` that the body fails, unless the body fails a chosen case already. Return
+    False if the body fails no case."""
     if any(fails_case(program, body, one) for one in chosen):
         return True
     failing = next((one for one in others if fails_case(program, body, one)), None)
@@ -166,7 +166,7 @@ def _shift_comparisons(program: Program) -> Iterator[tuple[str, ...]]:
 
 
 def fails_case(program: Program, body: tuple[str, ...], one: ProgramCase) -> bool:
-    """Return True if a function with this body returns another value, fails, or takes far more work than any
-    program."""
+    """Return True if a function with this body returns a value other than the case's, raises, or takes far more work
+    than any correct program."""
     outcome = program.run(one.arguments, body, _MOST_CASE_WORK)
     return bool(outcome.error) or outcome.value != one.value

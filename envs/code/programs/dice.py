@@ -12,14 +12,14 @@ _AT_A_TIME = 128
 
 
 class Dice:
-    """Random choices. 128 numbers are drawn from ``rng`` at a time, whenever none are left."""
+    """Source of random choices. 128 numbers are drawn from ``rng`` at a time, whenever none are left."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
         self._left: list[float] = []
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
+        """Return True with this probability."""
         return (self._left or self._draw()).pop() < probability
 
     def below(self, bound: int) -> int:

@@ -50,12 +50,12 @@ class Program(NamedTuple):
     Args:
         name: the function's name.
         takes, gives: the types of its first argument and of its value.
-        parameters: one or two.
+        parameters: the function's one or two parameters.
         specification: sentences, each about the result of the preceding sentence.
         blocks: the statements of its body, one text for each sentence, then the return.
         results: the variable that holds each sentence's result; "" for a guard, which has none.
         weaker: bodies that omit a part of the specification.
-        marks: numbers in its code; its value often changes near them.
+        marks: numbers in its code; the function often behaves differently for arguments above and below them.
     """
 
     name: str
@@ -80,16 +80,16 @@ class Program(NamedTuple):
     def run(
         self, arguments: tuple[Any, ...], blocks: tuple[str, ...] | None = None, most: int = MOST_WORK
     ) -> CallOutcome:
-        """Run it, or a function with other ``blocks``, with at most so much work; see `block_runs.run_blocks`."""
+        """Run the function, with ``blocks`` in place of its body if given; see `block_runs.run_blocks`."""
         names = {parameter.name: argument for parameter, argument in zip(self.parameters, arguments)}
         return run_blocks(self.blocks if blocks is None else blocks, names, most)
 
     def ends_early(self, arguments: tuple[Any, ...]) -> bool:
-        """Return True if its first block returns for these arguments."""
+        """Return True if the function returns in its first block for these arguments."""
         return self.results[0] == "" and self.run(arguments, self.blocks[:1]).value is not None
 
     def plan(self) -> list[str]:
-        """Name the variable of each sentence, one line for each."""
+        """List the sentences of the specification, each with the variable of its result."""
         return [f"{name}: {words}" if name else words for name, words in zip(self.results, self.specification)]
 
     def trace(self, arguments: tuple[Any, ...]) -> list[str]:
@@ -115,7 +115,7 @@ def number_sentences(program: Program) -> str:
 
 
 def format_call(program: Program, arguments: tuple[Any, ...]) -> str:
-    """Return the text of a call of the program."""
+    """Return the text of a call of the program, such as ``f([1, 2], 3)``."""
     return f"{program.name}({', '.join(map(repr, arguments))})"
 
 

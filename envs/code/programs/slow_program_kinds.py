@@ -18,7 +18,7 @@ class SlowProgramKind(NamedTuple):
         instead: the faster way.
         c, d: the values of the constants.
         values: the minimum and maximum number of a large list.
-        base, scale: a large argument has the length, or is about, ``base + scale * size``.
+        base, scale: a large list or text has the length ``base + scale * size``; a large number is about as large.
         letters: the size of the alphabet of texts.
         often: True for a condition that mostly holds.
     """

@@ -61,7 +61,7 @@ class SlowProgram(NamedTuple):
 
 
 def draw_slow_program(dice: Dice, technique: str, parts: int) -> SlowProgram:
-    """Draw a program of ``parts`` slow parts, each of another kind."""
+    """Draw a program of ``parts`` slow parts, each of a different kind."""
     kinds: list[SlowProgramKind] = []
     while len(kinds) < parts:
         kind = dice.one(TECHNIQUES[technique])
@@ -126,7 +126,7 @@ def _draw_condition(dice: Dice, kind: SlowProgramKind, letters: str) -> str:
 
 
 def large_arguments(dice: Dice, program: SlowProgram, size: int, times: int = 1) -> list[Any]:
-    """Draw arguments on which slow and fast code differ much, ``times`` as large as for ``size``."""
+    """Draw arguments on which slow and fast code differ much, ``times`` times as large as for ``size``."""
     drawn: list[Any] = []
     for part in program.parts:
         kind, most = part.kind, times * argument_size(part.kind, size)
@@ -140,12 +140,12 @@ def large_arguments(dice: Dice, program: SlowProgram, size: int, times: int = 1)
 
 
 def argument_size(kind: SlowProgramKind, size: int) -> int:
-    """Return the length of a large argument; for a number about its value."""
+    """Return the length of a large argument, or the approximate value of a large number."""
     return kind.base + int(kind.scale * size)
 
 
 def small_arguments(dice: Dice, program: SlowProgram, edge: int = -1) -> list[Any]:
-    """Draw arguments on which every program ends soon. ``edge`` 0 or 1 gives edge cases with this number or length."""
+    """Draw arguments on which every program ends soon. With ``edge`` 0 or 1, every number or length is ``edge``."""
     return [_draw_small(dice, part.kind, edge) for part in program.parts]
 
 

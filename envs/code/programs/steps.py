@@ -36,7 +36,7 @@ class StepKind(NamedTuple):
         takes, gives: types of the value before and after the step.
         words: the unambiguous sentence of the specification. ``{c}`` and ``{d}`` stand for constants.
         name: the variable that holds the result.
-        codes: ways to write it, laid out as by `ast.unparse`; ``{x}`` is the value before, ``{y}`` the result.
+        codes: ways to write the step, laid out as by `ast.unparse`; ``{x}`` is the value before, ``{y}`` the result.
         c, d: the values of the constants; an empty range if there is no such constant.
     """
 

@@ -1,9 +1,9 @@
 """The calls of a program's functions, which the supervisor sends one at a time, and times.
 
 The arguments of a call stay in a file that the program cannot read until the preceding call is answered. They pass from
-there into a pipe without being read by the supervisor (splice), so that no later run finds them in its memory. Output
-written during a call counts for that call only. So whatever the program replaces in its own process, it cannot have the
-arguments of a call before the call's time begins, and no value is accepted after that time.
+the file into a pipe without being read by the supervisor (splice), so that no later run finds them in its memory.
+Output written during a call counts for that call only. So whatever the program replaces in its own process, it cannot
+have the arguments of a call before the call's time begins, and no value is accepted after that time.
 """
 
 from __future__ import annotations

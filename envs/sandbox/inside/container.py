@@ -1,9 +1,9 @@
 """The first process of a container of the backend "docker": forks each run, watches it, and reports.
 
-It has the user of the programs, and no capability; it is protected by being the first process. The kernel delivers no
-signal to the first process of a namespace from inside the namespace, not even SIGKILL, unless that process has a
-handler. With ``kill(-1)`` this process ends all others at once; and as processes that lose their parent become its
-children, no process is left when it has no child. It cannot be traced, nor can its files under /proc be opened
+This process has the same user as the programs, and no capability; it is protected by being the first one. The kernel
+delivers no signal to the first process of a namespace from inside the namespace, not even SIGKILL, unless that process
+has a handler. With ``kill(-1)`` this process ends all others at once; and as processes that lose their parent become
+its children, no process is left when it has no child. It cannot be traced, nor can its files under /proc be opened
 (`set_dumpable`), and a filter of system calls keeps programs from changing its limits and its priority.
 
 Requests come through standard input: the sizes of the limits and of the parts of a job, then the limits and parts

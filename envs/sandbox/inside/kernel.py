@@ -55,7 +55,7 @@ class _Turns(ctypes.Structure):
 
 def take_short_turns(seconds: float) -> None:
     """Request time slices of this length from the scheduler; shorter slices are scheduled sooner, and 0 is the default.
-    Kernels before 6.12 ignore it."""
+    Kernels before 6.12 ignore the request."""
     if os.sched_getscheduler(0) == os.SCHED_OTHER:
         nice = os.getpriority(os.PRIO_PROCESS, 0)
         turns = _Turns(size=ctypes.sizeof(_Turns), policy=os.SCHED_OTHER, nice=nice, runtime=int(1e9 * seconds))

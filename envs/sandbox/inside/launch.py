@@ -1,4 +1,4 @@
-"""Start a command in a user namespace; if the caller is root, it has a second, unprivileged user.
+"""Start a command in a user namespace; if the caller is root, the namespace has a second, unprivileged user.
 
     python -m inside.launch GROUP COMMAND...
 
@@ -75,7 +75,7 @@ def make_namespace() -> int:
 
 
 def is_mapped(kind: str, number: int) -> bool:
-    """True where a user ("uid") or group ("gid") of this number exists in this process's namespace."""
+    """Return True if a user ("uid") or group ("gid") of this number exists in this process's namespace."""
     with open(f"/proc/self/{kind}_map", encoding="ascii") as file:
         ranges = [list(map(int, line.split())) for line in file]
     return any(first <= number < first + count for first, _, count in ranges)

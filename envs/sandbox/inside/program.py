@@ -162,7 +162,7 @@ def share_through_files() -> None:
 
 
 def streams() -> tuple[typing.TextIO, typing.TextIO, typing.TextIO]:
-    """Open standard input, output and error output as an interpreter does where all three are UTF-8."""
+    """Open standard input, output and error output as UTF-8 text, as an interpreter does."""
 
     def stream(place: int, mode: str, errors: str, buffering: int = -1) -> typing.Any:
         return open(place, mode, buffering, "utf-8", errors, "\n", closefd=False)

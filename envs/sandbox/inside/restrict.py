@@ -26,7 +26,7 @@ def restrict(limits: Mapping[str, float], filters: bytes, streams: tuple[int, in
     Args:
         limits: the limits of the run, by their names in `protocol.Limits`.
         filters: the filter of system calls.
-        streams: the descriptors of its standard input, output and error output; -1 for the present one.
+        streams: descriptors of the standard input, output and error output; -1 keeps the present stream.
         kept: the other descriptors that stay open.
     """
     memory = math.ceil(limits["memory_mb"] * 2**20)

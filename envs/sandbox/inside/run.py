@@ -1,7 +1,7 @@
-"""The supervisor's part in a run: it starts the program, sends it its calls, follows it until its end, and reports.
+"""The supervisor's part in a run: start the program, send its calls, follow it until its end, and report.
 
-The warm interpreter of the sandbox "local" is a supervisor, and so is the first process of a container. They differ in
-a program's environment, in the handling of its output, and in the watch on its memory.
+The warm interpreter of the sandbox "local" is a supervisor, and so is the first process of a container. The two differ
+in a program's environment, in the handling of its output, and in the watch on its memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILE = f"{FOLDERS[0]}/{PROGRAM}"
 
 
 class SupervisedRun:
-    """A running program and the output of its pipes.
+    """One supervised run of a program, with the pipes of its output; base of the supervisors of both backends.
 
     Args:
         limits: the limits of the run.
@@ -56,9 +56,9 @@ class SupervisedRun:
         """Run the program, and return a report.
 
         Returns:
-            "code": exit code as of `subprocess`, or None; "reason": the limit that ended it, or ""; "seconds";
-            "peak": KiB; with calls also "spans": see `Calls`; "ready": True if it became ready for its first call;
-            "over": True if the time limit of the whole run ended it.
+            "code": exit code as in `subprocess`, or None; "reason": the limit that ended the run, or ""; "seconds":
+            wall time; "peak": memory, KiB; with calls also "spans": see `Calls`; "ready": True if the program became
+            ready for its first call; "over": True if the time limit of the whole run ended it.
         """
         begun = time.monotonic()
         # Do this first: a process forked later would keep the run's pipes open.
@@ -189,13 +189,13 @@ class SupervisedRun:
             pass
 
     def surround(self) -> None:
-        """Make the surroundings of the program, just before its process."""
+        """Prepare the program's environment, such as namespaces; called just before its process is forked."""
 
     def become(self) -> None:
-        """Leave the supervisor's surroundings; called in the new process."""
+        """Undo settings of the supervisor; called in the new process, before it is restricted."""
 
     def leave(self) -> None:
-        """Leave the program's surroundings; called in the supervisor."""
+        """Leave the program's namespaces; called in the supervisor after the fork."""
 
     def look(self) -> str | None:
         """Check the run. Return the reason to kill it, "" if the program has ended, None if it goes on."""

@@ -27,7 +27,7 @@ class MemoryGroup:
     """The control group of the sandbox: the kernel's limit on memory that the watch does not see.
 
     Args:
-        descriptors: as of `control_group.ControlGroup`; empty without a group.
+        descriptors: those of `control_group.ControlGroup.descriptors`; empty without a group.
     """
 
     # Memory of the kernel's own tables for a run that is far from its limit, bytes.
@@ -121,7 +121,7 @@ class Watch:
         self.fills = _FILLS * len(os.sched_getaffinity(0))
 
     def is_exceeded(self) -> bool:
-        """Check the memory. Return True where the run has more than its limit."""
+        """Return True if the run holds more memory than its limit allows."""
         names = self.names()
         held = {name: self.pages(name) for name in names}
         for name in self.then.keys() - held.keys():
@@ -182,7 +182,7 @@ class Watch:
         return most
 
     def count_growth(self) -> int:
-        """Count the growth in bytes since the last count; a lower bound, as released memory may be shared."""
+        """Return the growth in bytes since the last exact count; a lower bound, as released memory may be shared."""
         return _PAGE * sum(self.pages(name) - pages for name, pages in self.then.items())
 
     def pages(self, name: str) -> int:
@@ -198,7 +198,7 @@ class Watch:
         return 0
 
     def file(self, name: str) -> bytes:
-        """Read a file of a process; empty where the process has just ended."""
+        """Return the content of a file under /proc, such as "12/statm"; b"" if the process has just ended."""
         try:
             file = os.open(name, os.O_RDONLY, dir_fd=self.processes)
         except OSError:
