@@ -76,7 +76,7 @@ class Bandit(Game):
     Parameters:
         arms (3 to 5, on request 2 to 9): arms to choose from.
         horizon (50 to 120, on request 20 to 400): pulls.
-        gap (0.5 to 0.4, harder downwards; on request 0.8 to 0.1): distance of the best mean from the second; all means
+        gap (0.5 to 0.4, harder downwards, on request 0.8 to 0.1): distance of the best mean from the second; all means
             lie in 0.05 to 0.95.
         payout ("bernoulli", "gaussian"): the distribution of payouts.
         pay (constructor, "regret", "sampled" or "imitation", default "regret"): the kind of reward.

@@ -58,8 +58,8 @@ class ConnectFour(Game):
     Parameters:
         moves (2 to 4, on request up to 5): the agent's moves, within which it must win.
         opponent ("blocks", "searches"): the opponent's strategy.
-        mistakes (0.2 to 0.0, harder downwards; on request up to 1.0): share of the opponent's moves that are random.
-        luck (1.0 to 0.25, harder downwards; on request 0.2): maximum probability that random threats win from the start
+        mistakes (0.2 to 0.0, harder downwards, on request up to 1.0): share of the opponent's moves that are random.
+        luck (1.0 to 0.25, harder downwards, on request 0.2): maximum probability that random threats win from the start
             against an opponent that blocks every threat it can.
 
     Observation:

@@ -61,7 +61,7 @@ class Game2048(Game):
 
     Parameters:
         goal (16, 32, 64, 128 or 256): the tile to reach.
-        spare (0.25 to 0.0, harder downwards; on request up to 0.5): extra moves, as a share of the oracle's moves in
+        spare (0.25 to 0.0, harder downwards, on request up to 0.5): extra moves, as a share of the oracle's moves in
             this game.
 
     Observation:

@@ -45,7 +45,7 @@ class GuessNumber(Game):
 
     Parameters:
         bits (4 to 16, on request 1 to 60): the range is 1 to 2**bits.
-        slack (4 to 0, harder downwards; on request up to 100): guesses beyond the ``bits + 1`` that bisection needs at
+        slack (4 to 0, harder downwards, on request up to 100): guesses beyond the ``bits + 1`` that bisection needs at
             worst.
         shaping (constructor, 0 to below 1, default 0): weight of the progress of each turn in the reward.
 

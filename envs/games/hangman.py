@@ -53,7 +53,7 @@ class Hangman(Game):
 
     Parameters:
         length (4 to 8): letters of the word.
-        lives (7 to 5, harder downwards; on request up to 26): the number of misses that loses the game.
+        lives (7 to 5, harder downwards, on request up to 26): the number of misses that loses the game.
 
     Observation:
         Text: the rules first, then ``_ a _ e; misses: 2 of 7; tried: a e i o`` after each turn.

@@ -49,7 +49,7 @@ class Mastermind(Game):
     Parameters:
         pegs (4 to 6, on request from 2): letters in the code.
         colours (5 to 8): different letters that may occur, from A on.
-        slack (3 to 0, harder downwards; on request up to 100): guesses beyond those the oracle needs for the worst
+        slack (3 to 0, harder downwards, on request up to 100): guesses beyond those the oracle needs for the worst
             code.
 
     Observation:

@@ -66,7 +66,7 @@ class TutorDialogue(Game):
         steps (2 to 6, on request 1 to 20): steps of the calculation.
         misconceptions (1 to 4, on request 0 to 20): steps with a wrong result at first, at most all.
         doubts (0 to 3, on request up to 20): steps at which the student is stuck or asks for the result, at most all.
-        slack (2 to 0, harder downwards; on request up to 20): turns beyond the number of right acts.
+        slack (2 to 0, harder downwards, on request up to 20): turns beyond the number of right acts.
 
     Observation:
         Text: at first the rules, the calculation and the student's first message, later the student's next message.

@@ -61,7 +61,7 @@ class TwentyQuestions(Game):
     Parameters:
         items (12 to 32, on request 3 to 48): items in the table.
         properties (3 to 5): properties of each item.
-        slack (2 to 0, harder downwards; on request up to 20): questions beyond those that halving needs.
+        slack (2 to 0, harder downwards, on request up to 20): questions beyond those that halving needs.
 
     Observation:
         Text: rules and table first, then ``red: yes.`` after each question.

@@ -50,7 +50,7 @@ class Wordle(Game):
     Parameters:
         length (4 to 8): letters of the word.
         given (2 to 0, harder downwards): letters shown at the start.
-        guesses (8 to 5, harder downwards; on request up to 100): the number of guesses.
+        guesses (8 to 5, harder downwards, on request up to 100): the number of guesses.
 
     Observation:
         Text: the rules first, then each guess with its colours below, both with spaces between the letters.

@@ -42,8 +42,8 @@ class CombinationLock(Game):
         outcomes), 12 % of 8 and 3 % of 9; without the guesses 0.2 % of 7.
 
     Parameters:
-        floors (4 to 40; open from 4 to 60): number of floors, the rung of the ladder.
-        doors (3 to 8; open from 2 to 20): doors in each room.
+        floors (4 to 40, on request up to 60): number of floors, the rung of the ladder.
+        doors (3 to 8, on request 2 to 20): doors in each room.
 
     Observation:
         Text: the rules at first, shorter with ``prompt="terse"``, then ``Floor 2, room a.`` on each floor.

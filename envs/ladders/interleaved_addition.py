@@ -26,8 +26,8 @@ class InterleavedAddition(Question):
         of 16 with mixed outcomes), 0.9 % of 4 (8 %) and none of 5; the command itself goes on to 70 % of success.
 
     Parameters:
-        places (3 to 7; open from 1 to 40): digits of the larger number, the rung of the ladder.
-        base (4 to 10; open from 2 to 10): the base in which the numbers are written.
+        places (3 to 7, on request 1 to 40): digits of the larger number, the rung of the ladder.
+        base (4 to 10, on request 2 to 10): the base in which the numbers are written.
 
     Observation:
         Text such as ``Add two numbers in base 10. Each pair has a digit of either, the lowest place first: 86 52 30 00.

@@ -18,8 +18,8 @@ class LargerNeighbors(DigitRule):
         mostly large.
 
     Parameters:
-        length (4 to 40; open from 2 to 100): digits in the answer, the rung of the ladder; the word has one more.
-        digits (3 to 8; open from 2 to 8): the largest digit of a word; the smallest is 1.
+        length (4 to 40, on request 2 to 100): digits in the answer, the rung of the ladder; the word has one more.
+        digits (3 to 8, on request 2 to 8): the largest digit of a word; the smallest is 1.
 
     Observation:
         Text such as ``For each two neighboring digits of 31244, write the larger one. Answer with these digits

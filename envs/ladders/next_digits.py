@@ -18,8 +18,8 @@ class NextDigits(DigitRule):
         25 % of 5 (all groups of 16 with mixed outcomes), 5 % of 6 and 1 % of 7.
 
     Parameters:
-        length (4 to 40; open from 2 to 100): digits in the word, the rung of the ladder.
-        digits (3 to 8; open from 2 to 8): the largest digit of a word; the smallest is 1.
+        length (4 to 40, on request 2 to 100): digits in the word, the rung of the ladder.
+        digits (3 to 8, on request 2 to 8): the largest digit of a word; the smallest is 1.
 
     Observation:
         Text such as ``Replace each digit of 31244 by the next higher one. Answer with the digits only.``; with

@@ -35,8 +35,8 @@ class SecretCode(DigitWord):
 
     Parameters:
         symbols (8 to 74): number of symbols in use, the rung of the ladder.
-        length (4 to 8; open from 2 to 8): symbols in a word.
-        newest (0.0 to 0.8; open from 0.0 to 1.0): share of the newest symbols in a word. At 0 the rungs differ little;
+        length (4 to 8, on request 2 to 8): symbols in a word.
+        newest (0.0 to 0.8, on request up to 1.0): share of the newest symbols in a word. At 0 the rungs differ little;
             at 0.8 a player hardly ever succeeds two rungs above the symbols known.
 
     Observation:

@@ -21,8 +21,8 @@ class Arithmetic(Question):
         solutions with 2 and 3 terms, solves 76 % of the tasks with 3 terms and none with 4.
 
     Parameters:
-        terms (2 to 6; open from 2 to 20): number of numbers.
-        digits (1 to 6; open from 1 to 15): the most digits of a number. Each number's length is drawn from 1 to
+        terms (2 to 6, on request up to 20): number of numbers.
+        digits (1 to 6, on request up to 15): the most digits of a number. Each number's length is drawn from 1 to
             ``digits``, and one number has exactly ``digits``.
         operations ("+", "+-", "+-*"): the operators that may occur; the last one listed occurs at least once.
 

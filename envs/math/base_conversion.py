@@ -30,7 +30,7 @@ class BaseConversion(Question):
         A whole number in one base from 2 to 16 is to be written in another. Digits beyond 9 are the letters A to F.
 
     Parameters:
-        largest (1000 to 1000000000, log-spaced; open from 10 to 1000000000000): the largest number; the smallest is a
+        largest (1000 to 1000000000, log-spaced, on request 10 to 1000000000000): the largest number; the smallest is a
             tenth of it.
         direction ("to ten", "from ten", "between"): into base 10, from base 10, or between two other bases.
 

@@ -47,7 +47,7 @@ class Chained(Question):
         Only the last answer counts.
 
     Parameters:
-        horizon (1 to 8; open from 1 to 30): number of questions.
+        horizon (1 to 8, on request up to 30): number of questions.
         level (0.0 to 1.0): the difficulty of each question, on the axes of its own family.
 
     Observation:

@@ -34,7 +34,7 @@ class CoordinateGeometry(Question):
 
     Parameters:
         kind ("distance", "midpoint", "intersection", "area", "circle"): the question.
-        size (10 to 40; open from 3 to 1000): the largest absolute value of a coordinate.
+        size (10 to 40, on request 3 to 1000): the largest absolute value of a coordinate.
 
     Observation:
         Text such as ``What is the square of the distance between (3, -4) and (10, 2)? Answer with an integer.``

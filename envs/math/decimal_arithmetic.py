@@ -22,9 +22,9 @@ class DecimalArithmetic(Question):
         decimals, halves away from zero. The answer is never a whole number.
 
     Parameters:
-        terms (2 to 5; open from 2 to 12): number of numbers.
-        places (1 to 4; open from 1 to 8): decimals of every number; the last is not 0.
-        digits (1 to 4; open from 1 to 10): digits before the point, at most; one number has exactly this many.
+        terms (2 to 5, on request up to 12): number of numbers.
+        places (1 to 4, on request up to 8): decimals of every number; the last is not 0.
+        digits (1 to 4, on request up to 10): digits before the point, at most; one number has exactly this many.
         operations ("+-", "+-*", "+-*/"): the operators that may occur; the last one listed occurs at least once.
 
     Observation:

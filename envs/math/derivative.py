@@ -32,10 +32,10 @@ class Derivative(Question):
         function with a power of x; quotients of linear functions; powers and the same four functions of ``a*x^k + b``.
 
     Parameters:
-        terms (2 to 5; open from 1 to 8): number of terms.
+        terms (2 to 5, on request 1 to 8): number of terms.
         rule ("powers", "functions", "products", "quotients", "chains"): the kinds of terms that may occur: the one
             named, at least once, and all listed before it.
-        size (9 to 20; open from 2 to 1000): the largest absolute value of a coefficient.
+        size (9 to 20, on request 2 to 1000): the largest absolute value of a coefficient.
 
     Observation:
         Text such as ``Differentiate f(x) = 3*x^2 - 5*sin(2*x). Answer with an expression in x, ...``

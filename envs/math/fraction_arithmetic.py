@@ -24,8 +24,8 @@ class FractionArithmetic(Question):
         right. The result is never a whole number.
 
     Parameters:
-        terms (2 to 5; open from 2 to 12): number of fractions.
-        size (9 to 99, log-spaced; open from 5 to 9999): the largest numerator and denominator.
+        terms (2 to 5, on request up to 12): number of fractions.
+        size (9 to 99, log-spaced, on request 5 to 9999): the largest numerator and denominator.
         operations ("*", "*/", "+-", "+-*/"): the operators that may occur; the last one listed occurs at least once.
         form ("any", "lowest"): the answer may be any exact number, or must be a fraction in lowest terms.
 

@@ -20,8 +20,8 @@ class GcdLcm(Question):
         them.
 
     Parameters:
-        largest (100 to 1000000, log-spaced; open from 50 to 1000000000000): the largest number that may be given.
-        count (2 to 4; open from 2 to 8): number of numbers.
+        largest (100 to 1000000, log-spaced, on request 50 to 1000000000000): the largest number that may be given.
+        count (2 to 4, on request up to 8): number of numbers.
         ask ("gcd", "lcm"): the greatest common divisor or the least common multiple is asked for.
 
     Observation:

@@ -39,7 +39,7 @@ class Inequality(Question):
         kind ("linear", "absolute", "quadratic", "rational", "cubic"): linear on both sides; an absolute value compared
             with a number; a quadratic with different roots; a quotient of linear expressions; a cubic with rational
             roots, perhaps two of them equal.
-        size (9 to 20; open from 3 to 200): the largest absolute value of a coefficient, or of a root if the inequality
+        size (9 to 20, on request 3 to 200): the largest absolute value of a coefficient, or of a root if the inequality
             is quadratic or cubic.
 
     Observation:

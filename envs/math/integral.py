@@ -36,10 +36,10 @@ class Integral(Question):
         integrated by parts. The function is never its own antiderivative.
 
     Parameters:
-        terms (2 to 4; open from 1 to 8): number of terms.
+        terms (2 to 4, on request 1 to 8): number of terms.
         rule ("powers", "functions", "substitution", "parts"): the kinds of terms that may occur: the one named, at
             least once, and all listed before it.
-        size (9 to 20; open from 2 to 1000): the largest absolute value of a coefficient.
+        size (9 to 20, on request 2 to 1000): the largest absolute value of a coefficient.
 
     Observation:
         Text such as ``Find an antiderivative of f(x) = 3*x^2 - 5*sin(2*x) for x > 0. ...``

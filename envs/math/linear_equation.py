@@ -23,7 +23,7 @@ class LinearEquation(Question):
         any from 25.
 
     Parameters:
-        size (5 to 50; open from 3 to 10000): largest absolute value of a coefficient of x, and of the constant b.
+        size (5 to 50, on request 3 to 10000): largest absolute value of a coefficient of x, and of the constant b.
         sides ("one", "both"): x occurs on one side of the equation, or on both.
         solution ("integer", "fraction"): the kind of the solution; an integer lies between -size and size.
 

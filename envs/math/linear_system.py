@@ -30,8 +30,8 @@ class LinearSystem(Question):
         Two equations or more in as many unknowns, with whole coefficients other than zero and exactly one solution.
 
     Parameters:
-        unknowns (2 to 4; open from 2 to 8): number of unknowns, named x, y, z, w, v, u, t and s in this order.
-        size (5 to 20; open from 2 to 100): the largest absolute value of a coefficient.
+        unknowns (2 to 4, on request up to 8): number of unknowns, named x, y, z, w, v, u, t and s in this order.
+        size (5 to 20, on request 2 to 100): the largest absolute value of a coefficient.
         solution ("integers", "fractions"): integers from -2 size to 2 size, or fractions with a common denominator from
             2 to 5, before reduction, at least one of which is no integer.
 

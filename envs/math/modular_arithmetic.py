@@ -27,8 +27,8 @@ class ModularArithmetic(Question):
         reduced modulo n, the value of the expression still lies outside 0 to n - 1; the answer is never 0 or 1.
 
     Parameters:
-        modulus (100 to 10000, log-spaced; open from 10 to 1000000000): the largest n; n is more than half of it.
-        terms (2 to 5; open from 2 to 12): number of operands.
+        modulus (100 to 10000, log-spaced, on request 10 to 1000000000): the largest n; n is more than half of it.
+        terms (2 to 5, on request up to 12): number of operands.
         operations ("sums", "products", "inverses", "powers"): the kinds of operations that may occur: the one named,
             at least once, and all listed before it.
 

@@ -28,10 +28,10 @@ class PolynomialExpand(Question):
         Two or three factors, each a sum of terms with whole coefficients; every variable occurs.
 
     Parameters:
-        factors (2 to 3; open from 2 to 4): number of factors.
+        factors (2 to 3, on request up to 4): number of factors.
         terms (2 to 4): number of terms in each factor.
         variables (1 to 3): number of variables: x; x and y; or x, y and z.
-        size (9 to 20; open from 2 to 100): the largest absolute value of a coefficient.
+        size (9 to 20, on request 2 to 100): the largest absolute value of a coefficient.
 
     Observation:
         Text such as ``Expand (2x + 3)(x - 4) and collect like terms. Answer with a polynomial, ...``

@@ -32,11 +32,11 @@ class PolynomialFactor(Question):
         whole number. The factorisation is unique up to order and signs.
 
     Parameters:
-        factors (2 to 4; open from 2 to 6): number of factors that are not constant, counted with multiplicity.
+        factors (2 to 4, on request up to 6): number of factors that are not constant, counted with multiplicity.
         degree (1 to 4): the highest degree of a factor; one factor has this degree, the others 1 or 2 at most.
-        leading (1 to 4; open from 1 to 12): the largest leading coefficient of a factor, and the largest constant
+        leading (1 to 4, on request up to 12): the largest leading coefficient of a factor, and the largest constant
             factor.
-        size (4 to 20; open from 3 to 100): the largest absolute value of the constant of a factor.
+        size (4 to 20, on request 3 to 100): the largest absolute value of the constant of a factor.
 
     Observation:
         Text such as ``Factor x^2 - x - 6 completely over the integers. ...``

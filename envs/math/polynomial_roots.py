@@ -27,8 +27,8 @@ class PolynomialRoots(Question):
         roots that are not rational.
 
     Parameters:
-        roots (2 to 5; open from 2 to 8): number of rational roots, counted with multiplicity.
-        size (4 to 40; open from 3 to 200): the largest absolute value of a root's numerator, before reduction.
+        roots (2 to 5, on request up to 8): number of rational roots, counted with multiplicity.
+        size (4 to 40, on request 3 to 200): the largest absolute value of a root's numerator, before reduction.
         kind ("integers", "fractions", "others"): all roots are integers; at least one is no integer; or also a factor
             of degree 2 without rational roots.
 

@@ -34,8 +34,8 @@ class PrimeFactors(Question):
         factorisation there is one answer, up to the order of the factors.
 
     Parameters:
-        factors (3 to 6; open from 2 to 12): number of primes, counted with multiplicity.
-        prime (47 to 500, log-spaced; open from 11 to 2000): the largest prime that may occur.
+        factors (3 to 6, on request 2 to 12): number of primes, counted with multiplicity.
+        prime (47 to 500, log-spaced, on request 11 to 2000): the largest prime that may occur.
 
     Observation:
         Text such as ``Factor 360 into primes. Answer with a product such as 2^2 * 3 * 11.``

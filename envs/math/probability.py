@@ -30,8 +30,8 @@ class Probability(Question):
         cards of some kind. The probability is never 0, 1/2 or 1.
 
     Parameters:
-        draws (2 to 5; open from 2 to 6): number of dice, balls or cards.
-        size (8 to 20; open from 6 to 60): dice have more than size / 2 and at most size faces, and urns as many balls
+        draws (2 to 5, on request up to 6): number of dice, balls or cards.
+        size (8 to 20, on request 6 to 60): dice have more than size / 2 and at most size faces, and urns as many balls
             of a colour (blue perhaps one more); fewer than size, and than 20, cards are missing from the pack.
         event ("exactly", "at least", "given"): the number equals a stated value, is at least a stated value, or equals
             one given that it is at least another.

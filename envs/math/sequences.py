@@ -36,8 +36,8 @@ class Sequences(Question):
     Parameters:
         rules ("add", "woven", "affine", "growing", "mixed"): the rules that may occur: the one named and all listed
             before it. At least half of the tasks follow the one named. No easier rule than the one followed fits.
-        size (20 to 1000, log-spaced; open from 5 to 1000000): the largest absolute value of a first term and of a step.
-        ahead (1 to 5; open from 1 to 20): the place of the answer, counted from the last shown term.
+        size (20 to 1000, log-spaced, on request 5 to 1000000): the largest absolute value of a first term and of a step.
+        ahead (1 to 5, on request up to 20): the place of the answer, counted from the last shown term.
 
     Observation:
         Text such as ``A sequence begins 3, 7, 11, 15, 19, 23. In it each term is ... What is the next term?``

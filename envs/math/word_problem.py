@@ -104,9 +104,9 @@ class WordProblem(Question):
         every event. Some sentences may contain irrelevant numbers. The answer is none of the relevant numbers.
 
     Parameters:
-        steps (2 to 8; open from 1 to 30): number of operations (+, -, *, /) that lead to the answer.
-        distractors (0 to 3; open from 0 to 7): number of irrelevant sentences.
-        size (20 to 100; open from 10 to 1000): the largest number in an event; the quantity is at most 2 * size at
+        steps (2 to 8, on request 1 to 30): number of operations (+, -, *, /) that lead to the answer.
+        distractors (0 to 3, on request up to 7): number of irrelevant sentences.
+        size (20 to 100, on request 10 to 1000): the largest number in an event; the quantity is at most 2 * size at
             first, and always at most 20 * size.
 
     Observation:

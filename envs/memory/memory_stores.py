@@ -61,13 +61,13 @@ class MemoryStores(Game):
         attribute asked for gives the answer; of several such sentences, the one written last.
 
     Parameters:
-        texts (2 to 8; open from 1 to 40): number of texts.
-        facts (1 to 4; open from 1 to 10): facts that each text states.
-        updates (0 to 4; open from 0 to 40): facts that replace an earlier fact, as far as possible.
-        filler (0 to 5; open from 0 to 40): sentences in each text that state no fact.
-        people (2 to 6; open from 1 to 20): persons, besides the user.
-        questions (2 to 6; open from 1 to 40): facts asked for at the end.
-        slack (4.0 to 1.2, harder downwards; open from 1.0 to 40.0): characters that the memory may hold, as a multiple
+        texts (2 to 8, on request 1 to 40): number of texts.
+        facts (1 to 4, on request up to 10): facts that each text states.
+        updates (0 to 4, on request up to 40): facts that replace an earlier fact, as far as possible.
+        filler (0 to 5, on request up to 40): sentences in each text that state no fact.
+        people (2 to 6, on request 1 to 20): persons, besides the user.
+        questions (2 to 6, on request 1 to 40): facts asked for at the end.
+        slack (4.0 to 1.2, harder downwards, on request 1.0 to 40.0): characters that the memory may hold, as a multiple
             of the longest memory of the scripted solver.
 
     Observation:

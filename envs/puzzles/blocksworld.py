@@ -40,8 +40,8 @@ class Blocksworld(Question):
         has at least blocks / 2 moves. Any legal plan within the moves allowed is right.
 
     Parameters:
-        blocks (4 to 10; open from 2 to 20): number of blocks.
-        slack (4 to 0, harder downwards; open from 0 to 20): moves allowed beyond those of a shortest plan.
+        blocks (4 to 10, on request 2 to 20): number of blocks.
+        slack (4 to 0, harder downwards, on request 0 to 20): moves allowed beyond those of a shortest plan.
 
     Observation:
         Text: the stacks now and in the goal, the rules, and how many moves are allowed.

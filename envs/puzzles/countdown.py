@@ -33,8 +33,8 @@ class Countdown(Question):
         may be others. No given number is the target itself.
 
     Parameters:
-        count (2 to 6; open from 2 to 12): number of given numbers.
-        largest (10 to 100, log-spaced; open from 5 to 10000): the largest number that may be given; the target is at
+        count (2 to 6, on request up to 12): number of given numbers.
+        largest (10 to 100, log-spaced, on request 5 to 10000): the largest number that may be given; the target is at
             most ten times ``largest``.
 
     Observation:

@@ -35,9 +35,9 @@ class GraphColouring(Question):
         these the first or the last one, and gives it the first free colour.
 
     Parameters:
-        vertices (6 to 18; open from 6 to 100): vertices of the graph.
+        vertices (6 to 18, on request up to 100): vertices of the graph.
         colours (3 to 4): colours that may be used.
-        density (0.4 to 0.7; open from 0.2 to 1.0): number of edges, as a share of the number at which large random
+        density (0.4 to 0.7, on request 0.2 to 1.0): number of edges, as a share of the number at which large random
             graphs stop being colourable (smaller ones are hardest at about 0.7). If possible, there are at least so
             many that a random colouring is valid in under 0.02 of cases.
 

@@ -36,7 +36,7 @@ class KnightsKnaves(Question):
         fits all statements, and it has at least one knight.
 
     Parameters:
-        people (2 to 8; open from 2 to 12): number of people.
+        people (2 to 8, on request up to 12): number of people.
         statements ("simple", "conditional", "counting"): simple ones are about the kinds of one or two people;
             conditional adds "if ..., then ..." and "would say that"; counting adds how many knights there are (never
             none, which only a knave could say).

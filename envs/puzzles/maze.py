@@ -43,8 +43,8 @@ class Maze(Question):
         Start and goal lie at least four moves apart. There is always a way, and any shortest way is right.
 
     Parameters:
-        size (3 to 14; open from 3 to 30): cells along one side; the drawing has 2 * size + 1 rows and columns.
-        loops (0.0 to 0.2; open from 0.0 to 0.5): further doors, as a share of all inner walls; some may be drawn where
+        size (3 to 14, on request up to 30): cells along one side; the drawing has 2 * size + 1 rows and columns.
+        loops (0.0 to 0.2, on request up to 0.5): further doors, as a share of all inner walls; some may be drawn where
             there is a door already.
 
     Observation:

@@ -26,8 +26,8 @@ class NQueens(Question):
         queens share a row, column or diagonal.
 
     Parameters:
-        size (5 to 12; open from 5 to 24): rows and columns.
-        given (4 to 6; open from 4 to 16): queens on the board at the start; fewer are harder.
+        size (5 to 12, on request up to 24): rows and columns.
+        given (4 to 6, on request up to 16): queens on the board at the start; fewer are harder.
 
     Observation:
         The rules and the rows of the board, with Q for queens and dots for empty squares.

@@ -59,8 +59,8 @@ class RushHour(Game):
         same split.
 
     Parameters:
-        moves (2 to 18; open from 1 to 18): the fewest moves that lead from the start to the end.
-        slack (8 to 0, harder downwards; open from 0 to 40): moves allowed beyond the fewest.
+        moves (2 to 18, on request 1 to 18): the fewest moves that lead from the start to the end.
+        slack (8 to 0, harder downwards, on request 0 to 40): moves allowed beyond the fewest.
 
     Observation:
         Text: the rules first, then the board in rows of letters (``-`` is a free square) and the moves left.

@@ -37,7 +37,7 @@ class Satisfiability(Question):
         have and still be satisfiable.
 
     Parameters:
-        variables (6 to 12; open from 4 to 60): variables, each 0 or 1.
+        variables (6 to 12, on request 4 to 60): variables, each 0 or 1.
         width (2 to 4): variables in each clause.
 
     Observation:

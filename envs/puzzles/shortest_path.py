@@ -49,9 +49,9 @@ class ShortestPath(Question):
         one. Any of several shortest paths is right.
 
     Parameters:
-        places (5 to 26; open from 4 to 100): number of places.
-        degree (2 to 4; open from 2 to 6): average number of roads at a place, as far as there are enough neighbours.
-        longest (9 to 99, log-spaced; open from 4 to 9999): the greatest length that a road may have; the least is 1.
+        places (5 to 26, on request 4 to 100): number of places.
+        degree (2 to 4, on request up to 6): average number of roads at a place, as far as there are enough neighbours.
+        longest (9 to 99, log-spaced, on request 4 to 9999): the greatest length that a road may have; the least is 1.
 
     Observation:
         Text: the roads with their lengths, ``A-C 4, B-C 9``, and the two places.

@@ -41,9 +41,9 @@ class SlidingTiles(Game):
         The goal is a random arrangement. The start is a random arrangement exactly ``distance`` moves from the goal.
 
     Parameters:
-        distance (4 to 22; open from 1 to 26): the fewest moves that lead from the start to the goal.
+        distance (4 to 22, on request 1 to 26): the fewest moves that lead from the start to the goal.
         size (3 to 4): rows and columns; the 8 puzzle and the 15 puzzle.
-        slack (10 to 0, harder downwards; open from 0 to 30): moves allowed beyond the fewest.
+        slack (10 to 0, harder downwards, on request 0 to 30): moves allowed beyond the fewest.
 
     Observation:
         Text: the rules and both boards first, then the board and the moves left.

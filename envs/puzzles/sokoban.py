@@ -59,9 +59,9 @@ class Sokoban(Game):
         the total is least. A position may become unsolvable; "restart" leads back to the start.
 
     Parameters:
-        boxes (1 to 4; open from 1 to 5): boxes, and as many goals.
-        pushes (2 to 5; open from 1 to 6): lower bound on the pushes per box, see above.
-        size (7 to 9; open from 7 to 12): rows and columns inside the outer walls.
+        boxes (1 to 4, on request up to 5): boxes, and as many goals.
+        pushes (2 to 5, on request 1 to 6): lower bound on the pushes per box, see above.
+        size (7 to 9, on request up to 12): rows and columns inside the outer walls.
 
     Observation:
         Text: the rules first, then the room, in rows of characters separated by spaces: # wall, - floor, . goal, $ box,

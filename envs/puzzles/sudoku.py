@@ -44,7 +44,7 @@ class Sudoku(Question):
 
     Parameters:
         size (4, 6, 9): rows, columns and digits; boxes are 2 x 2, 2 x 3 and 3 x 3.
-        shown (0.0 to 0.75; open from 0.0 to 0.95): share of the cells that are not minimal clues which is shown too;
+        shown (0.0 to 0.75, on request up to 0.95): share of the cells that are not minimal clues which is shown too;
             fewer are harder.
 
     Observation:

@@ -36,8 +36,8 @@ class TowerOfHanoi(Question):
         allowed is right.
 
     Parameters:
-        disks (3 to 8; open from 3 to 11): number of disks.
-        slack (8 to 0, harder downwards; open from 0 to 20): moves allowed beyond those of a shortest plan.
+        disks (3 to 8, on request up to 11): number of disks.
+        slack (8 to 0, harder downwards, on request 0 to 20): moves allowed beyond those of a shortest plan.
 
     Observation:
         Text: both arrangements, the rules, and how many moves are allowed.

@@ -39,10 +39,10 @@ class TwentyFour(Question):
         same; equal cards count as different cards.
 
     Parameters:
-        ways (1 to 12; open from 1 to 24): a hand has at least this many ways, and at most twice as many; fewer are
+        ways (1 to 12, on request up to 24): a hand has at least this many ways, and at most twice as many; fewer are
             harder. If no such hand is found among 600, a hand with any number of ways is used.
-        largest (10 to 16; open from 8 to 50): the largest number that a card may have.
-        target (24 to 60; open from 20 to 80): the number to make; 24 is the classic game.
+        largest (10 to 16, on request 8 to 50): the largest number that a card may have.
+        target (24 to 60, on request 20 to 80): the number to make; 24 is the classic game.
 
     Observation:
         Text such as ``Make 24 from the numbers 3, 3, 8, 8.`` and the rules.

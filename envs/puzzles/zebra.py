@@ -39,11 +39,11 @@ class Zebra(Question):
         changes nothing, leaving out any other one as well allows another solution.
 
     Parameters:
-        houses (3 to 5; open from 3 to 7): houses in the row.
-        attributes (2 to 5; open from 2 to 8): attributes of each house.
+        houses (3 to 5, on request up to 7): houses in the row.
+        attributes (2 to 5, on request up to 8): attributes of each house.
         clues ("direct", "varied"): direct ones give a house, two values of one house, or neighbours with their order;
             varied ones also neighbours without their order, order alone, two houses away, and negations.
-        spare (0 to 3; open from 0 to 6): redundant clues beyond those that are needed; fewer are harder.
+        spare (0 to 3, on request up to 6): redundant clues beyond those that are needed; fewer are harder.
 
     Observation:
         The values of each attribute, numbered clues, and the form of the answer.

@@ -32,7 +32,7 @@ class Cloze(Transform):
         masked ("once", "everywhere"): the number is masked at one place, or everywhere in the solution, including the
             answer.
         The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
-        3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
+        3), size (20 to 100); steps on request from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
 
     Observation:
         The inner question, ``A solution, where each # is the same number:``, its lines, and the form of the answer.

@@ -35,7 +35,7 @@ class Formats(Transform):
         format ("yes_no", "four_choices", "ten_choices", "cloze", "open"): the form; without "cloze" if the inner family
             has no worked solutions with plain numbers.
         The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
-        3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
+        3), size (20 to 100); steps on request from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
 
     Observation:
         The inner question, the text to judge, choose or complete, one line such as ``B) 5`` for each option, and the

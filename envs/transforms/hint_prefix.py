@@ -28,7 +28,7 @@ class HintPrefix(Transform):
         hint (0.0 to 1.0, less is harder): the share of the steps before the answer that is shown, cut before the first
             step that gives the answer away.
         The axes of the inner family; by default those of palaestra/WordProblem-v0: steps (2 to 8), distractors (0 to
-        3), size (20 to 100); steps are open from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
+        3), size (20 to 100); steps on request from 1 to 30, distractors from 0 to 7, size from 10 to 1000.
 
     Observation:
         The inner question, ``A solution begins so:``, the steps, one a line, and an instruction; only the question if

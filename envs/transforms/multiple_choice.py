@@ -33,7 +33,7 @@ class MultipleChoice(Transform):
     Parameters:
         options (4 to 10, on request 2 to 16): number of options.
         The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
-        "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
+        "both"), solution ("integer", "fraction"); size on request from 3 to 10000.
 
     Observation:
         The inner question, one line such as ``B) 5`` for each option, and the form of the answer.

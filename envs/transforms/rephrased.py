@@ -54,7 +54,7 @@ class Rephrased(Transform):
     Parameters:
         changes (1 to 5): the number of rewordings, out of five.
         The axes of the inner family; by default those of palaestra/LinearEquation-v0: size (5 to 50), sides ("one",
-        "both"), solution ("integer", "fraction"); size is open from 3 to 10000.
+        "both"), solution ("integer", "fraction"); size on request from 3 to 10000.
 
     Observation:
         Text such as ``Somebody needs help with this. Solve 3x + 4 = 19. Answer with an integer.``

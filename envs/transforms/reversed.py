@@ -31,7 +31,7 @@ class Reversed(Transform):
 
     Parameters:
         The axes of the inner family; by default those of palaestra/Arithmetic-v0: terms (2 to 6), digits (1 to 6),
-        operations ("+", "+-", "+-*"); terms are open from 2 to 20, digits from 1 to 15.
+        operations ("+", "+-", "+-*"); terms on request from 2 to 20, digits from 1 to 15.
 
     Observation:
         Text such as ``3 + # + 62 = 155. Which number is #? Answer with that number alone.``, or ``#x + 4 = 19 has the

@@ -35,7 +35,7 @@ _SHARED = """    Observation:
 """
 """Sections of the docstring that all families share."""
 _SLACK = """\
-        slack (1.5 to 0.5, harder downwards; on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
+        slack (1.5 to 0.5, harder downwards, on request 0.0 to 10.0): extra turns, as a share of the scripted solver's
             turns; two more are given.
 """
 _ARGS = """

@@ -62,10 +62,10 @@ class MaskedReading(EncyclopaediaQuestion):
         know without the sentences in the prompt. A fifth of the worlds is in the test split.
 
     Parameters:
-        masks (1 to 5; open from 1 to 12): number of masks.
-        depth (1 to 3; open from 1 to 6): longest chain of masks of which each depends on the one before: with 1, all
+        masks (1 to 5, on request up to 12): number of masks.
+        depth (1 to 3, on request up to 6): longest chain of masks of which each depends on the one before: with 1, all
             facts are about things that the paragraph names.
-        size (0 to 4; open from 0 to 7): the world has 40 * 2 ** size articles, and the prompt has up to 2 + 2 * size
+        size (0 to 4, on request up to 7): the world has 40 * 2 ** size articles, and the prompt has up to 2 + 2 * size
             distracting sentences.
 
     Observation:
@@ -145,10 +145,10 @@ class MaskedSpan(WikiSearch):
         encyclopaedia as in `WikiSearch`. A fifth of the worlds is in the test split.
 
     Parameters:
-        masks (1 to 5; open from 1 to 12): number of masks.
-        depth (1 to 3; open from 1 to 6): longest chain of masks of which each depends on the one before: with 1, all
+        masks (1 to 5, on request up to 12): number of masks.
+        depth (1 to 3, on request up to 6): longest chain of masks of which each depends on the one before: with 1, all
             facts are about things that the paragraph names.
-        size (0 to 4; open from 0 to 7): the encyclopaedia has 40 * 2 ** size articles, besides disambiguation pages.
+        size (0 to 4, on request up to 7): the encyclopaedia has 40 * 2 ** size articles, besides disambiguation pages.
         spare (8 to 0, harder downwards, on request up to 40): calls beyond those of the scripted solver.
 
     Observation:
