@@ -27,13 +27,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("bench", "measure a part of the package: the learner, teachers, verifiers, environments, sandboxes"),
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
-    "export": ("export", "write a run's policy as a plain model folder, adapters merged if wanted"),
+    "export": ("export", "write a run's policy as a plain model folder, with adapters merged on request"),
     "dataset": ("dataset", "write tasks of an environment as a data set, or upload it"),
-    "audit": ("audit", "what practice on one task takes from the others, or a student loses where its view is changed"),
+    "audit": ("audit", "measure forgetting between tasks, or what a student loses when its observations are changed"),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
     "report": ("report", "write a run's report.html again"),
-    "doctor": ("doctor", "what this machine can do, and the command that adds each missing part"),
+    "doctor": ("doctor", "check what this machine can do, with the command that adds each missing part"),
     "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),
 }
 

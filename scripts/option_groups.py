@@ -89,9 +89,9 @@ def groups_of(config: Any) -> dict[str, list[str]]:
 
 
 _ABOUT = {
-    "weights": "Defaults of all groups are those of the tiny model; for another model they follow its size and "
-    "positions, and are printed when the run begins.",
-    "stages": "Stages that replace the recipe's; palaestra list components shows what can stand in each.",
+    "weights": "Defaults in all groups are those of the tiny model; for another model they follow its size and context, "
+    "and are printed when the run begins.",
+    "stages": "Components that replace the recipe's; palaestra list components shows the choices of each stage.",
 }
 
 

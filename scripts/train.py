@@ -57,26 +57,26 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     "learner": (
         str,
         DEFAULT_LEARNER,
-        "What is trained: grpo, a language model; ppo, q, go-explore or novelty-search, a student that sees arrays, "
-        "with options of its own.",
+        "Learner: grpo trains a language model; ppo, q, go-explore and novelty-search train students with array "
+        "observations. Each learner has its own options.",
     ),
     "axis": (
         tyro.conf.UseAppendAction[Texts],
         (),
-        "Restrict axes: name=value, name=low:high or name=choice,choice. Of several environments, those of each "
-        "bear its name: Arithmetic.digits=1:2.",
+        "Restrict axes of the environment: name=value, name=low:high or name=choice,choice. With several environments, "
+        "the environment's name comes first: Arithmetic.digits=1:2.",
     ),
     "env_weight": (
         tuple[str, ...],
         (),
-        "Of several environments, how often each is drawn: a number, start:end for a straight line over the run, or a "
-        "schedule as JSON.",
+        "With several environments, one weight each, in proportion to which they are drawn: a number, start:end for a "
+        "linear schedule over the run, or a schedule as JSON.",
     ),
     "env_option": (
         tyro.conf.UseAppendAction[Texts],
         (),
-        "Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. Of "
-        "several environments, those of one bear its name: GSM8K.source=questions.jsonl.",
+        "Constructor arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON. "
+        "With several environments, the environment's name comes first: GSM8K.source=questions.jsonl.",
     ),
     "chat_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the chat template: name=value."),
     "engine_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the engine: name=value."),
@@ -84,20 +84,20 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     "warmup_axis": (
         Annotated[tyro.conf.UseAppendAction[Texts], tyro.conf.arg(name="warmup.axis")],
         (),
-        "The part of the tasks that the warm-up shows solutions of and counts its target on, given as for --axis; by "
-        "default all.",
+        "Axes of the tasks that the warm-up shows solutions of and measures its target on, given as for --axis; by "
+        "default those of the run.",
     ),
     **train_ranks.OPTIONS,
     "out": (
         Path | None,
         None,
-        "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED, or with the learner in place of a "
-        "recipe.",
+        "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED, for a student with the learner in "
+        "place of the recipe.",
     ),
     "resume": (
         Path | None,
         None,
-        "Continue the run in this folder from its newest checkpoint. Only --steps may be given with it, to go further, "
+        "Continue the run in this folder from its newest checkpoint. Options allowed with it: --steps, to train longer, "
         "--patience, --collapse, --engine, --ray, --workers and --env-processes.",
     ),
 }

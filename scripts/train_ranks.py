@@ -36,21 +36,22 @@ OPTIONS: dict[str, tuple[Any, Any, str]] = {
     "nproc": (
         int,
         1,
-        "Processes on this machine that share the update, each with a copy of the model; the first one plays, decides "
-        "and writes. A run may be resumed with another number, but is repeated bit for bit with the same one only.",
+        "Processes on this machine that share the update, each with a copy of the model; the first one also plays the "
+        "episodes and writes the files. A run can be resumed with another number, but is the same bit for bit only with "
+        "the same number.",
     ),
     "shard": (
         bool,
         False,
-        "With several processes, split the weights that are trained, their gradients and the optimiser's state over "
-        "them (FSDP2), where these do not fit into one. The first process has a whole copy of the weights besides, "
-        "which it plays with. A run may be resumed with or without.",
+        "With several processes, split the trained weights, their gradients and the optimiser's state over them "
+        "(FSDP2), for models that do not fit into one. The first process also has a whole copy of the weights, to play "
+        "with. A run can be resumed with or without it.",
     ),
-    "max_restarts": (int, 0, "With --nproc, how often a run goes on from its checkpoint after a process was lost."),
+    "max_restarts": (int, 0, "With --nproc, how often the run is resumed from its checkpoint after a process is lost."),
     "rank_timeout": (
         float,
         10.0,
-        "With several processes, minutes that one waits for the others' share of a piece of work before the run ends.",
+        "With several processes, minutes that a process waits for the others before the run ends with an error.",
     ),
 }
 """Options of ``palaestra train``: name -> (type, default, help)."""

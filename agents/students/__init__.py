@@ -18,8 +18,8 @@ __all__ = ["GoExploreConfig", "NoveltyConfig", "PPOConfig", "QConfig", "StudentC
 for _config, _summary in (
     (QConfig, "tabular Q-learning"),
     (PPOConfig, "proximal policy optimisation"),
-    (GoExploreConfig, "Go-Explore: returns to states, explores from them, and learns the ways backwards, by PPO,"),
-    (NoveltyConfig, "novelty search over policies, with emitters where one was rewarded,"),
+    (GoExploreConfig, "Go-Explore: returns to saved states, explores from them, and learns their paths backwards by PPO,"),
+    (NoveltyConfig, "novelty search over policies, with emitters at rewarded ones,"),
 ):
     LEARNERS.add(
         _config.learner,

@@ -145,8 +145,7 @@ class Intention:
     def _learn(self, play: Play, rows: np.ndarray, rng: np.random.Generator) -> None:
         optimiser = torch.optim.Adam(self.net.parameters(), lr=_RATE)
         for _ in range(_EPOCHS):
-            for start in range(0, len(rows), _BATCH):
-                batch = rows[rng.integers(len(rows), size=_BATCH)] if start else rows[:_BATCH]
+            for batch in np.array_split(rng.permutation(rows), -(-len(rows) // _BATCH)):
                 loss = torch.nn.functional.softplus(-self._margins(play, batch)).mean()
                 optimiser.zero_grad()
                 loss.backward()

@@ -102,7 +102,7 @@ class QLearning:
         config, practice, rng = self.config, self.practice, self._rng
         explore = self._explore(round(1e6 * done), round(1e6 * config.explore_share))
         rows = [self.table.row(observation) for observation in practice.observations]
-        errors = 0.0
+        errors, trained = 0.0, 0
         for _ in range(config.iteration // config.environments):
             actions = [self._choose(row, explore, rng) for row in rows]
             step = practice.step([self.first + action for action in actions])
@@ -115,9 +115,9 @@ class QLearning:
                 target = q_target(float(step.rewards[number]), float(after.max()), terminated, config.discount)
                 error = target - row[action]
                 row[action] += config.rate * error
-                errors += abs(float(error))
+                errors, trained = errors + abs(float(error)), trained + 1
             rows = following
-        return {"states": float(len(self.table.rows)), "td_error": errors / config.iteration, "explore": explore}
+        return {"states": float(len(self.table.rows)), "td_error": errors / max(trained, 1), "explore": explore}
 
     def _choose(self, values: np.ndarray, explore: float, rng: np.random.Generator) -> int:
         if rng.random() < explore:
