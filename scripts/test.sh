@@ -24,10 +24,10 @@ nice pyright >"$types" 2>&1 &
 checking=$!
 trap 'kill "$checking" 2>/dev/null || true; rm -f "$types"' EXIT
 
-# Two processes of one thread each are quicker than one process of two threads: most tests are too small to share out.
-# Each begins with half of the tests, in their order, and takes over from the other at the end.
+# Processes of one thread each, as most tests are too small to share out; three for two cores, as many tests wait for
+# other processes. Each begins with a third of the tests, in their order, and takes over from the others at the end.
 passed=true
-OMP_NUM_THREADS=1 python -m pytest -n 2 --dist worksteal "$@" || passed=false
+OMP_NUM_THREADS=1 python -m pytest -n 3 --dist worksteal "$@" || passed=false
 wait "$checking" || passed=false
 cat "$types"
 "$passed"
