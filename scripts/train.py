@@ -345,7 +345,7 @@ def _parse_axes(texts: Sequence[str], config: Any) -> dict[str, Any]:
     """Parse ranges of the axes that the configuration's environment has; lists instead of tuples, as in JSON."""
     import gymnasium
 
-    from ..agents.grpo.run.blend import environment_of
+    from ..agents.grpo.run.mixture import environment_of
 
     env_id, arguments = environment_of(TrainConfig(env=config.envs, env_options=config.env_options))
     env = gymnasium.make(env_id, disable_env_checker=True, **arguments)

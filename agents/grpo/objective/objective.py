@@ -191,7 +191,7 @@ class Objective:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
+    def add_rewards(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
         """Add the recipe's rewards to the episodes that are not judged yet (`Trajectory.judged`).
 
         Rewards see each episode once: judged episodes stay unchanged and do not influence the verdicts on others. An
@@ -227,11 +227,11 @@ class Objective:
         for reward in self.rewards:
             reward.advance(step, steps)
 
-    def keep(self, groups: Sequence[Group]) -> list[Group]:
+    def filter_groups(self, groups: Sequence[Group]) -> list[Group]:
         """Drop groups without a valid trajectory and apply the recipe's filters to the others."""
         kept = [group for group in groups if group.valid]
-        for filter_groups in self.filters:
-            kept = filter_groups(kept)
+        for apply_filter in self.filters:
+            kept = apply_filter(kept)
         return kept
 
     # State -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
-from palaestra.agents.grpo.recipes import RECIPES, Stages
+from palaestra.agents.grpo.recipes import RECIPES, StageOverrides
 from palaestra.agents.grpo.rollouts.reworded import PairedRephrase, PerturbedTwin
 from palaestra.errors import InputError
 
@@ -77,7 +77,7 @@ def learner(tmp_path, steps: int = 2, **stages) -> Learner:
         final_episodes=1,
         threads=1,
         track=(),
-        stages=Stages(shaping="cosine-length", **stages),
+        stages=StageOverrides(shaping="cosine-length", **stages),
     )
     return Learner.start(tmp_path / "run", config)
 
