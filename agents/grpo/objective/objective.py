@@ -152,7 +152,7 @@ class Objective:
     @property
     def gradient_rewards(self) -> list[rewards.Reward]:
         """Rewards that weight their objectives by inner products of the objectives' gradients."""
-        return [reward for reward in self.rewards if "gradient_influence" in reward.learns_from]
+        return [reward for reward in self.rewards if "gradient_influence" in reward.update_measures]
 
     @property
     def copies(self) -> list[Bound]:
@@ -256,7 +256,7 @@ def _check_learning(parts: Sequence[rewards.Reward]) -> None:
     """Raise InputError if a reward that learns from the training batch is nested in another reward."""
     for reward in parts:
         for inner in reward.walk():
-            if inner is not reward and inner.learns_from:
+            if inner is not reward and inner.update_measures:
                 raise InputError(
                     f"{inner.name!r} learns from the gradients of its objectives and cannot be a part of "
                     f"{reward.name!r}; take it as a reward of its own, with the others as its objectives."
