@@ -16,7 +16,8 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
     """Wrapper that adds a reward to the environment's own, or replaces the environment's if the reward is complete.
 
     The reward is computed when the episode ends and added to the last step. A `StepReward` that implements
-    ``step_reward_now`` (such as potential-based shaping of observations) is added step by step. Wrappers can be stacked.
+    ``step_reward_now`` (such as potential-based shaping of observations) is added step by step. Wrappers can be
+    stacked.
 
     On every step, ``info["reward_terms"]`` gains the reward's terms (and still sums to the step's reward), and
     ``info["reward_valid"]`` is False if the reward could not be determined. Success and progress are read from

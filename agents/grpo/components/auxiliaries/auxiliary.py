@@ -94,7 +94,7 @@ class ValueHead(nn.Module):
             for weight in (self.first.bias, self.last.weight, self.last.bias):
                 weight.zero_()
 
-    def passes(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         return self.last(torch.tanh(self.first(x)))[:, 0]
 
 

@@ -130,7 +130,7 @@ def state_of(update: Update, ranks: ShardedRanks | None) -> list[torch.Tensor]:
     """Weights, moments of the optimiser, and the reference."""
     policy = [w.detach().clone() for w in update.model.parameters()]
     if ranks is not None:
-        return [*policy, *ranks.call_all("moments"), *ranks.together("reference")]
+        return [*policy, *ranks.call_all("moments"), *ranks.call_all("reference")]
     moments = [state[key] for state in update.optimizer.state.values() for key in ("exp_avg", "exp_avg_sq")]
     return [*policy, *moments, *update.reference.parameters()]
 

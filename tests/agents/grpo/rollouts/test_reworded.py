@@ -41,7 +41,7 @@ def test_the_majority_of_one_wording_is_the_label_of_the_other(world):
     # Sessions 0 to 2 see the original, 3 to 5 the rewording: (4, 4, 5) and (5, 5, 4).
     w = world(ARITHMETIC, lambda session, text: "445554"[session])
     objective = Objective(RECIPES["co_rewarding"])
-    w.player.judge = objective.shape
+    w.player.judge = objective.add_rewards
     plain, twin = PairedRephrase().play(w.tasks(3), w.player)
     assert [t.outcome for t in plain.trajectories] == [0, 0, 1]
     assert [t.outcome for t in twin.trajectories] == [0, 0, 1]
