@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_names("change", options.only, CHANGES)
     require("the learner", "train", "torch", "transformers", "safetensors")
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("") as status:
-        rows = compare(Path(folder), options, status.update)
+        rows = compare_changes(Path(folder), options, status.update)
     cells = []
     for row in rows:
         success = ", ".join(f"{value:.0%}" for value in row["success"])
@@ -101,7 +101,7 @@ def configuration(seed: int, steps: int) -> TrainConfig:
     )
 
 
-def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None]) -> list[dict[str, Any]]:
+def compare_changes(folder: Path, options: StabilityOptions, watch: Callable[[str], None]) -> list[dict[str, Any]]:
     """Train to the checkpoint, and continue from there with each change.
 
     Returns:
