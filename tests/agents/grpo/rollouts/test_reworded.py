@@ -53,7 +53,7 @@ def test_a_task_whose_rewording_does_not_fit_is_played_alone_and_cannot_be_judge
     (prompt,) = texts(PairedRephrase().play(w.tasks(1), w.player)[0])
     used = len(w.renderer.observation(prompt, first=True))
     w.player.limits = replace(ROOM, context=used + ROOM.action)
-    w.player.judge = Objective(RECIPES["co_rewarding"]).shape
+    w.player.judge = Objective(RECIPES["co_rewarding"]).add_rewards
     (alone,) = PairedRephrase().play(w.tasks(2), w.player)
     assert [t.valid for t in alone.trajectories] == [False, False]
     assert alone.trajectories[0].extras["twin_prompt"] is None
