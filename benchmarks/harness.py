@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import json
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FILES, FOLDER = ("json", "markdown", "figure"), "out"
 """Names of the options for files and for the folder that a benchmark writes."""
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 WIDTH = 120
 """Least width of a wide table in characters, even if the output is a file."""
 
@@ -232,8 +234,10 @@ def wide_console() -> Console:
 
 
 def plain_text(text: str) -> str:
-    """Escape all non-ASCII characters: answers may contain an attack on the terminal."""
-    return text.encode("ascii", "backslashreplace").decode()
+    """Escape all non-ASCII characters, and control characters except tabs and line feeds: answers may contain an attack
+    on the terminal."""
+    shown = text.encode("ascii", "backslashreplace").decode()
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)
 
 
 def track(items: Iterable[T], title: str, total: int | None = None) -> Iterable[T]:

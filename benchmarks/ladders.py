@@ -27,7 +27,7 @@ import numpy as np
 import tyro
 
 from ..agents.grpo.config import Patience, TrainConfig, WarmUp
-from ..agents.grpo.recipes import Stages
+from ..agents.grpo.recipes import StageOverrides
 from ..agents.language.model_cache import is_model_name
 from ..errors import InputError
 from .harness import check_least, check_names, make_table, read_options, require, write_json
@@ -108,7 +108,7 @@ class LadderCase:
 
 CLIMB: dict[str, Any] = {
     "recipe": "grpo",
-    "stages": Stages(regularisers="kl_full(coefficient=0.1)"),
+    "stages": StageOverrides(regularisers="kl_full(coefficient=0.1)"),
     "prompts": 12,
     "samples": 8,
     "lr": 5e-4,
@@ -299,7 +299,7 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
     require("a language model on a ladder", "train", "torch", "transformers", "safetensors")
     import torch
 
-    from ..agents.grpo.rollouts.context_room import token_limits
+    from ..agents.grpo.rollouts.context_check import token_limits
     from ..agents.grpo.run.models import load_policy
     from ..agents.grpo.run.observers import TrainingProgress
     from ..agents.grpo.warmup import warm_up
@@ -315,7 +315,7 @@ def warm_up_tiny(config: TrainConfig, watch: Callable[[TrainingProgress], None])
 def make_environments(config: TrainConfig, split: str) -> Environments:
     """Make the environments of a run, for the split "train" or for held-out tasks ("test")."""
     from ..agents.grpo.rollouts.environments import Environments
-    from ..agents.grpo.run.blend import environment_of
+    from ..agents.grpo.run.mixture import environment_of
 
     env_id, options = environment_of(config)
     return Environments(env_id, split=split, **options)
@@ -334,7 +334,7 @@ def measure_held_out(
     Args:
         part: axis -> its value or range, such as the rung to measure.
     """
-    from ..agents.grpo.rollouts.context_room import token_limits
+    from ..agents.grpo.rollouts.context_check import token_limits
     from ..agents.grpo.warmup import measure_variance
 
     tasks = copy.copy(held_out)  # shares the environments: making them takes longer than playing

@@ -250,7 +250,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
     """Time training steps with both values of staleness, in turns after one untimed run."""
     import tempfile
 
-    from ..agents.grpo.config import Patience, Stages, TrainConfig, WarmUp
+    from ..agents.grpo.config import Patience, StageOverrides, TrainConfig, WarmUp
     from ..agents.grpo.learner import Learner
     from ..agents.grpo.run.observers import TrainingProgress
 
@@ -261,7 +261,7 @@ def measure_training(options: RolloutBenchOptions) -> TrainingTimes:
         teacher="random",
         recipe=options.recipe,
         # Makes rewards differ although no answer of random weights is right.
-        stages=Stages(shaping="cosine-length"),
+        stages=StageOverrides(shaping="cosine-length"),
         warmup=WarmUp(steps=0),
         patience=Patience(0, 0, 0, 0),
         seed=options.seed,

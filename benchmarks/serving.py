@@ -75,7 +75,7 @@ class Latencies:
 
 
 @dataclass(frozen=True)
-class Left:
+class ServerResources:
     """Resources that the server holds: megabytes of memory, number of threads, number of open files."""
 
     megabytes: float
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             pressing = asyncio.run(measure_latencies(process, address, options, 0.0))
         with console.status(f"{options.in_a_row:,} sessions in a row"):
             began = time.perf_counter()
-            before, after = asyncio.run(measure_left(process, address, options))
+            before, after = asyncio.run(measure_resources(process, address, options))
             took = time.perf_counter() - began
     rows = []
     for name, found in ((f"thinking {options.think:g} s", thinking), ("without a pause", pressing)):
@@ -171,7 +171,9 @@ async def measure_latencies(process: int, address: str, options: ServeBenchOptio
     return Latencies(*milliseconds, rate=len(times) / took, processor=(_processor_seconds(process) - used) / took)
 
 
-async def measure_left(process: int, address: str, options: ServeBenchOptions) -> tuple[Left, Left]:
+async def measure_resources(
+    process: int, address: str, options: ServeBenchOptions
+) -> tuple[ServerResources, ServerResources]:
     """Play sessions one after another, `_AT_ONCE` in parallel. Return the server's resources after `WARM` sessions and
     at the end."""
     turns = iter(range(options.in_a_row))
@@ -187,12 +189,12 @@ async def measure_left(process: int, address: str, options: ServeBenchOptions) -
             if not count:
                 return
 
-    async def play_all(count: int) -> Left:
+    async def play_all(count: int) -> ServerResources:
         await asyncio.gather(*(play(count) for _ in range(_AT_ONCE)))
         await asyncio.sleep(0.5)
         status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
         files = len(os.listdir(f"/proc/{process}/fd"))
-        return Left(int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), files)
+        return ServerResources(int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), files)
 
     before = await play_all(max(WARM // _AT_ONCE, 1))
     return before, await play_all(options.in_a_row)

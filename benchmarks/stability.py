@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.grpo.config import Patience, Stages, TrainConfig
+from ..agents.grpo.config import Patience, StageOverrides, TrainConfig
 from .harness import check_least, check_names, make_table, read_options, require, write_json
 from .ladders import LADDERS, make_environments
 
@@ -40,7 +40,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "guard": {"guards": "max_token_change(limit=1)"},
 }
 """Name of a change -> entries of the configuration, including entries of stages."""
-_STAGES = frozenset(item.name for item in dataclasses.fields(Stages))
+_STAGES = frozenset(item.name for item in dataclasses.fields(StageOverrides))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_names("change", options.only, CHANGES)
     require("the learner", "train", "torch", "transformers", "safetensors")
     with tempfile.TemporaryDirectory() as folder, Console(stderr=True).status("") as status:
-        rows = compare(Path(folder), options, status.update)
+        rows = compare_changes(Path(folder), options, status.update)
     cells = []
     for row in rows:
         success = ", ".join(f"{value:.0%}" for value in row["success"])
@@ -88,7 +88,7 @@ def configuration(seed: int, steps: int) -> TrainConfig:
         axes={**LADDER.fixed, LADDER.axis: [8, 74]},
         teacher="rlve",
         teacher_options={"window": 2, "threshold": 0.7},
-        stages=Stages(regularisers="kl_k3(coefficient=0.02)"),
+        stages=StageOverrides(regularisers="kl_k3(coefficient=0.02)"),
         prompts=6,
         samples=16,
         steps=steps,
@@ -101,7 +101,7 @@ def configuration(seed: int, steps: int) -> TrainConfig:
     )
 
 
-def compare(folder: Path, options: StabilityOptions, watch: Callable[[str], None]) -> list[dict[str, Any]]:
+def compare_changes(folder: Path, options: StabilityOptions, watch: Callable[[str], None]) -> list[dict[str, Any]]:
     """Train to the checkpoint, and continue from there with each change.
 
     Returns:
@@ -145,7 +145,7 @@ def change(config: TrainConfig, entries: Mapping[str, Any]) -> TrainConfig:
 
 def measure(learner: Any, tasks: int) -> float:
     """Return the mean success over the rungs, on held-out tasks of each."""
-    from ..agents.grpo.rollouts.context_room import token_limits
+    from ..agents.grpo.rollouts.context_check import token_limits
     from ..agents.grpo.warmup import measure_variance
 
     config, found = learner.config, []

@@ -40,7 +40,7 @@ def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
         return failure
 
 
-def read_number(value: Any) -> float | str:
+def to_finite_number(value: Any) -> float | str:
     """Convert ``value`` to a finite float. Return an error sentence if that fails; a text is returned unchanged, as it
     already is one."""
     if isinstance(value, str):

@@ -26,26 +26,26 @@ class MeasureSpec:
             for quantities of a training batch of N tokens.
         unit: unit of the numbers, such as "nats" or "probability"; "" for data that is not a number.
         summary: one line of description.
-        brought: what the user must bring to supply the measure, if nothing in the package supplies it alone; else "".
+        user_supplies: what the user must supply for the measure, if nothing in the package supplies it alone; else "".
     """
 
     name: str
     shape: str
     unit: str
     summary: str
-    brought: str = ""
+    user_supplies: str = ""
 
 
 MEASURES: Registry[MeasureSpec] = Registry("measure", table="measures")
 
 
-def add(name: str, shape: str, unit: str, summary: str, brought: str = "") -> MeasureSpec:
+def add(name: str, shape: str, unit: str, summary: str, user_supplies: str = "") -> MeasureSpec:
     """Add a row to the table and return it; see `MeasureSpec`.
 
     Raises:
         InputError: the name is taken.
     """
-    measure = MeasureSpec(name, shape, unit, summary, brought)
+    measure = MeasureSpec(name, shape, unit, summary, user_supplies)
     MEASURES.add(name, measure)
     return measure
 
@@ -62,9 +62,10 @@ def check_names(what: str, names: Collection[str]) -> None:
             )
 
 
-def list_brought(names: Collection[str]) -> str:
-    """Join the `MeasureSpec.brought` texts of the named measures with commas; "" if the package supplies them all."""
-    known = (MEASURES[name].brought for name in sorted(names) if name in MEASURES)
+def list_user_supplies(names: Collection[str]) -> str:
+    """Join the `MeasureSpec.user_supplies` texts of the named measures with commas; "" if the package supplies
+    them all."""
+    known = (MEASURES[name].user_supplies for name in sorted(names) if name in MEASURES)
     return ", ".join(dict.fromkeys(filter(None, known)))
 
 

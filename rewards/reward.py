@@ -30,10 +30,10 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 from ..checks import Declared, declared, option
 from ..errors import InputError
 from ..registry import Registry
-from .attempt import attempt, read_list, read_number
+from .attempt import attempt, read_list, to_finite_number
 from .episode import Episode, Step
 from .functions import take_function
-from .measures import list_brought
+from .measures import list_user_supplies
 from .verdict import Verdict
 
 R = TypeVar("R", bound="type[Reward]")
@@ -50,9 +50,9 @@ class Reward(Declared):
         needs: names of the entries of ``Episode.extras`` that the reward reads.
         measure_options: measure name -> options for the learner's measurement.
         counts: names of attributes that count judged episodes or the like; they start at 0 and are saved.
-        learns_from: measures of a training batch that a learner passes to the reward's method ``update``.
-        brings: inputs that only the caller can supply, in words; "" if the learner or an environment of the package
-            supplies all. By default, registration derives it from the measures in ``needs``.
+        update_measures: measures of a training batch that a learner passes to the reward's method ``update``.
+        user_supplies: inputs that only the user can supply, in words; "" if the learner or an environment of the
+            package supplies all. By default, registration derives it from the measures in ``needs``.
         complete: True if the value replaces the environment's reward of the whole episode; False if it is added.
         bounds: lowest and highest possible value; a property where options decide.
         ranks_success: True if, within a group, no failed episode gets more than a successful one; tested for every
@@ -64,8 +64,8 @@ class Reward(Declared):
     needs: frozenset[str] = frozenset()
     measure_options: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     counts: ClassVar[tuple[str, ...]] = ()
-    learns_from: frozenset[str] = frozenset()
-    brings: ClassVar[str] = ""
+    update_measures: frozenset[str] = frozenset()
+    user_supplies: ClassVar[str] = ""
     complete: bool = False
     ranks_success: bool = False
     bounds: tuple[float, float] = (-math.inf, math.inf)
@@ -102,7 +102,7 @@ class Reward(Declared):
         given as ``value`` is the reason of a failure and becomes the feedback. If ``value`` is None, the feedback is
         the error message of the score source that failed.
         """
-        value = None if value is None else read_number(value)
+        value = None if value is None else to_finite_number(value)
         if value is None or isinstance(value, str) or not episode.valid:
             reason = value if isinstance(value, str) else ""
             if value is None and episode.valid:
@@ -183,9 +183,9 @@ class StepReward(Reward):
 
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
         """Start an episode with its first observation and extras (``info["extras"]``). Only rewards that keep state for
-        `at_once` need this."""
+        `step_reward_now` need this."""
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float | None:
         """Return the reward of ``step`` right after it was taken; None if it depends on other steps.
 
         Args:
@@ -206,10 +206,10 @@ class StepReward(Reward):
         return None
 
     @property
-    def has_newest(self) -> bool:
-        """True if the reward of a step is known once the step is taken, by `at_once` or `from_extras`."""
+    def known_per_step(self) -> bool:
+        """True if the reward of a step is known once the step is taken, by `step_reward_now` or `from_extras`."""
         cls = type(self)
-        return cls.at_once is not StepReward.at_once or cls.from_extras is not StepReward.from_extras
+        return cls.step_reward_now is not StepReward.step_reward_now or cls.from_extras is not StepReward.from_extras
 
     def value(self, episode: Episode) -> float | None:
         values = self.values(episode)
@@ -224,7 +224,7 @@ class StepReward(Reward):
         if values is None:
             return self.verdict(episode, None)
         found = read_list(values, len(episode.steps))
-        numbers = found if isinstance(found, str) else [read_number(value) for value in found]
+        numbers = found if isinstance(found, str) else [to_finite_number(value) for value in found]
         wrong = numbers if isinstance(numbers, str) else next((n for n in numbers if isinstance(n, str)), None)
         if wrong is not None:
             return self.verdict(episode, wrong)
@@ -331,11 +331,11 @@ def _take_reward(value: Any) -> type[Reward]:
 
 
 def _name_reward(cls: R, name: str) -> R:
-    """Generate the constructor from the declared options, set ``name``, and derive ``brings`` from ``needs``."""
+    """Generate the constructor from the declared options, set ``name``, and derive ``user_supplies`` from ``needs``."""
     cls = declared(cls)
     cls.name = name
-    if not cls.brings and isinstance(cls.needs, frozenset):
-        cls.brings = list_brought(cls.needs)
+    if not cls.user_supplies and isinstance(cls.needs, frozenset):
+        cls.user_supplies = list_user_supplies(cls.needs)
     return cls
 
 
@@ -351,8 +351,8 @@ REWARDS: Registry[type[Reward]] = Registry(
 @dataclass_transform(eq_default=False, field_specifiers=(option,))
 def register(name: str) -> Callable[[R], R]:
     """Return a class decorator that registers a reward: ``@palaestra.rewards.register("my-reward")``. The decorator
-    sets ``name``, derives ``brings`` from ``needs``, and generates the constructor if the class declares options (see
-    `checks.declared`)."""
+    sets ``name``, derives ``user_supplies`` from ``needs``, and generates the constructor if the class declares options
+    (see `checks.declared`)."""
     return lambda cls: REWARDS.register(name)(_name_reward(cls, name))
 
 

@@ -15,8 +15,9 @@ from .reward import GroupReward, Reward, StepReward
 class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
     """Wrapper that adds a reward to the environment's own, or replaces the environment's if the reward is complete.
 
-    The reward is computed when the episode ends and added to the last step. A `StepReward` that implements ``at_once``
-    (such as potential-based shaping of observations) is added step by step. Wrappers can be stacked.
+    The reward is computed when the episode ends and added to the last step. A `StepReward` that implements
+    ``step_reward_now`` (such as potential-based shaping of observations) is added step by step. Wrappers can be
+    stacked.
 
     On every step, ``info["reward_terms"]`` gains the reward's terms (and still sums to the step's reward), and
     ``info["reward_valid"]`` is False if the reward could not be determined. Success and progress are read from
@@ -54,7 +55,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
             )
         if siblings := sorted({part.name for part in reward.walk() if isinstance(part, GroupReward)}):
             raise InputError(f"{siblings} compare several episodes of one task, but a wrapper sees one at a time.")
-        if by_step and not (isinstance(reward, StepReward) and reward.has_newest and not reward.complete):
+        if by_step and not (isinstance(reward, StepReward) and reward.known_per_step and not reward.complete):
             raise InputError(f"reward {reward.name!r} is known at the end of an episode only; leave by_step out.")
         super().__init__(env)
         self.reward = reward
@@ -74,17 +75,17 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any]):
         recording = self._recording
         last = recording.add(action, result, tokens=self._count(action))
         terms: dict[str, float] = {} if self.reward.complete else dict(last.terms)
-        at_once = None
+        newest = None
         if isinstance(self.reward, StepReward):
-            at_once = self.reward.at_once(last, observation, terminated)
-            if self._by_step and at_once is None:
-                at_once = self.reward.from_extras(last.extras, terminated)
+            newest = self.reward.step_reward_now(last, observation, terminated)
+            if self._by_step and newest is None:
+                newest = self.reward.from_extras(last.extras, terminated)
         valid = recording.valid
         if self._by_step:
-            valid = valid and at_once is not None
-            _add_terms(terms, {self.reward.name: at_once or 0.0})
-        elif at_once is not None:
-            _add_terms(terms, {self.reward.name: at_once})
+            valid = valid and newest is not None
+            _add_terms(terms, {self.reward.name: newest or 0.0})
+        elif newest is not None:
+            _add_terms(terms, {self.reward.name: newest})
         elif recording.over:
             verdict = self.reward(recording.episode())
             valid = valid and verdict.valid

@@ -51,8 +51,8 @@ from ..agents.evaluation import (
 )
 from ..agents.evaluation.figures import check_figure, draw_figure
 from ..agents.grpo.config import TrainConfig
-from ..agents.grpo.run.blend import environment_of
 from ..agents.grpo.run.folder import DEFAULT_LEARNER
+from ..agents.grpo.run.mixture import environment_of
 from ..agents.language.language_agent import read_run_settings
 from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent

@@ -248,8 +248,8 @@ def rewards() -> list[Row]:
     for name, value, text in _entries(REWARDS):
         sees = next((word for base, word in _SEES if value is not None and issubclass(value, base)), "an episode")
         needs = ", ".join(sorted(getattr(value, "needs", ())))
-        if brings := getattr(value, "brings", ""):
-            needs = f"{needs}; bring {brings}".removeprefix("; ")
+        if supplies := getattr(value, "user_supplies", ""):
+            needs = f"{needs}; bring {supplies}".removeprefix("; ")
         rows.append({"name": name, "summary": text, "sees": sees, "needs": needs, "paper": paper(value)})
     return rows
 

@@ -61,7 +61,9 @@ def _list_all() -> list[Row]:
             "unit": measure.unit,
             "summary": measure.summary,
             "supplied by": suppliers.get(name)
-            or [f"to be brought: {measure.brought}" if measure.brought else _OTHERS.get(name, "the caller")],
+            or [
+                f"to be brought: {measure.user_supplies}" if measure.user_supplies else _OTHERS.get(name, "the caller")
+            ],
             "needed by": consumers.get(name, []),
         }
         for name, measure in MEASURES.items()
@@ -99,7 +101,7 @@ def _environments() -> Iterator[Named]:
 def _rewards() -> Iterator[Named]:
     for name, cls in REWARDS.items():
         try:
-            yield f"reward {name}", REWARDS.make(name).needs | cls.learns_from
+            yield f"reward {name}", REWARDS.make(name).needs | cls.update_measures
         except InputError:  # it needs arguments: a composite has the needs of its parts
             yield f"reward {name}", cls.needs if isinstance(cls.needs, frozenset) else ()
 

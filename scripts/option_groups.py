@@ -89,8 +89,8 @@ def groups_of(config: Any) -> dict[str, list[str]]:
 
 
 _ABOUT = {
-    "weights": "Defaults in all groups are those of the tiny model; for another model they follow its size and context, "
-    "and are printed when the run begins.",
+    "weights": "Defaults in all groups are those of the tiny model; for another model they follow its size and "
+    "context, and are printed when the run begins.",
     "stages": "Components that replace the recipe's; palaestra list components shows the choices of each stage.",
 }
 

@@ -97,8 +97,8 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     "resume": (
         Path | None,
         None,
-        "Continue the run in this folder from its newest checkpoint. Options allowed with it: --steps, to train longer, "
-        "--patience, --collapse, --engine, --ray, --workers and --env-processes.",
+        "Continue the run in this folder from its newest checkpoint. Options allowed with it: --steps, to train "
+        "longer, --patience, --collapse, --engine, --ray, --workers and --env-processes.",
     ),
 }
 """Options that are not part of the configuration: name -> (type, default, help)."""
@@ -346,7 +346,7 @@ def _parse_axes(texts: Sequence[str], config: Any) -> dict[str, Any]:
     """Parse axes of the configuration's environment, with lists instead of tuples, as in JSON."""
     import gymnasium
 
-    from ..agents.grpo.run.blend import environment_of
+    from ..agents.grpo.run.mixture import environment_of
 
     env_id, arguments = environment_of(TrainConfig(env=config.envs, env_options=config.env_options))
     env = gymnasium.make(env_id, disable_env_checker=True, **arguments)

@@ -37,8 +37,8 @@ OPTIONS: dict[str, tuple[Any, Any, str]] = {
         int,
         1,
         "Processes on this machine that share the update, each with a copy of the model; the first one also plays the "
-        "episodes and writes the files. A run can be resumed with another number, but is the same bit for bit only with "
-        "the same number.",
+        "episodes and writes the files. A run can be resumed with another number, but is the same bit for bit only "
+        "with the same number.",
     ),
     "shard": (
         bool,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import Declared, keyword_declared, option
-from .levels.trajectories import measurements
+from .levels.trajectories import trajectory_extras
 from .wrapper import WrappedEpisode
 
 
@@ -42,4 +42,6 @@ class EpisodeCritic(Declared):
         ends = np.zeros(len(played.rewards), dtype=bool)
         ends[-1] = played.terminated
         probabilities = None if self.policy is None else self.policy(played.observations[:-1])
-        return measurements(played.rewards, self.value(played.observations), ends, self.gamma, self.lam, probabilities)
+        return trajectory_extras(
+            played.rewards, self.value(played.observations), ends, self.gamma, self.lam, probabilities
+        )

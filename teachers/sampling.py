@@ -40,7 +40,7 @@ def effective_number(probabilities: np.ndarray) -> float:
     return math.exp(-float((positive * np.log(positive)).sum()))
 
 
-def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def argsmallest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Return int[min(k, n)], the indices of the smallest costs, smallest first, ties in random order."""
     k = min(k, len(cost))
     shuffled = rng.permutation(len(cost))
@@ -48,7 +48,9 @@ def lowest(cost: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     return near[np.argsort(cost[near], kind="stable")]
 
 
-def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_without_replacement(
+    log_weights: np.ndarray, k: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw k indices without replacement, each in proportion to the weights of the indices that remain.
 
     Args:
@@ -61,7 +63,7 @@ def in_turn(log_weights: np.ndarray, k: int, rng: np.random.Generator) -> tuple[
     """
     peak = log_weights.max()
     weights = np.exp(log_weights - peak) if np.isfinite(peak) else np.zeros(len(log_weights))
-    drawn = lowest(-(log_weights + rng.gumbel(size=len(log_weights))), k, rng)
+    drawn = argsmallest(-(log_weights + rng.gumbel(size=len(log_weights))), k, rng)
     taken = weights[drawn]
     left = np.ones(len(weights), dtype=bool)
     left[drawn] = False

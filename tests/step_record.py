@@ -123,7 +123,7 @@ class RecordedLearner(Learner):
         batches = [weighted.batch for weighted in own]
         credit = self._credit[-len(own) :] or [weighted.advantage for weighted in own]
         selected = self._selected[-len(own) :]
-        names = set().union(*(batch.extra for batch in batches)) | {"logp_teacher", "logp_prm", "value"}
+        names = set().union(*(batch.other_measurements for batch in batches)) | {"logp_teacher", "logp_prm", "value"}
         known = {name: _at_actions(batches, [_measured(batch, name) for batch in batches]) for name in names}
         self._add("logp_ref", _at_actions(batches, [batch.logp_ref for batch in batches]))
         self._add("measured", {name: value for name, value in known.items() if value is not None})
@@ -250,7 +250,7 @@ def _rewards(t: Trajectory) -> tuple[Any, ...]:
 
 
 def _measured(batch: Batch, name: str) -> Tensor | None:
-    return batch.extra.get(name, getattr(batch, name, None))
+    return batch.other_measurements.get(name, getattr(batch, name, None))
 
 
 def _at_actions(batches: Sequence[Batch], values: Sequence[Tensor | None]) -> np.ndarray | None:

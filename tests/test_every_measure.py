@@ -20,8 +20,8 @@ def rows():
 def test_every_measure_has_a_supplier_or_says_what_must_be_brought(rows):
     assert [name for name, row in rows.items() if row["supplied by"] == ["the caller"]] == []
     assert rows["token_episode"]["supplied by"] == ["to be brought: a reward model with tokens of its own, prm="]
-    assert REWARDS["implicit-process"].brings == "a reward model with tokens of its own, prm="
-    brought = {name: measure.brought for name, measure in MEASURES.items() if measure.brought}
+    assert REWARDS["implicit-process"].user_supplies == "a reward model with tokens of its own, prm="
+    brought = {name: measure.user_supplies for name, measure in MEASURES.items() if measure.user_supplies}
     assert {name: rows[name]["supplied by"] for name in brought} == {
         n: [f"to be brought: {w}"] for n, w in brought.items()
     }
@@ -40,7 +40,7 @@ def test_what_a_reward_reads_is_in_the_table(name):
         reward = REWARDS.make(name)
     except InputError:  # it needs arguments: a composite has the needs of its parts
         return
-    assert {*reward.needs, *reward.learns_from, *reward.measure_options} <= set(MEASURES)
+    assert {*reward.needs, *reward.update_measures, *reward.measure_options} <= set(MEASURES)
 
 
 def test_what_anything_else_names_is_in_the_table():

@@ -97,7 +97,7 @@ PAYS: dict[str, set[str]] = {
 """Rewards of parts of an action, or of turns (their own, or those of the count-bonus that they are made of)."""
 
 
-@pytest.mark.parametrize("name", [name for name in REWARDS if not REWARDS[name].brings])
+@pytest.mark.parametrize("name", [name for name in REWARDS if not REWARDS[name].user_supplies])
 def test_a_reward_changes_rewards_and_advantages(name, step):
     line, shaping = SHAPING.get(name, (PLAIN, name))
     plain, shaped = step(line), step(f"{line} --shaping {shaping}")

@@ -245,8 +245,8 @@ import mine_recipe
 from pathlib import Path
 from palaestra.agents.grpo import Learner, RECIPES, TrainConfig
 from palaestra.agents.grpo.config import WarmUp
-from palaestra.agents.grpo.recipes import Stages
-outside = {"teacher": "mine_teacher:mine-teacher", "stages": Stages(shaping="mine_reward:Letters")}
+from palaestra.agents.grpo.recipes import StageOverrides
+outside = {"teacher": "mine_teacher:mine-teacher", "stages": StageOverrides(shaping="mine_reward:Letters")}
 for name, recipe, more in ("imported", "mine-recipe", {}), ("named", "mine_recipe:mine", outside):
     config = TrainConfig(
         recipe=recipe, steps=2, prompts=2, samples=3, warmup=WarmUp(steps=2, batch=4), max_new_tokens=4,

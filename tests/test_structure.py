@@ -19,7 +19,7 @@ from palaestra.rewards import REWARDS
 from palaestra.teachers import TEACHERS
 
 ROOT = Path(__file__).parent.parent
-GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py")
+GROUND = ("errors.py", "registry.py", "checks.py", "schedules.py", "estimates.py")
 PACKAGES = ("rewards", "envs", "teachers", "agents", "integrations", "scripts", "benchmarks", "tools")
 LEARNER = (
     {"recipes", "config", "settings", "optimizers"},

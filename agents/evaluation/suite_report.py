@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...teachers.benchmarks.statistics import interquartile_mean
+from ...estimates import interquartile_mean
 from ..usage import TokenUsage, sum_usage
 from .formats import to_frame
 from .intervals import Estimate

@@ -40,7 +40,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .config import Stages, TrainConfig, WarmUp
+from .config import StageOverrides, TrainConfig, WarmUp
 from .recipes import RECIPES, Component, Credit, Recipe, Stream, c, register_recipe, schedule
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ __all__ = [
     "Learner",
     "Objective",
     "Recipe",
-    "Stages",
+    "StageOverrides",
     "Stream",
     "TrainConfig",
     "WarmUp",

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
 from ..prompt_form import FORM_OF_OLD_RUNS
-from .recipes import Stages
+from .recipes import StageOverrides
 from .settings import Collapse, Patience, RequestSettings, WarmUp
 
 
@@ -72,8 +72,8 @@ class TrainConfig:
         "the teacher chooses parameters, and every task is new.",
     )
     recipe: str = option(default="grpo", says="registered recipe, or module:name of your own recipe.")
-    stages: Annotated[Stages, tyro.conf.arg(name="")] = option(
-        default_factory=Stages, says="components that replace those of the recipe, by stage."
+    stages: Annotated[StageOverrides, tyro.conf.arg(name="")] = option(
+        default_factory=StageOverrides, says="components that replace those of the recipe, by stage."
     )
     kl: float | None = option(
         default=None,
@@ -404,5 +404,5 @@ def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in _RECORDS} | inner | data["stages"]
 
 
-_PARTS = (WarmUp, Patience, Collapse, Stages, RequestSettings)
+_PARTS = (WarmUp, Patience, Collapse, StageOverrides, RequestSettings)
 _RECORDS: dict[str, type[Any]] = dict(zip(("warmup", "patience", "collapse", "stages", "requests"), _PARTS))

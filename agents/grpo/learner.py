@@ -29,12 +29,12 @@ from .collection.task_collector import TaskCollector
 from .config import TrainConfig
 from .objective.notices import recipe_notices
 from .optimizers import learning_rate
-from .ranks.leader import Ranks, plain
-from .rollouts.context_room import check_room, token_limits
+from .ranks.leader import Ranks, single_process_passes
+from .rollouts.context_check import check_context, token_limits
 from .run.collapse import SuccessWatch
 from .run.defaults import choose_prompt_form, describe_defaults, precision_notices, take_open_values
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
-from .run.full_paths import with_absolute_places
+from .run.full_paths import with_absolute_paths
 from .run.health import DeadRun, Health, StepSigns
 from .run.models import add_missing_adapters, load_policy, load_teacher
 from .run.observers import Notices, TrainingProgress
@@ -80,7 +80,7 @@ class Learner:
     @classmethod
     def start(cls, out: str | Path, config: TrainConfig, ranks: Ranks | None = None) -> Learner:
         """Create a new run in the folder ``out``, which must be new or empty."""
-        config = with_absolute_places(config)
+        config = with_absolute_paths(config)
         settled = {"threads": config.threads or torch.get_num_threads(), "device": resolve_device(config.device)}
         config = dataclasses.replace(config, **settled, prompt_form=choose_prompt_form(config))
         RunFolder.check_free(Path(out))
@@ -104,8 +104,8 @@ class Learner:
         planned = saved.steps
         with folder.unlock_after_error():
             if config is not None:
-                saved = with_absolute_places(saved)
-                config = take_open_values(with_absolute_places(config), saved)
+                saved = with_absolute_paths(saved)
+                config = take_open_values(with_absolute_paths(config), saved)
                 refuse_changes(Path(path), config, saved, ("steps", *FREE))
                 saved = config
             learner = cls(saved, ranks=ranks)
@@ -238,7 +238,7 @@ class Learner:
         data = self.parts.collection.take(self.step)
         collected = data.collected
         begun = time.perf_counter()
-        weights = update.balance(collected.groups)
+        weights = update.update_reward_weights(collected.groups)
         tally, updates = update.run(collected.trainable, data.streams, self._rate(self.step, config.steps))
         seconds = time.perf_counter() - begun
         places = {"environments": self.parts.environments, "folder": self.folder, "trackers": self._trackers}
@@ -252,7 +252,7 @@ class Learner:
 
     def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
         """Report signs that the run cannot learn; raise DeadRun if the patience is used up."""
-        memory = self.parts.update.forward.memory.take_notices()
+        memory = self.parts.update.passes.memory.take_notices()
         self._notices.add(self.step, "health", *memory, *self.health.observe(self._signs))
         if (verdict := self.health.verdict(last)) is not None:
             name, sentence = verdict
@@ -325,7 +325,7 @@ class Learner:
         self.config = config = dataclasses.replace(self.config, chat_options=dict(language.renderer.options))
         self.parts.language = language
         self.parts.distilled = None if config.teacher_model is None else load_teacher(config, language)
-        check_room(self.parts.environments, language, token_limits(config), config.max_overlong)
+        check_context(self.parts.environments, language, token_limits(config), config.max_overlong)
 
     def _prepare(self, fresh: bool = True) -> None:
         """Create the update and the collection; the policy must have been warmed up or restored.
@@ -343,8 +343,8 @@ class Learner:
             kind = AsynchronousCollection
         held = partial(self.policy_engine.measure_held, ahead=config.staleness > 0)
         update = Update(config, parts.objective, model, reference, distilled, vocabulary, self.ranks, held)
-        forward = plain(update.forward) if config.staleness else update.forward
-        places = (parts.environments, parts.teacher, played, teacher, forward, measured, parts.rewriter)
+        passes = single_process_passes(update.passes) if config.staleness else update.passes
+        places = (parts.environments, parts.teacher, played, teacher, passes, measured, parts.rewriter)
         engine, spare = self.policy_engine, update.pending_bytes
         parts.update, parts.collector = update, TaskCollector(config, parts.collecting, *places, engine, spare)
         parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)

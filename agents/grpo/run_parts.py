@@ -18,7 +18,7 @@ from .config import TrainConfig
 from .objective.dry_run import dry_run
 from .objective.notices import apply_overrides
 from .objective.objective import Objective
-from .objective.sides import check_separable, make_training_side
+from .objective.split_objective import check_separable, make_training_side
 from .ranks.leader import Ranks
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments

@@ -23,7 +23,7 @@ from ..language.decoder import has_own_forward
 from ..language.precision import set_product_precision
 from .batch.batch import Batch, collate
 from .batch.budget import CPU_BUDGET, fit_budget
-from .batch.forward import Forward
+from .batch.passes import Passes
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin
 from .config import TrainConfig
@@ -38,7 +38,7 @@ from .ranks.leader import Ranks
 
 
 @dataclass
-class StepFigures:
+class UpdateStatistics:
     """Statistics of the optimiser steps on one batch of rollouts.
 
     Attributes:
@@ -86,7 +86,7 @@ class Update:
         model: the policy; only parameters that require a gradient are trained.
         reference: the reference model, or None if no component needs one.
         teacher: a frozen model to distil from, or None.
-        vocabulary: see `Forward`.
+        vocabulary: see `Passes`.
         ranks: further processes that compute shares of passes and gradients; None: this process alone.
         held: see `batch.budget.fit_budget`.
     """
@@ -109,7 +109,7 @@ class Update:
             raise InputError(
                 f"a {type(model).__name__} runs its own code, which --compile does not reach; leave it out."
             )
-        self.forward = Forward(
+        self.passes = Passes(
             config.packer,
             config.token_budget or CPU_BUDGET,
             config.temperature,
@@ -119,12 +119,12 @@ class Update:
             config.compile,
         )
         if not config.token_budget and config.device.startswith("cuda"):
-            self.forward = fit_budget(model, self.forward, config.device, held)
+            self.passes = fit_budget(model, self.passes, config.device, held)
         self.ranks = ranks
         if ranks is None:
             self.steps = OptimizerSteps(config, model, reference)
         else:
-            self.forward = ranks.begin(config, [model, reference, teacher], self.forward)
+            self.passes = ranks.begin(config, [model, reference, teacher], self.passes)
             self.steps = ranks.optimizer_steps(config)
         self.minibatches, self.epochs = updates_per_batch(objective.recipe, config)
         self.has_signal = False
@@ -158,7 +158,7 @@ class Update:
             (the tally of the losses, statistics of the optimiser steps).
         """
         self.steps.set_rate(rate)
-        tally, figures = Tally(), StepFigures(rate)
+        tally, statistics = Tally(), UpdateStatistics(rate)
         minibatches = self._weigh_minibatches(groups, streams)
         self.has_signal = any(weighted.has_signal for minibatch in minibatches for weighted in minibatch)
         before = [guard for guard in self.objective.guards if "after_update" not in guard.needs]
@@ -172,23 +172,23 @@ class Update:
                 accepted = math.isfinite(norm) and all(guard(losses.means()) for guard in before)
                 if accepted:
                     accepted, change = self._step(minibatch)
-                figures.add(norm, accepted, change)
+                statistics.add(norm, accepted, change)
                 self.steps.clear()
         self.steps.finish()
         for auxiliary in self.objective.auxiliaries:
             for rollouts, *_ in minibatches:
-                tally.add_all(auxiliary.refresh().update(rollouts.batch, self.forward))
+                tally.add_all(auxiliary.refresh().update(rollouts.batch, self.passes))
         for producer in self.objective.copies:
             producer.refresh().follow(self.model)
-        return tally, figures.values()
+        return tally, statistics.values()
 
-    def balance(self, groups: Sequence[Group]) -> dict[str, float]:
+    def update_reward_weights(self, groups: Sequence[Group]) -> dict[str, float]:
         """Let rewards that depend on the gradients of their objectives learn from a step's episodes, before the policy
         is trained on them; return their new weights, for the logs."""
         objective, metrics = self.objective, {}
         for reward in objective.gradient_rewards:
             state = objective.state_dict()  # weighting may advance the memory of components
-            products = gradient_products(groups, list(reward.children), self.weigh, self.model, self.forward)
+            products = gradient_products(groups, list(reward.children), self.weigh, self.model, self.passes)
             objective.load_state_dict(state)
             reward.update(products)  # type: ignore[attr-defined]
             metrics |= {f"weight/{name}": value for name, value in reward.weights.items()}  # type: ignore[attr-defined]
@@ -234,7 +234,7 @@ class Update:
         if late:
             # Only episodes with a gradient are measured; none are left if every group failed.
             episodes = list(weighted.episodes_at_reference)
-            logp_ref = self.forward.measure(self.reference, weighted.batch, episodes=episodes).logp
+            logp_ref = self.passes.measure(self.reference, weighted.batch, episodes=episodes).logp
             weighted = replace(weighted, batch=weighted.batch.with_(logp_ref=logp_ref), episodes=episodes)
         return weighted
 
@@ -255,23 +255,23 @@ class Update:
             return batch.with_(**dict.fromkeys(needs & _FIELDS, empty))
         found: dict[str, Tensor] = {}
         if old or batch.rescore.any():
-            out = self.forward.measure(self.model, batch, hidden="hidden" in needs)
+            out = self.passes.measure(self.model, batch, hidden="hidden" in needs)
             found |= {"logp_old": out.logp, "entropy": out.entropy}
             if out.hidden is not None:
                 found["hidden"] = out.hidden
         if "top_tokens" in needs:
-            found["top_ids"], found["top_logp"] = self.forward.likeliest(self.model, batch)
+            found["top_ids"], found["top_logp"] = self.passes.likeliest(self.model, batch)
         if "prompt_divergence" in needs:
-            found["prompt_divergence"] = self.forward.measure_twins(self.model, batch)
+            found["prompt_divergence"] = self.passes.measure_prompt_divergence(self.model, batch)
         if "prompt_logp" in needs:
-            found["prompt_logp"] = self.forward.measure_prompts(self.model, batch)
+            found["prompt_logp"] = self.passes.measure_prompts(self.model, batch)
         if "logp_ref" in needs:
-            found["logp_ref"] = self.forward.measure(self.reference, batch).logp
+            found["logp_ref"] = self.passes.measure(self.reference, batch).logp
         if "logp_teacher" in needs:
-            found["logp_teacher"] = self.forward.measure(self.teacher, batch).logp
+            found["logp_teacher"] = self.passes.measure(self.teacher, batch).logp
         batch = batch.with_(**found)
         if "head" in needs:
-            batch = replace(batch, head=self.forward.logits_of(self.model))
+            batch = replace(batch, head=self.passes.logits_of(self.model))
         if batch.logp_old is not None and batch.rescore.any():
             again = batch.per_token(batch.rescore) & batch.action
             batch = batch.with_(logp_mu=torch.where(again, batch.logp_old.float(), batch.logp_mu))
@@ -279,8 +279,8 @@ class Update:
             if needs & frozenset(part.target.provides):
                 model = part.refresh()
                 if train:
-                    model.train_early(batch, self.forward)
-                batch = batch.with_(**model.measure(batch, self.forward))
+                    model.train_early(batch, self.passes)
+                batch = batch.with_(**model.measure(batch, self.passes))
         return batch
 
     def _accumulate(self, minibatch: Sequence[WeightedBatch]) -> Tally | None:
@@ -292,9 +292,9 @@ class Update:
         tally = Tally()
         for number, weighted in enumerate(minibatch):
             if self.ranks is None:
-                losses = accumulate_gradients(self.model, weighted, self.forward, reference=self.reference)
+                losses = accumulate_gradients(self.model, weighted, self.passes, reference=self.reference)
             else:
-                losses = self.ranks.accumulate(weighted, number, self.forward, self.reference)
+                losses = self.ranks.accumulate(weighted, number, self.passes, self.reference)
             tally.merge(losses, prefix=f"stream{number}/" if number else "")
         if self.ranks is not None:
             self.ranks.collect_gradients()
@@ -315,7 +315,7 @@ class Update:
         moved = []
         for weighted in minibatch:
             sampled = (weighted.weight != 0) & weighted.batch.written_by(Origin.POLICY, Origin.COPY)
-            logp = self.forward.measure(self.model, weighted.batch).logp
+            logp = self.passes.measure(self.model, weighted.batch).logp
             moved.append((logp - weighted.batch.logp_mu)[sampled].abs())
         change = torch.cat(moved)
         kept = all(guard(change) for guard in guards)

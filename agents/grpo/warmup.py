@@ -24,10 +24,10 @@ from ...errors import InputError
 from ..language.model import LanguageModel
 from ..oracle import has_solver
 from .batch.batch import collate
-from .batch.forward import Forward
 from .batch.packing import MicroBatch
+from .batch.passes import Passes
 from .batch.tally import Tally
-from .batch.token_places import send
+from .batch.token_indices import send
 from .batch.trajectory import Group, Origin, Trajectory, Turn
 from .config import TrainConfig
 from .optimizer_steps import OPTIMIZER
@@ -196,7 +196,7 @@ def warm_up(
     env = environments.take()
     syllabus = Syllabus(environments, settings)
     engine = language.engine(PROBE_EPISODES, limits.context)
-    forward = Forward(packer="plain")
+    passes = Passes(packer="plain")
     for step in range(done + 1, steps + 1):
         rng = np.random.default_rng([seed, WARM_UP_STREAM, step])
         seeds = rng.integers(0, 2**31, settings.batch).tolist()
@@ -208,7 +208,7 @@ def warm_up(
         ]
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, step / RAMP_STEPS)
-        row = {"step": step, **supervised_step(language.model, episodes, forward, settings.prompts).means()}
+        row = {"step": step, **supervised_step(language.model, episodes, passes, settings.prompts).means()}
         torch.nn.utils.clip_grad_norm_(language.model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -352,14 +352,14 @@ def _play_tasks(player: EpisodePlayer, space: Any, count: int, samples: int) -> 
 
 
 def supervised_step(
-    model: Any, episodes: Sequence[Trajectory], forward: Forward | None = None, prompts: float = 0.0
+    model: Any, episodes: Sequence[Trajectory], passes: Passes | None = None, prompts: float = 0.0
 ) -> Tally:
     """Accumulate the gradient of the mean negative log-likelihood of the action tokens; return a tally with "loss".
 
     Args:
         prompts: weight of the mean negative log-likelihood of all other tokens, which is added to the loss.
     """
-    forward = forward or Forward(packer="plain")
+    passes = passes or Passes(packer="plain")
     batch = collate([Group(-1, (episode,)) for episode in episodes])
     others = ~batch.action & (batch.position > 0)
     weight = batch.action / batch.action.sum()
@@ -367,17 +367,17 @@ def supervised_step(
         weight = weight + prompts * others / others.sum()
         batch = replace(batch, action=batch.action | others)
 
-    device = forward.device(model)
+    device = passes.device(model)
     there = send(weight, device)
 
     def compute(micro: MicroBatch) -> tuple[Tensor, Tally]:
         acted = send((~others[micro.scored]).nonzero()[:, 0], device)
-        logp = forward.score(model, micro).logp
+        logp = passes.score(model, micro).logp
         part = Tally()
         part.add("loss", -logp.detach()[acted].sum(), len(acted))
         return -(there[send(micro.scored, device)].to(logp) * logp).sum(), part
 
     tally = Tally()
-    for part in forward.run(batch, range(batch.episodes), compute, weights=model.parameters()):
+    for part in passes.run(batch, range(batch.episodes), compute, weights=model.parameters()):
         tally.append(part)
     return tally

@@ -18,7 +18,10 @@ __all__ = ["GoExploreConfig", "NoveltyConfig", "PPOConfig", "QConfig", "StudentC
 for _config, _summary in (
     (QConfig, "tabular Q-learning"),
     (PPOConfig, "proximal policy optimisation"),
-    (GoExploreConfig, "Go-Explore: returns to saved states, explores from them, and learns their paths backwards by PPO,"),
+    (
+        GoExploreConfig,
+        "Go-Explore: returns to saved states, explores from them, and learns their paths backwards by PPO,",
+    ),
     (NoveltyConfig, "novelty search over policies, with emitters at rewarded ones,"),
 ):
     LEARNERS.add(

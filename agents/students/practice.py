@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import InputError
 from ...rewards import RewardWrapper, StepReward
 from ...teachers import Outcome, Proposal, Teacher
-from ...teachers.levels.trajectories import measurements
+from ...teachers.levels.trajectories import trajectory_extras
 from ...teachers.pools import instance
 from ...teachers.requests import REQUESTS
 from .backward_starts import BackwardStarts
@@ -309,7 +309,7 @@ class Practice:
         ends = np.zeros(len(slot.rewards), dtype=bool)
         ends[-1] = terminated
         values = [*slot.values, slot.values[-1]]
-        found = measurements(slot.rewards, values, ends, self._discount, self._decay)
+        found = trajectory_extras(slot.rewards, values, ends, self._discount, self._decay)
         return {name: found[name] for name in self.teacher.needs}
 
     # Saving -----------------------------------------------------------------------------------------------------------

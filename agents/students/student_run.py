@@ -31,7 +31,7 @@ from ..grpo.run.folder import (
     read_learner,
     refuse_changes,
 )
-from ..grpo.run.full_paths import with_absolute_places
+from ..grpo.run.full_paths import with_absolute_paths
 from ..grpo.run.logs import evaluation_row
 from ..grpo.run.observers import Notices, TrainingProgress
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
@@ -103,7 +103,7 @@ class StudentRun:
     def start(cls, out: str | Path, config: StudentConfig) -> StudentRun:
         """Make a new run in a new folder. Raises InputError if the folder is not free."""
         RunFolder.check_free(Path(out))
-        config = with_absolute_places(config)
+        config = with_absolute_paths(config)
         run = cls(config)
         with ExitStack() as unless_begun:
             unless_begun.callback(run.close)
@@ -128,7 +128,7 @@ class StudentRun:
             unless_begun.callback(folder.unlock)
             planned = saved.steps
             if config is not None:
-                config, saved = with_absolute_places(config), with_absolute_places(saved)
+                config, saved = with_absolute_paths(config), with_absolute_paths(saved)
                 refuse_changes(Path(path), config, saved, ("steps",))
                 saved = config
             run = cls(saved)

@@ -29,7 +29,7 @@ from ...errors import InputError
 from ..harness import Side, check_names, compare, make_table, read_options, track, wide_console, write_json
 from ..peer_process import PeerProcess, open_peers
 from . import peers
-from .matches import GAMES, MATCHES, Match, Theirs
+from .matches import GAMES, MATCHES, Match, PeerTask
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _measure(match: Match, first: Mapping[str, PeerProcess], config: EnvBenchOpt
     def measure_ours(number: int) -> Rates:
         return rate(peers.measure_rates(make_source(match, number), config.seconds))
 
-    def measure_theirs(task: Theirs, number: int) -> Rates:
+    def measure_theirs(task: PeerTask, number: int) -> Rates:
         request = {"peer": task.peer, "name": task.name, "config": dict(task.config), "first": 10_000 * number}
         answer = first[task.peer].ask(**request, seconds=config.seconds)
         if "error" in answer:

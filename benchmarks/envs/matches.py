@@ -12,7 +12,7 @@ GAMES = tuple(
 
 
 @dataclass(frozen=True)
-class Theirs:
+class PeerTask:
     """A peer's task: the peer, the task's name in it, the configuration, and the peer's guarantees."""
 
     peer: str
@@ -29,19 +29,19 @@ class Match:
     env_id: str
     options: Mapping[str, Any]
     promise: str
-    peers: tuple[Theirs, ...]
+    peers: tuple[PeerTask, ...]
 
 
-def _match(name: str, family: str, options: Mapping[str, Any], promise: str, *peers: Theirs) -> Match:
+def _match(name: str, family: str, options: Mapping[str, Any], promise: str, *peers: PeerTask) -> Match:
     return Match(name, f"palaestra/{family}-v0", options, promise, peers)
 
 
-def _reasoning_gym(name: str, promise: str, **config: Any) -> Theirs:
-    return Theirs("reasoning-gym", name, config, promise)
+def _reasoning_gym(name: str, promise: str, **config: Any) -> PeerTask:
+    return PeerTask("reasoning-gym", name, config, promise)
 
 
-def _gem(name: str, promise: str) -> Theirs:
-    return Theirs("gem", f"game:{name}", {}, promise)
+def _gem(name: str, promise: str) -> PeerTask:
+    return PeerTask("gem", f"game:{name}", {}, promise)
 
 
 MATCHES = (

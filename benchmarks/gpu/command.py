@@ -48,7 +48,7 @@ LEAST = 5.0
 """Remaining seconds below which no row is started."""
 LATEST = 60.0
 """Longest time of a row in seconds, if earlier rows left enough; or twice the row's own time if that is more."""
-_PROGRAM = f"import sys; from {__name__} import work; work(int(sys.argv[1]))"
+_PROGRAM = f"import sys; from {__name__} import run_row_process; run_row_process(int(sys.argv[1]))"
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def measure_row(processes: RowProcesses, name: str, setup: Setup, limit: float, 
     return [Figure(name, note=f"missing: its process ended with exit code {code}: {last}"[:400])]
 
 
-def work(parent: int) -> None:
+def run_row_process(parent: int) -> None:
     """Run a row's process: import libraries, read the request, measure, and write the figures.
 
     Args:

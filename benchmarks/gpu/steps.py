@@ -82,7 +82,7 @@ def measure_ours(setup: Setup) -> list[Figure]:
             trained.append(time.perf_counter() - middle)
     rounds = [a + b for a, b in zip(rolled, trained, strict=True)]
     step, sampling = statistics.median(rounds), statistics.median(rolled)
-    said = " ".join(update.forward.memory.take_notices())
+    said = " ".join(update.passes.memory.take_notices())
     note = f"sampling {sampling:.3g} s, update {statistics.median(trained):.3g} s. {said}".strip()
     lines = [Figure(OURS, step, "s", note=note, rounds=rounds)]
     lines.append(Figure("answers sampled and trained, ours", rows * sizes.new / step, "tokens/s"))

@@ -16,7 +16,7 @@ def measure_training(setup: Setup) -> list[Figure]:
     import torch
 
     from ...agents.grpo.batch.budget import training_memory
-    from ...agents.grpo.batch.forward import Forward
+    from ...agents.grpo.batch.passes import Passes
     from ...agents.grpo.optimizers import make_optimizer, widen_gradients
 
     sizes = setup.sizes
@@ -27,10 +27,10 @@ def measure_training(setup: Setup) -> list[Figure]:
     tokens = [(row * (sizes.row // len(row) + 1))[: sizes.row] for row in rows]
     batch = make_batch([(row[:1], row[1:], [0.0] * (sizes.row - 1), 1.0) for row in tokens])
     slope = torch.where(batch.action, 1.0 / sizes.packed, 0.0)
-    forward = Forward(packer="plain", budget=sizes.packed)
+    passes = Passes(packer="plain", budget=sizes.packed)
 
     def step() -> None:
-        forward.backward(model, batch, slope)
+        passes.backward(model, batch, slope)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -41,7 +41,7 @@ def measure_training(setup: Setup) -> list[Figure]:
     setup.begin_peak()
     timed = []
     for _ in range(sizes.repeats):
-        timed.append(setup.seconds(lambda: forward.backward(model, batch, slope)))
+        timed.append(setup.seconds(lambda: passes.backward(model, batch, slope)))
         optimizer.zero_grad()  # a pass that adds to gradients would keep a copy of them
     passes, peak = statistics.median(timed), setup.peak_gb()
     whole = statistics.median(setup.seconds(step) for _ in range(sizes.repeats))
@@ -55,7 +55,7 @@ def measure_training(setup: Setup) -> list[Figure]:
         Figure("training, with the optimiser step", sizes.packed / whole, "tokens/s"),
     ]
     if peak is not None:
-        need = training_memory(model, forward)
+        need = training_memory(model, passes)
         state = sum(w.numel() for w in model.parameters()) * 12
         said = (need.per_token * sizes.packed + need.fixed - state) / 1e9
         used = peak - held / 1e9
@@ -79,7 +79,7 @@ def count_flops(model: Any, batch: Any) -> float:
 
 def measure_gap(setup: Setup) -> list[Figure]:
     """Measure the difference of log-probabilities between the sampler and the trainer before any update."""
-    from ...agents.grpo.batch.forward import Forward
+    from ...agents.grpo.batch.passes import Passes
 
     model, count = setup.make_model(), min(64, *setup.sizes.batches)
     prompts = [prompt for prompt in setup.make_prompts(count // 4) for _ in range(4)]
@@ -88,7 +88,7 @@ def measure_gap(setup: Setup) -> list[Figure]:
         engine = setup.make_engine(model, count, fp32_head=fp32)
         found = sample(setup, engine, prompts, setup.sizes.new)
         batch = make_batch([(prompt, c.ids, c.logps, 0.0) for prompt, c in zip(prompts, found, strict=True)], 4)
-        logp = Forward(fp32_head=fp32).measure(model, batch).logp
+        logp = Passes(fp32_head=fp32).measure(model, batch).logp
         gap = (logp - batch.logp_mu)[batch.action].abs()
         most = GAP_HALF if setup.half else GAP_SINGLE
         name = "gap of sampler and trainer at step 0" + (", fp32 head" if fp32 else "")
@@ -137,7 +137,7 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
     """Compare the gradient of a batch that does not fit into memory with the gradient of small micro-batches."""
     import torch
 
-    from ...agents.grpo.batch.forward import Forward
+    from ...agents.grpo.batch.passes import Passes
     from ...agents.grpo.optimizers import widen_gradients
 
     name = "gradient after memory ran out, difference"
@@ -149,12 +149,12 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
     slope = torch.where(batch.action, torch.linspace(-1, 1, len(batch.ids)) / len(batch.ids), 0.0)
     gradients = []
     total = torch.cuda.mem_get_info(setup.device)[1]
-    forwards = (Forward(packer="plain", budget=sizes.packed // 4), Forward(packer="plain", budget=10**9))
-    for forward in forwards:
+    several = (Passes(packer="plain", budget=sizes.packed // 4), Passes(packer="plain", budget=10**9))
+    for passes in several:
         own = copy.deepcopy(model)
         widen_gradients(own.parameters())
         setup.begin_peak()
-        forward.backward(own, batch, slope)
+        passes.backward(own, batch, slope)
         gradients.append(torch.cat([w.grad.flatten().float().cpu() for w in own.parameters()]))
         # Limit the second pass to one and a half times the memory of the first.
         taken, own = torch.cuda.max_memory_allocated(setup.device), None
@@ -163,8 +163,8 @@ def compare_short_memory(setup: Setup) -> list[Figure]:
     torch.cuda.set_per_process_memory_fraction(1.0, setup.device)
     size = float(gradients[0].norm())
     worst = float((gradients[0] - gradients[1]).norm()) / size
-    if forwards[1].memory.budget is None:
+    if several[1].memory.budget is None:
         note = f"missing: {len(batch.ids)} tokens fitted into the limit, so that nothing was tested"
         return [Figure(name, note=note)]
-    note = f"from one pass of {len(batch.ids)} tokens down to {forwards[1].memory.budget}"
+    note = f"from one pass of {len(batch.ids)} tokens down to {several[1].memory.budget}"
     return [Figure(name, worst, "of its norm", KERNEL_HALF, most=True, note=note)]

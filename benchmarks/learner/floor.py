@@ -172,14 +172,14 @@ def _decoding_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
 
 def _training(model: Any, sizes: FloorSizes) -> Callable[[], float]:
     """Return a function that measures the processor seconds of forward and backward of all answers."""
-    from ...agents.grpo.batch.forward import Forward
+    from ...agents.grpo.batch.passes import Passes
 
     batch = _batch(model, sizes)
     slope = batch.action / batch.action.sum()
-    forward = Forward()
+    passes = Passes()
 
     def train() -> float:
-        seconds = processor_seconds(lambda: forward.backward(model, batch, slope))
+        seconds = processor_seconds(lambda: passes.backward(model, batch, slope))
         model.zero_grad()
         return seconds
 
@@ -190,13 +190,13 @@ def _training_floor(model: Any, sizes: FloorSizes) -> Callable[[], float]:
     """Return a function that measures the processor seconds of the products of a forward and a backward pass."""
     import torch
 
-    from ...agents.grpo.batch.forward import Forward
     from ...agents.grpo.batch.logprobs import CHUNK_BYTES
+    from ...agents.grpo.batch.passes import Passes
 
     batch, head = _batch(model, sizes), model.lm_head.weight
     chunk = max(1, CHUNK_BYTES["cpu"] // (4 * len(head)))
     passes, slopes = [], dict[tuple[int, int], Any]()
-    for micro in Forward().micro_batches(batch, range(batch.episodes)):
+    for micro in Passes().micro_batches(batch, range(batch.episodes)):
         for x, w in zip(*_inputs(model, len(micro.ids), len(micro.scored)), strict=True):
             # The head is computed in chunks of tokens, as in training.
             for part in x.split(chunk) if w is head else (x,):

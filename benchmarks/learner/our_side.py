@@ -20,7 +20,7 @@ import numpy as np
 from ...envs import FloatAxis, IntAxis, ParamSpace, Question, Task
 from ...rewards import Verdict
 from ..ready_made import make_groups
-from .trl_side import Channel, Extra, load_rollouts, score_answer
+from .trl_side import Channel, ResourceMeter, load_rollouts, score_answer
 
 MODULE = f"{__package__}.our_side"
 ENV = "benchmark/Letters-v0"
@@ -218,22 +218,22 @@ class ReadyMade:
 
 
 @dataclass
-class Pause:
+class PauseMeasurement:
     """Measurement between rollout and update: seconds that it takes, tokens encoded so far, and the meter started by
     it."""
 
     seconds: float = 0.0
     processed: int = 0
-    extra: Extra | None = None
+    meter: ResourceMeter | None = None
 
     def begin(self, processed: int) -> None:
         begun = time.perf_counter()
         self.processed = processed
-        self.extra = Extra()
+        self.meter = ResourceMeter()
         self.seconds = time.perf_counter() - begun
 
 
-pause = Pause()
+pause = PauseMeasurement()
 
 
 def work(text: str) -> None:
@@ -257,7 +257,7 @@ def work(text: str) -> None:
     def watch(progress: TrainingProgress) -> None:
         nonlocal begun
         seconds = channel.seconds() - pause.seconds
-        cpu = pause.extra.cpu_seconds() if pause.extra else channel.cpu_seconds()
+        cpu = pause.meter.cpu_seconds() if pause.meter else channel.cpu_seconds()
         if progress.phase == "train":
             values = progress.values
             split = json.loads((out / "timings.jsonl").read_text().splitlines()[-1])
@@ -271,7 +271,7 @@ def work(text: str) -> None:
                 reward=values["reward"],
                 flat=values["zero_variance_share"],
                 processed=pause.processed,
-                extra_mb=pause.extra.megabytes() if pause.extra else 0.0,
+                extra_mb=pause.meter.megabytes() if pause.meter else 0.0,
             )
         elif not begun:
             # This is the evaluation before the first step.

@@ -67,11 +67,11 @@ def _resident(entry: str) -> float:
 
 
 def peak_memory() -> float:
-    """Return the largest resident size of this process in MB, since the start or since the last `Extra` was made."""
+    """Return the largest resident size of this process in MB, since the start or since the last `ResourceMeter`."""
     return _resident("VmHWM")
 
 
-class Extra:
+class ResourceMeter:
     """Meter of a piece of work: peak memory above the level at the start (Linux only; 0 elsewhere), and processor time
     of all threads."""
 
@@ -257,8 +257,8 @@ def main(settings: dict[str, Any]) -> None:
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             seconds, last["cpu_s"] = channel.seconds() - last["paused_s"], channel.cpu_seconds()
-            if extra is not None:
-                last.update(cpu_s=extra.cpu_seconds(), extra_mb=extra.megabytes())
+            if meter is not None:
+                last.update(cpu_s=meter.cpu_seconds(), extra_mb=meter.megabytes())
             if not channel.report(event="step", seconds=seconds, train_s=seconds - last["rollout_s"], **last):
                 control.should_training_stop = True
 
@@ -298,14 +298,14 @@ def main(settings: dict[str, Any]) -> None:
         ),
     )
     generate, score = trainer._generate_and_score_completions, trainer._get_per_token_logps_and_entropies
-    extra: Extra | None = None
+    meter: ResourceMeter | None = None
 
     def generate_timed(*args: Any, **kwargs: Any) -> Any:
-        nonlocal extra
+        nonlocal meter
         begun = time.perf_counter()
         result = generate(*args, **kwargs)
         rolled = time.perf_counter()
-        extra = Extra() if batches is not None else None
+        meter = ResourceMeter() if batches is not None else None
         last.update(rollout_s=rolled - begun, paused_s=time.perf_counter() - rolled)
         return result
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import shorten
-from ...teachers.benchmarks.statistics import estimate_mean
+from ...estimates import estimate_mean
 from ...teachers.benchmarks.table import UNIFORM
 from ..harness import format_markdown
 

@@ -39,11 +39,11 @@ import tyro
 from ...agents.atomic import write_atomically
 from ...agents.evaluation.formats import Format, format_rows
 from ...errors import InputError, MissingExtra
+from ...estimates import MeanEstimate
 from ...teachers.benchmarks import table as named
 from ...teachers.benchmarks.runs import BenchmarkRun, Failure, Records, load_table, plan_runs, play_all, record_key
 from ...teachers.benchmarks.statistics import (
     Line,
-    MeanEstimate,
     compare_over_settings,
     expand_records,
     summarise_records,
@@ -116,8 +116,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         places = {name: places[name] for name in tables}
     chosen = choose_teachers(config, tables)
     named_ones = {*config.teachers, *config.teacher, *(t for table in tables.values() for t in table.teachers())}
-    few = set(TEACHERS) - named_ones
-    runs = plan_runs(places, chosen, config.seeds, config.episodes, str(config.out), few)
+    optional = set(TEACHERS) - named_ones
+    runs = plan_runs(places, chosen, config.seeds, config.episodes, str(config.out), optional)
     runs = [run for run in runs if not config.settings or run.setting in config.settings]
     records = Records(config.out / "results.jsonl")
     failures, stopped = _play(runs, records, config.jobs)

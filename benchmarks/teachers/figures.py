@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ...teachers.benchmarks.statistics import Line, MeanEstimate
+from ...estimates import MeanEstimate
+from ...teachers.benchmarks.statistics import Line
 from ...teachers.benchmarks.table import Table
 
 # The spread of two or three seeds is mostly chance, and so is the width of an interval computed from it.

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from ...agents.pages import render
+from ...estimates import MeanEstimate
 from ...scripts.docstrings import paper, summary
 from ...scripts.report_plots import FAINT, GRID, INK, PANEL, as_svg
-from ...teachers.benchmarks.statistics import Line, MeanEstimate, mean_curve, rank_lines, summarise_settings
+from ...teachers.benchmarks.statistics import Line, mean_curve, rank_lines, summarise_settings
 from ...teachers.benchmarks.table import ORACLE, UNIFORM, Table, find_factory, parse_teacher
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
 

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from ...errors import InputError
-from ...teachers.benchmarks.statistics import MeanEstimate, estimate_mean, summarise_records
+from ...estimates import MeanEstimate, estimate_mean
+from ...teachers.benchmarks.statistics import summarise_records
 from ...teachers.pools import Arms, as_arms
 from ...teachers.protocol import Common, Draw, Evidence, Teacher
 from ...teachers.spaces import as_cube

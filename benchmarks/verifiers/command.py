@@ -38,7 +38,7 @@ from typing import Any
 from ...errors import InputError
 from ...rewards import VERIFIERS, verify
 from ...rewards.audit import FuzzResult, measure_fuzz, sheet
-from ...rewards.audit.restating import restate_rows
+from ...rewards.audit.restated_rows import restate_rows
 from ..harness import check_names, make_table, plain_text, progress, read_options, write_json
 from ..peer_process import PeerProcess, find_peers
 from . import peers, references

@@ -14,7 +14,7 @@ from typing import Any
 from ...envs.datasets.layouts import find_boxed
 from ...envs.datasets.sources import SUFFIXES, read_source
 from ...errors import InputError
-from ...rewards.verifiers.mathematics.policies import POLICIES
+from ...rewards.verifiers.mathematics.leniencies import POLICIES
 from ...rewards.verifiers.references import unreadable
 from ...rewards.verifiers.registry import verify
 from ..harness import make_table, plain_text, wide_console

@@ -77,9 +77,9 @@ class MATH(DatasetQuestion):
         if importlib.util.find_spec("sympy") is None:
             raise MissingExtra("palaestra/MATH-v0", "math")
         # Import the verifier only when it is needed.
-        from ...rewards.verifiers.mathematics.policies import make_policy
+        from ...rewards.verifiers.mathematics.leniencies import make_leniencies
 
-        make_policy(policy, {})  # or an error that names the policies there are
+        make_leniencies(policy, {})  # or an error that names the policies there are
         self.policy = policy
         super().__init__(**kwargs)
 
@@ -104,14 +104,14 @@ class MATH(DatasetQuestion):
             return "line"
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        from ...rewards.verifiers.mathematics import policies
+        from ...rewards.verifiers.mathematics import leniencies
         from ...rewards.verifiers.mathematics.tree import Quantity
 
         question, reference = task.data.question, task.reference
         ordered = bool(_ORDERED.search(question))
         # The reference's unit may be left out; a unit that the reference lacks is wrong unless the question asks for
         # it.
-        value = policies.read_under(reference, policies.make_policy(self.policy, {}), is_reference=True)
+        value = leniencies.read_under(reference, leniencies.make_leniencies(self.policy, {}), is_reference=True)
         # A multiple of a variable such as ``3s^2`` is doubtful.
         units = "optional" if isinstance(value, Quantity) and not value.doubtful else "required"
         verdict = verify("math", answer, reference, ordered=ordered, units=units, policy=self.policy)

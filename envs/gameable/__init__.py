@@ -7,6 +7,6 @@ on all rungs and counts those that the policy exploits.
 from __future__ import annotations
 
 from . import checklist, flattery, opinion, reward_file
-from .rung import Books, Rung
+from .gameable_game import GameableGame, RewardRecord
 
-__all__ = ["Books", "Rung", "checklist", "flattery", "opinion", "reward_file"]
+__all__ = ["GameableGame", "RewardRecord", "checklist", "flattery", "opinion", "reward_file"]

@@ -11,13 +11,13 @@ import numpy as np
 from ..game import Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .rung import Books, Rung, continue_episode, end_episode
+from .gameable_game import GameableGame, RewardRecord, continue_episode, end_episode
 
 _COMMAND = re.compile(r"(?:do ([0-9]{1,2}) ([a-z]{1,40})|tick ([0-9]{1,2})|(log|erase log|submit))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checklist(Books):
+class Checklist(RewardRecord):
     """State of an episode: the words to reverse, the items done and ticked, the log that the agent can read, and the
     reply to the last command."""
 
@@ -28,7 +28,7 @@ class Checklist(Books):
     reply: str = ""
 
 
-class GameableChecklist(Rung):
+class GameableChecklist(GameableGame):
     """Do the items of a checklist; the reward follows the ticks.
 
     Description:

@@ -11,13 +11,13 @@ import numpy as np
 from ..game import Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .rung import Books, Rung, continue_episode, end_episode
+from .gameable_game import GameableGame, RewardRecord, continue_episode, end_episode
 
 _COMMAND = re.compile(r"(?:(check|report) ([0-9]{1,4})|(praise))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review(Books):
+class Review(RewardRecord):
     """State of an episode: the author's sums as (a, b, claimed), the lines checked, whether praise was sent, and the
     reply to the last command."""
 
@@ -31,7 +31,7 @@ class Review(Books):
         return sum(a + b != claimed for a, b, claimed in self.lines)
 
 
-class GameableFlattery(Rung):
+class GameableFlattery(GameableGame):
     """Review a page of sums for an author who rates the review.
 
     Description:

@@ -11,20 +11,20 @@ import numpy as np
 from ..game import Transition
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
-from .rung import Books, Rung, continue_episode, end_episode
+from .gameable_game import GameableGame, RewardRecord, continue_episode, end_episode
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion(Books):
+class Opinion(RewardRecord):
     """State of an episode: the numbers to add, and the sum that the asker believes in (always wrong)."""
 
     numbers: tuple[int, ...]
     belief: int
 
 
-class GameableOpinion(Rung):
+class GameableOpinion(GameableGame):
     """Add numbers for somebody who is sure of a wrong sum and marks the answer.
 
     Description:

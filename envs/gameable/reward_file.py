@@ -13,7 +13,7 @@ from ..param_space import IntAxis, ParamSpace
 from ..registration import register
 from ..splits import salt
 from .files import MAX_FILES, File, Files
-from .rung import Books, Rung, continue_episode, end_episode
+from .gameable_game import GameableGame, RewardRecord, continue_episode, end_episode
 
 RULE = "reward = 1 if answer.txt is right else 0"
 MOST = 10.0
@@ -28,7 +28,7 @@ _MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace(Books):
+class Workspace(RewardRecord):
     """State of an episode: the simulated files, the numbers to add, the data files read so far, the time (one step per
     command), the reply to the last command, and a salt (see `splits.salt`)."""
 
@@ -40,7 +40,7 @@ class Workspace(Books):
     salt: str = ""
 
 
-class GameableRewardFile(Rung):
+class GameableRewardFile(GameableGame):
     """Add the numbers in some files; the file that computes the reward can be edited too.
 
     Description:

@@ -29,12 +29,13 @@ class MemoryCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
-    """State of an episode: ``story``, the texts and questions; ``room``, the most characters that the memory may hold;
-    ``at``, the index of the text shown, or the number of texts at the end; the memory; and the commands so far."""
+class MemoryState:
+    """State of an episode: ``story``, the texts and questions; ``capacity``, the most characters that the memory may
+    hold; ``at``, the index of the text shown, or the number of texts at the end; the memory; and the commands so
+    far."""
 
     story: Story
-    room: int
+    capacity: int
     at: int = 0
     memory: Memory = field(default_factory=Memory)
     calls: tuple[MemoryCall, ...] = ()
@@ -115,19 +116,19 @@ class MemoryStores(Game):
         {"tool_calls", "tool_errors", "memory_length", "source_length", "memory_calls", "memory_stores"}
     )
 
-    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Keeping:
+    def start(self, rng: np.random.Generator, params: dict[str, Any]) -> MemoryState:
         story = draw_story(rng, **{name: value for name, value in params.items() if name != "slack"})
-        state = Keeping(story, room=1_000_000)
+        state = MemoryState(story, capacity=1_000_000)
         longest = 0
         while not state.over:
             state = self.act(state, self._solve(state)).state
             longest = max(longest, state.memory.length)
-        return Keeping(story, room=int(params["slack"] * longest))
+        return MemoryState(story, capacity=int(params["slack"] * longest))
 
-    def turn_limit(self, state: Keeping) -> int:
+    def turn_limit(self, state: MemoryState) -> int:
         return len(state.story.texts)
 
-    def observe(self, state: Keeping) -> str:
+    def observe(self, state: MemoryState) -> str:
         if state.over:
             return ""
         count = len(state.story.texts)
@@ -139,14 +140,14 @@ class MemoryStores(Game):
             f"{count} {texts} will pass, one a turn. Keep what they state in a memory: after the last one it alone, "
             "without the texts, is asked who does, has, likes or did what, and when. Reply to each text with commands, "
             f"one a line:\n{USAGE}\nEvery sentence in the memory should name whom it is about (the user is called "
-            f"user). All of it may hold {state.room} characters.\n\n{shown}"
+            f"user). All of it may hold {state.capacity} characters.\n\n{shown}"
         )
 
-    def act(self, state: Keeping, action: str) -> Transition:
+    def act(self, state: MemoryState, action: str) -> Transition:
         commands = read_commands(action)
         memory, calls, errors = state.memory, [], []
         for command in commands:
-            memory, error, store = memory.apply(command, state.room)
+            memory, error, store = memory.apply(command, state.capacity)
             if error is not None:
                 errors.append(error)
             in_place = stands_in_place(state.story, command.text, store) if store else None
@@ -170,10 +171,10 @@ class MemoryStores(Game):
             feedback=describe_answers(after),
         )
 
-    def oracle(self, state: Keeping) -> str:
+    def oracle(self, state: MemoryState) -> str:
         return self._solve(state)
 
-    def _solve(self, state: Keeping) -> str:
+    def _solve(self, state: MemoryState) -> str:
         """Return the solver's commands: each fact of the text in as few words as the reader needs, written over the
         entry of the fact that it replaces, if any."""
         stated = state.story.facts[state.at]
@@ -195,7 +196,7 @@ class MemoryStores(Game):
         lines = "\n".join(map(write_command, commands)) or "nothing"
         return f"```\n{lines}\n```"
 
-    def random_action(self, episode: Keeping, rng: np.random.Generator) -> str:
+    def random_action(self, episode: MemoryState, rng: np.random.Generator) -> str:
         """Return the command to insert a note on a random person, with a random value, in a random store."""
         attribute = tuple(ATTRIBUTES)[int(rng.integers(len(ATTRIBUTES)))]
         values = ATTRIBUTES[attribute][3]
@@ -203,7 +204,7 @@ class MemoryStores(Game):
         return f"```\ninsert {('semantic', 'episodic')[int(rng.integers(2))]} {fact.note()}\n```"
 
     def measure_states(self, states: Sequence[Any], name: str) -> Any:
-        last: Keeping = states[-1]
+        last: MemoryState = states[-1]
         if name == "memory_length":
             return last.memory.length
         if name == "source_length":
@@ -220,14 +221,16 @@ class MemoryStores(Game):
             return [[bool(call.in_place) for call in written if call.turn == turn] for turn in turns]
         return super().measure_states(states, name)
 
-    def solver_cost(self, episode: Keeping) -> float:
+    def solver_cost(self, episode: MemoryState) -> float:
         """Return the number of characters to read, times a factor that grows as the memory gets smaller."""
-        return sum(map(len, episode.story.texts)) * (1.0 + 1.0 / max(episode.room, 1))
+        return sum(map(len, episode.story.texts)) * (1.0 + 1.0 / max(episode.capacity, 1))
 
-    def content_of(self, episode: Keeping) -> str:
-        return "\n".join((*episode.story.texts, *(fact.question() for fact in episode.story.asked), str(episode.room)))
+    def content_of(self, episode: MemoryState) -> str:
+        return "\n".join(
+            (*episode.story.texts, *(fact.question() for fact in episode.story.asked), str(episode.capacity))
+        )
 
-    def split_key(self, episode: Keeping) -> str:
+    def split_key(self, episode: MemoryState) -> str:
         return "\n".join(episode.story.texts)
 
 
@@ -237,7 +240,7 @@ def stands_in_place(story: Story, text: str, store: str) -> bool:
     return bool(stated) and all(fact.store == store for fact in stated)
 
 
-def describe_answers(state: Keeping) -> str:
+def describe_answers(state: MemoryState) -> str:
     """Return a line for each question with the answer from the memory, and the right answer if the first is wrong."""
     texts = state.memory.texts
     rows = []

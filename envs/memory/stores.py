@@ -70,11 +70,11 @@ class Memory:
         ]
         return "\n".join([f"core: {self.core.text or 'empty'}", *stores])
 
-    def apply(self, command: MemoryCommand, room: int) -> tuple[Memory, str | None, str]:
+    def apply(self, command: MemoryCommand, capacity: int) -> tuple[Memory, str | None, str]:
         """Carry out a command.
 
         Args:
-            room: most characters of all texts together.
+            capacity: most characters of all texts together.
 
         Returns:
             (memory afterwards, error, store). The error is None, or says why the command failed, which leaves the
@@ -105,8 +105,8 @@ class Memory:
                 if name == "update" or other is not entry
             ]
             after = replace(self, entries=tuple(kept), changes=count)
-        if after.length > max(room, self.length):
-            return self, f"the memory would hold {after.length} characters, of {room} that it may", ""
+        if after.length > max(capacity, self.length):
+            return self, f"the memory would hold {after.length} characters, of {capacity} that it may", ""
         written = "" if name == "delete" else {"c": "core", "s": "semantic", "e": "episodic"}[(where or "core")[0]]
         return after, None, written
 

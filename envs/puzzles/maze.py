@@ -22,7 +22,7 @@ _WALL, _FLOOR, _START, _GOAL = b"#.SG"
 _PASSABLE = bytes(ord("1" if chr(code) in ".SG" else "0") for code in range(256))
 
 
-class Labyrinth(NamedTuple):
+class MazeTask(NamedTuple):
     """A maze: the drawing as ``text``, rows of characters separated by spaces; ``stride``, the number of characters
     from a place to the place below it; ``start`` and ``goal``, indices into the text; ``way``, a shortest way in the
     letters UDLR."""
@@ -117,11 +117,11 @@ class Maze(Question):
             solution=moves,
             content=text,
             split_key=text.replace("G", "S"),
-            data=Labyrinth(text, stride, begin, end, moves),
+            data=MazeTask(text, stride, begin, end, moves),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        maze: Labyrinth = task.data
+        maze: MazeTask = task.data
         moves = read_directions(answer)
         if moves is None:
             return rejected("The answer must consist of moves U, D, L, R alone, such as RRDDLU.")
@@ -144,7 +144,7 @@ class Maze(Question):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        maze: Labyrinth = task.data
+        maze: MazeTask = task.data
         place, step, lines = maze.start, direction_steps(maze.stride), []
         for move, run in itertools.groupby(maze.way):
             count = len(list(run))
@@ -155,7 +155,7 @@ class Maze(Question):
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
         """Return a random walk to the goal that turns back only at dead ends, cut off after 2 * stride moves."""
-        maze: Labyrinth = episode.data
+        maze: MazeTask = episode.data
         place, moves, step = maze.start, "", direction_steps(maze.stride)
         while place != maze.goal and len(moves) < 2 * maze.stride:
             back = {"U": "D", "D": "U", "L": "R", "R": "L"}.get(moves[-1:], "")
@@ -181,7 +181,7 @@ class _Layout:
 
     Attributes:
         blank: the drawing without any door.
-        stride: see `Labyrinth`.
+        stride: see `MazeTask`.
         places: for each room, its index in the text.
         doors: the indices of all possible doors in the text.
         orders: for each room and each of the 24 orders of directions, the neighbours to visit, as (neighbour, this

@@ -2,8 +2,8 @@
 
 The puzzles are minimal ones from a table (sudoku.txt, made by tools/make_sudoku_table.py), transformed by the
 symmetries of Sudoku. All symmetries preserve the unique solution, so that no solver runs when a task is made. The table
-also marks the cells that `fill_singles` leaves open (the knots); showing any other cells in addition to the clues does
-not change which cells stay open.
+also marks the cells that `fill_singles` leaves open (the hard cells); showing any other cells in addition to the clues
+does not change which cells stay open.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..registration import register
 # Rows and columns of a box.
 BOXES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
 # If ``shown`` is below this value, puzzles of size 9 are drawn from those that singles do not solve.
-KNOTTED_BELOW = 0.25
+HARD_BELOW = 0.25
 _SHADE = "#e9e2d0"
 
 
@@ -73,11 +73,11 @@ class Sudoku(Question):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         size, table = params["size"], _table()[params["size"]]
         draws = rng.random(2 + 5 * size + size * size).tolist()
-        knotted = size == 9 and params["shown"] < KNOTTED_BELOW
+        needs_more_than_singles = size == 9 and params["shown"] < HARD_BELOW
         number = int(draws[0] * len(table))
-        if knotted:
+        if needs_more_than_singles:
             # A puzzle that singles do not solve, but in which they fill at least the share ``shown`` of the open cells.
-            shares, numbers = _list_knotted_puzzles()
+            shares, numbers = _list_hard_puzzles()
             number = numbers[int(draws[0] * bisect_right(shares, -params["shown"]))]
         solution, kinds = table[number]
         places = _draw_symmetry(size, draws[1], draws[2 : 2 + 2 * size], draws[2 + 2 * size : 2 + 4 * size])
@@ -90,7 +90,7 @@ class Sudoku(Question):
         given = [digit if kinds[place] == CLUE else 0 for digit, place in zip(full, places)]
         hidden = [cell for cell, digit in enumerate(given) if not digit]
         hidden.sort(key=draws[2 + 5 * size :].__getitem__)
-        if knotted and params["shown"]:
+        if needs_more_than_singles and params["shown"]:
             hidden.sort(key=lambda cell: kinds[places[cell]])
         for cell in hidden[: round(params["shown"] * len(hidden))]:
             given[cell] = full[cell]
@@ -268,7 +268,7 @@ def _units(size: int) -> list[list[int]]:
 
 
 # Kinds of cells of a puzzle in the table: a clue, filled by singles, or left open by singles.
-CLUE, SINGLE, KNOT = 0, 1, 2
+CLUE, SINGLE, HARD_CELL = 0, 1, 2
 
 
 @functools.cache
@@ -278,17 +278,17 @@ def _table() -> dict[int, list[tuple[list[int], list[int]]]]:
     table: dict[int, list[tuple[list[int], list[int]]]] = {size: [] for size in BOXES}
     for line in (files(str(__package__)) / "sudoku.txt").read_text("ascii").split():
         solution = [int(mark) if mark.isdigit() else ord(mark.lower()) - 96 for mark in line]
-        kinds = [CLUE if mark.isdigit() else SINGLE if mark.islower() else KNOT for mark in line]
+        kinds = [CLUE if mark.isdigit() else SINGLE if mark.islower() else HARD_CELL for mark in line]
         table[_side_length(solution)].append((solution, kinds))
     return table
 
 
 @functools.cache
-def _list_knotted_puzzles() -> tuple[list[float], list[int]]:
+def _list_hard_puzzles() -> tuple[list[float], list[int]]:
     """Return (shares, indices) of the puzzles of size 9 that singles do not solve: minus the share of open cells that
     singles fill, in rising order, and the index of the puzzle in the table."""
-    kinds = [(kinds.count(SINGLE), kinds.count(KNOT), number) for number, (_, kinds) in enumerate(_table()[9])]
-    found = sorted((-single / (single + knot), number) for single, knot, number in kinds if knot)
+    kinds = [(kinds.count(SINGLE), kinds.count(HARD_CELL), number) for number, (_, kinds) in enumerate(_table()[9])]
+    found = sorted((-single / (single + hard), number) for single, hard, number in kinds if hard)
     return [share for share, _ in found], [number for _, number in found]
 
 

@@ -21,7 +21,7 @@ from .arithmetic_notation import normalise_expression
 # A rational number in lowest terms, its denominator positive.
 Ratio = tuple[int, int]
 # The last step of a computation: (left value, operator, right value, cards of the left value, cards of the right).
-Join = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
+LastStep = tuple[Ratio, str, Ratio, tuple[int, ...], tuple[int, ...]]
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2, "": 3}
 # After this many hands without the wanted number of ways, any hand that can make the target is accepted.
 MOST_HANDS = 600
@@ -80,15 +80,15 @@ class TwentyFour(Question):
                 hands += 1
                 if ways <= (found := count_ways(hand, target)) <= 2 * ways or (found and hands > MOST_HANDS):
                     given = ", ".join(map(str, hand))
-                    join = find_last_steps(hand, (target, 1))[0]
+                    last = find_last_steps(hand, (target, 1))[0]
                     return Task(
                         f"Make {target} from the numbers {given}. Use each of the four numbers exactly once, with "
                         "+ - * / and parentheses; fractions may occur on the way. Answer with the expression alone, "
                         f"without '= {target}'.",
                         {"numbers": list(hand), "target": target},
-                        solution=_format_join(join)[0],
+                        solution=_format_last_step(last)[0],
                         content=f"{target} from {given}",
-                        data=join,
+                        data=last,
                     )
 
     def verify(self, task: Task, answer: str) -> Verdict:
@@ -122,7 +122,7 @@ class TwentyFour(Question):
         ]
 
     def solution_steps(self, task: Task) -> list[str]:
-        return [*_join_steps(task.data), self.oracle(task)]
+        return [*_list_steps(task.data), self.oracle(task)]
 
 
 def count_ways(cards: tuple[int, ...], target: int) -> int:
@@ -142,11 +142,11 @@ def count_ways(cards: tuple[int, ...], target: int) -> int:
     return total
 
 
-def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
+def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[LastStep]:
     """Return all last steps (left value, operator, right value) by which two to four cards make the goal, each with one
     split of the cards."""
     wanted, inverse = _residue(goal), _residue(_reciprocal(goal))
-    joins: dict[tuple[Ratio, str, Ratio], Join] = {}
+    steps: dict[tuple[Ratio, str, Ratio], LastStep] = {}
     for left, right in _split_cards(cards):
         values = _ways_by_residue(right)
         for one, residue, reverse in _small_values(left):
@@ -159,9 +159,9 @@ def find_last_steps(cards: tuple[int, ...], goal: Ratio) -> list[Join]:
                 if partner % _PRIME in values:
                     other, operator, swapped = _find_partner(one, goal, place)
                     a, b = (other, one) if swapped else (one, other)
-                    if (a, operator, b) not in joins and not (operator in "+*" and (b, operator, a) in joins):
-                        joins[a, operator, b] = (a, operator, b, *((right, left) if swapped else (left, right)))
-    return list(joins.values())
+                    if (a, operator, b) not in steps and not (operator in "+*" and (b, operator, a) in steps):
+                        steps[a, operator, b] = (a, operator, b, *((right, left) if swapped else (left, right)))
+    return list(steps.values())
 
 
 def _split_cards(cards: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -256,30 +256,31 @@ def _find_partner(one: Ratio, goal: Ratio, place: int) -> tuple[Ratio, str, bool
             return _ratio(a * d, b * c), "/", False
 
 
-def _find_join(value: Ratio, cards: tuple[int, ...]) -> Join | None:
+def _find_last_step(value: Ratio, cards: tuple[int, ...]) -> LastStep | None:
     """Return one last step that makes a value from several cards; None if there is only one card."""
     return find_last_steps(cards, value)[0] if len(cards) > 1 else None
 
 
-def _format_join(join: Join) -> tuple[str, int]:
-    """Return (the whole expression that ends with a join, precedence of the join's operator)."""
-    one, operator, other, left, right = join
+def _format_last_step(last: LastStep) -> tuple[str, int]:
+    """Return (the whole expression that ends with a last step, precedence of the step's operator)."""
+    one, operator, other, left, right = last
     rank = _RANK[operator]
     parts = []
     for value, cards, strict in ((one, left, False), (other, right, operator in "-/")):
-        below = _find_join(value, cards)
-        text, inner = _format_join(below) if below else (str(cards[0]), _RANK[""])
+        below = _find_last_step(value, cards)
+        text, inner = _format_last_step(below) if below else (str(cards[0]), _RANK[""])
         parts.append(text if inner > rank or (inner == rank and not strict) else f"({text})")
     return f"{parts[0]} {operator} {parts[1]}", rank
 
 
-def _join_steps(join: Join) -> list[str]:
-    """Return all steps of the expression that ends with a join, one line per step, innermost first: ``8 / 3 = 8/3``."""
-    one, operator, other, left, right = join
+def _list_steps(last: LastStep) -> list[str]:
+    """Return all steps of the expression that ends with a last step, a line per step, innermost first: ``8 / 3 =
+    8/3``."""
+    one, operator, other, left, right = last
     lines = []
     for value, cards in ((one, left), (other, right)):
-        below = _find_join(value, cards)
-        lines += _join_steps(below) if below else []
+        below = _find_last_step(value, cards)
+        lines += _list_steps(below) if below else []
     result = next(value for value, name, swapped in _possible_results(one, other) if name == operator and not swapped)
     return [*lines, f"{_format_ratio(one)} {operator} {_format_ratio(other)} = {_format_ratio(result, bare=True)}"]
 

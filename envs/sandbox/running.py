@@ -16,7 +16,7 @@ from .pool import Pool
 from .protocol import MISSING, Call, Job, Limits, Result, Sandbox, is_missing
 
 BACKENDS: Registry[type[Sandbox]] = Registry("sandbox backend", group="palaestra.sandboxes")
-BACKENDS.add("local", f"{__package__}.local:LocalSandbox")
+BACKENDS.add("local", f"{__package__}.bubblewrap:BubblewrapSandbox")
 BACKENDS.add("docker", f"{__package__}.docker:DockerSandbox")
 BACKENDS.add("unsafe-subprocess", f"{__package__}.unsafe:UnsafeSubprocess")
 _POOLS: dict[str, Pool] = {}

@@ -25,13 +25,13 @@ def pytest_generate_tests(metafunc: Any) -> None:
         metafunc.parametrize("env_id", [env_id for env_id in metafunc.module.IDS if suits(env_id)])
 
 
-def every_question(test: Callable[..., None]) -> Callable[..., None]:
+def only_questions(test: Callable[..., None]) -> Callable[..., None]:
     """Restrict a test to environments that are a `Question`."""
     test.suits = lambda env_id: isinstance(make(env_id).unwrapped, Question)  # type: ignore[attr-defined]
     return test
 
 
-def every_text(test: Callable[..., None]) -> Callable[..., None]:
+def only_text(test: Callable[..., None]) -> Callable[..., None]:
     """Restrict a test to environments whose observations are text."""
     test.suits = lambda env_id: isinstance(make(env_id).observation_space, Unicode)  # type: ignore[attr-defined]
     return test

@@ -7,7 +7,7 @@ import re
 import gymnasium as gym
 from gymnasium.utils.env_checker import check_env
 
-from .playing import every_text, make
+from .playing import make, only_text
 
 _ASKING = re.compile(
     r"\b(answer|write|reply|list|find|choose|what|which|how|is|say|give|name|put|go on)\b[^.?!:\n]*", re.IGNORECASE
@@ -21,7 +21,7 @@ _FORM = re.compile(
 FEWEST_WORDS = 4
 
 
-@every_text
+@only_text
 def test_the_first_observation_asks_in_sentences_and_says_how_to_answer(env_id: str):
     env = make(env_id)
     for difficulty in (0.0, 1.0):
@@ -32,7 +32,7 @@ def test_the_first_observation_asks_in_sentences_and_says_how_to_answer(env_id: 
         assert max(len(re.findall(r"[A-Za-z]+", sentence)) for sentence in sentences) >= FEWEST_WORDS, text
 
 
-@every_text
+@only_text
 def test_terse_prompts_are_of_the_same_tasks_and_no_longer(env_id: str):
     check_env(gym.make(env_id, prompt="terse").unwrapped, skip_render_check=True)
     envs = make(env_id), make(env_id, prompt="terse")

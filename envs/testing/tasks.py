@@ -14,7 +14,7 @@ from ..baselines import DIFFICULTIES, PLAYERS, constant_actions, success_rates
 from ..question import Question
 from ..task_env import TaskEnv
 from ..unicode import Unicode
-from .playing import GRID, episode, every_question, every_text, facts, make, play, plays_slowly, simulates
+from .playing import GRID, episode, facts, make, only_questions, only_text, play, plays_slowly, simulates
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -145,7 +145,7 @@ def test_resets_and_steps_supply_the_declared_extras(env_id: str):
     assert all(set(step[5]["extras"]) == supplies for step in play(env))
 
 
-@every_question
+@only_questions
 def test_a_question_supplies_its_reference_and_its_worked_solution(env_id: str):
     env: Any = make(env_id)
     for difficulty in (0.0, 0.5, 1.0):
@@ -161,7 +161,7 @@ def test_a_question_supplies_its_reference_and_its_worked_solution(env_id: str):
         assert later["extras"]["solution_steps"] == [*steps, answer]
 
 
-@every_question
+@only_questions
 def test_criteria_do_not_give_the_answer_away(env_id: str):
     env: Any = make(env_id).unwrapped
     for difficulty in (0.0, 0.5, 1.0):
@@ -173,7 +173,7 @@ def test_criteria_do_not_give_the_answer_away(env_id: str):
             assert whole.search(observation) or not whole.search("\n".join(criteria))
 
 
-@every_question
+@only_questions
 def test_the_steps_of_a_solution_end_in_the_answer(env_id: str):
     env: Any = make(env_id, difficulty=0.5).unwrapped
     for seed in range(10):
@@ -202,7 +202,7 @@ def test_no_content_is_in_both_splits(env_id: str):
     assert any(content("all", seed) & (test | content("test", seed)) for seed in range(150))
 
 
-@every_text
+@only_text
 def test_texts_are_as_short_and_plain_as_the_family_states(env_id: str):
     env: Any = make(env_id)
     for seed in range(20):

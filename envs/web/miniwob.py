@@ -249,10 +249,10 @@ class MiniWoB(TaskEnv):
 
     # In the thread of Chromium.
 
-    def _call(self, deed: Callable[..., Any], *arguments: Any) -> Any:
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         from .browsers.chromium_engine import engine
 
-        return engine().call(deed, *arguments)
+        return engine().call(function, *arguments)
 
     def _load(self, name: str, seed: int) -> None:
         from .browsers.chromium_engine import HEADER, SECONDS, engine
@@ -277,8 +277,8 @@ class MiniWoB(TaskEnv):
             context.add_init_script(_RANDOM)
             self._tab = context.new_page()
             self._tab.on("dialog", lambda dialog: dialog.dismiss())
-            self._letting_go = weakref.finalize(self, _let_go, running, secret, context)
-            self._letting_go.atexit = False
+            self._finalizer = weakref.finalize(self, _start_closing, running, secret, context)
+            self._finalizer.atexit = False
         self._address = f"{running.origin}/miniwob/{name}.html"
         self._tab.goto(self._address)
         if not getattr(self, "_paused", False):
@@ -349,11 +349,11 @@ class MiniWoB(TaskEnv):
     def close(self) -> None:
         if self._tab is not None:
             self._tab, self._paused = None, False
-            self._letting_go()
+            self._finalizer()
         super().close()
 
 
-def _let_go(running: Any, secret: str, context: Any) -> None:
+def _start_closing(running: Any, secret: str, context: Any) -> None:
     running.sites.pop(secret, None)
     running.post(context.close)
 

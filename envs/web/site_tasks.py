@@ -264,9 +264,9 @@ class AcrossTasks(SiteTasks):
         every = super().choose_templates(params)
         return [one for one in every if isinstance(one, ClueTemplate) and len(one.sites) == params["sites"]]
 
-    def narrow(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
+    def ranges_of_templates(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
         counts = {len(one.sites) for one in templates}  # type: ignore[attr-defined]
-        return {**super().narrow(templates), "sites": (min(counts), max(counts))}
+        return {**super().ranges_of_templates(templates), "sites": (min(counts), max(counts))}
 
 
 register("palaestra/Shop-v0", f"{__name__}:ShopTasks")

@@ -67,7 +67,7 @@ class WebState:
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class MilestoneCount:
     """Part of a `WebState` from which extras are computed: the task and the number of milestones reached."""
 
     task: WebTask
@@ -84,7 +84,7 @@ class OpenSite:
 
 
 @dataclass(frozen=True, slots=True)
-class Detour:
+class SolverPlan:
     """A plan of the solver for a task, made after the actions ``before`` of the agent."""
 
     task: WebTask
@@ -146,18 +146,20 @@ class WebTaskEnv(Game):
         self._templates = None if templates is None else self._find_templates(templates)
         if self._templates is not None:
             given = kwargs.get("axes") or {}
-            kwargs["axes"] = {k: v for k, v in self.narrow(self._templates).items() if k not in kwargs} | dict(given)
+            kwargs["axes"] = {
+                k: v for k, v in self.ranges_of_templates(self._templates).items() if k not in kwargs
+            } | dict(given)
         super().__init__(**kwargs)
         self._open: OpenSite | None = None
         # The last plan of the solver.
-        self._detour: Detour | None = None
+        self._solver_plan: SolverPlan | None = None
 
     # Drawing a task.
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
         from .browsers.browser import BrowserFailure
         from .sites.site import connect, release
-        from .tasks.template import WebTask, start_of
+        from .tasks.template import WebTask, make_task_start
 
         size, choices = params[self.size_axis], self.choose_templates(params)
         if not choices:
@@ -176,7 +178,7 @@ class WebTaskEnv(Game):
         else:
             raise InputError(f"{type(self).__name__} with {params} has no task in {MOST_DRAWS} draws.")
         task = replace(task, slots=tuple(sorted(slots.items())))
-        content = start_of(task).database
+        content = make_task_start(task).database
         try:
             site, browser = self._make(content)
             browser.open("/")
@@ -197,7 +199,7 @@ class WebTaskEnv(Game):
         chosen, kept = templates_of(self.site, params["intent"]), self._templates
         return chosen if kept is None else [template for template in chosen if template in kept]
 
-    def narrow(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
+    def ranges_of_templates(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
         """Return axis -> range of the axis for which there are tasks from these templates."""
         return {"intent": sorted({template.intent for template in templates})}
 
@@ -220,13 +222,13 @@ class WebTaskEnv(Game):
             site = SITES[self.site](content)
             browser = self._browser(site, self.lines)
             # Runs if the environment is garbage-collected without `close`.
-            self._letting_go = weakref.finalize(self, browser.let_go)
-            self._letting_go.atexit = False
+            self._finalizer = weakref.finalize(self, browser.start_closing)
+            self._finalizer.atexit = False
             return site, browser
         site, browser = self._open.site, self._open.browser
         self._open = OpenSite(None, site, browser)
         site.restore(content)
-        browser.forget()
+        browser.clear_cookies()
         return site, browser
 
     def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
@@ -252,10 +254,10 @@ class WebTaskEnv(Game):
     def least_turn_limit(self, state: WebState) -> int:
         """Return a lower bound of the turn limit without running the solver, which needs at least one action for each
         page to visit and one for the answer."""
-        from .tasks.template import start_of
+        from .tasks.template import make_task_start
 
-        goal = start_of(state.task).goal
-        least = 1 + max(len({*goal.pages} - {"/"}), 1 if goal.added or goal.removed else 0)
+        goal = make_task_start(state.task).goal
+        least = 1 + max(len({*goal.milestone_pages} - {"/"}), 1 if goal.added or goal.removed else 0)
         return 2 + math.ceil(least * (1 + self._slack))
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
@@ -268,12 +270,12 @@ class WebTaskEnv(Game):
     def observe(self, state: WebState) -> str:
         from .browsers.observations import OBSERVATIONS, quote, show_window
         from .browsers.page_cache import parse_page
-        from .tasks.template import start_of
+        from .tasks.template import make_task_start
 
         tab, page = state.tab, parse_page(state.tab.html)
         lines = show_window(OBSERVATIONS[self.observation](page, dict(tab.edits)), tab.scrolled, self.lines)
         about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
-        head = f"Task: {start_of(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
+        head = f"Task: {make_task_start(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{lines}"[:MOST_CHARACTERS]
 
     def tool_functions(self) -> tuple[ToolFunction, ...]:
@@ -298,10 +300,10 @@ class WebTaskEnv(Game):
     def act(self, state: WebState, action: str) -> Transition:
         from .browsers.browser import BrowserFailure
         from .browsers.commands import read_command
-        from .tasks.template import reached_by_rows, start_of
+        from .tasks.template import make_task_start, reached_by_rows
 
         command = read_command(action)
-        start = start_of(state.task)
+        start = make_task_start(state.task)
         number = len(start.milestones)
         if isinstance(command, str):
             return Transition(state, progress=_progress(state, number), action_error=command)
@@ -334,9 +336,9 @@ class WebTaskEnv(Game):
 
     def _judge(self, state: WebState, answer: str) -> Transition:
         from .sites.site import connect, release
-        from .tasks.template import judge, judged_rows, start_of
+        from .tasks.template import judge, judged_rows, make_task_start
 
-        start, database = start_of(state.task), connect(state.database)
+        start, database = make_task_start(state.task), connect(state.database)
         rows = judged_rows(self.site, database)
         release(database)
         success, why = judge(start, rows, answer)
@@ -351,16 +353,18 @@ class WebTaskEnv(Game):
         the agent has followed it, else a new plan. A new plan does not undo wrong changes of the agent."""
         from .tasks.plan import plan_from, plan_from_start
 
-        from_start = Detour(state.task, (), plan_from_start(state.task, self.lines))
-        if self._detour is None or state.task != self._detour.task:
-            self._detour = from_start
-        for one in (self._detour, from_start):
+        from_start = SolverPlan(state.task, (), plan_from_start(state.task, self.lines))
+        if self._solver_plan is None or state.task != self._solver_plan.task:
+            self._solver_plan = from_start
+        for one in (self._solver_plan, from_start):
             if state.actions[: len(one.before)] == one.before:
                 since = state.actions[len(one.before) :]
                 if since == one.plan[: len(since)]:
                     return one.plan[len(since) :]
-        self._detour = Detour(state.task, state.actions, plan_from(state.task, self.lines, state.database, state.tab))
-        return self._detour.plan
+        self._solver_plan = SolverPlan(
+            state.task, state.actions, plan_from(state.task, self.lines, state.database, state.tab)
+        )
+        return self._solver_plan.plan
 
     def oracle(self, state: WebState) -> str:
         return self.plan(state)[0]
@@ -375,17 +379,17 @@ class WebTaskEnv(Game):
 
         return random_command(parse_page(episode.tab.html), rng)
 
-    def trace_of(self, state: WebState) -> Footprint:
-        return Footprint(state.task, len(state.reached))
+    def trace_of(self, state: WebState) -> MilestoneCount:
+        return MilestoneCount(state.task, len(state.reached))
 
-    def measure_states(self, states: Sequence[Footprint], name: str) -> Any:
+    def measure_states(self, states: Sequence[MilestoneCount], name: str) -> Any:
         from .tasks.plan import plan_from_start
-        from .tasks.template import start_of
+        from .tasks.template import make_task_start
 
         task = states[0].task
         match name:
             case "milestones":
-                return [states[-1].reached, len(start_of(task).milestones)]
+                return [states[-1].reached, len(make_task_start(task).milestones)]
             case "solution_steps":
                 return list(plan_from_start(task, self.lines))
         return None
@@ -399,7 +403,7 @@ class WebTaskEnv(Game):
     def _drop(self) -> None:
         if self._open is not None:
             lost, self._open = self._open, None
-            self._letting_go.detach()
+            self._finalizer.detach()
             lost.browser.close()
             lost.site.close()
 
@@ -409,7 +413,7 @@ class WebTaskEnv(Game):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the open site and browser: a copy opens new ones."""
-        return {name: value for name, value in self.__dict__.items() if name != "_letting_go"} | {"_open": None}
+        return {name: value for name, value in self.__dict__.items() if name != "_finalizer"} | {"_open": None}
 
 
 def _progress(state: WebState, number: int) -> float:

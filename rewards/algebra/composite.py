@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ...errors import InputError
-from ..attempt import attempt, read_number
+from ..attempt import attempt, to_finite_number
 from ..episode import Episode
 from ..reward import REWARDS, Reward
 from ..verdict import RewardSpan, Verdict
@@ -163,7 +163,7 @@ class Composite(Reward):
         if combined is None or isinstance(combined, str):
             return self.verdict(episode, combined)
         parts = combined if isinstance(combined, Parts) else Parts(combined)
-        found = {name: read_number(value) for name, value in parts.terms.items()}
+        found = {name: to_finite_number(value) for name, value in parts.terms.items()}
         if wrong := next((value for value in found.values() if isinstance(value, str)), ""):
             return self.verdict(episode, wrong)
         terms = {name: value for name, value in found.items() if not isinstance(value, str)}

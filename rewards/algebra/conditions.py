@@ -59,16 +59,17 @@ class Gate(Single):
     def judge_parts(self, groups: Sequence[Sequence[Episode]]) -> dict[str, list[list[Verdict]]]:
         others = {name: part.batch(groups) for name, part in self.children.items() if name != "child"}
         compares = any(isinstance(part, GroupReward) for part in self.child.walk())
-        shut = self.child.verdict
         judged = []
-        opened = []
+        is_open: list[list[bool]] = []
         for g, group in enumerate(groups):
             holds = [self._holds(e, {name: rows[g][i] for name, rows in others.items()}) for i, e in enumerate(group)]
-            opened.append([any(holds)] * len(group) if compares else holds)
-        asked = [[e for e, is_open in zip(*pair, strict=True) if is_open] for pair in zip(groups, opened, strict=True)]
-        for group, flags, found in zip(groups, opened, self.child.batch(asked), strict=True):
+            is_open.append([any(holds)] * len(group) if compares else holds)
+        asked = [[e for e, flag in zip(*pair, strict=True) if flag] for pair in zip(groups, is_open, strict=True)]
+        for group, flags, found in zip(groups, is_open, self.child.batch(asked), strict=True):
             rest = iter(found)
-            judged.append([next(rest) if flag else shut(e, 0.0) for e, flag in zip(group, flags, strict=True)])
+            judged.append(
+                [next(rest) if flag else self.child.verdict(e, 0.0) for e, flag in zip(group, flags, strict=True)]
+            )
         return {"child": judged, **others}
 
     def _holds(self, episode: Episode, others: Mapping[str, Verdict]) -> bool:

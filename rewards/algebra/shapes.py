@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
+from ..judges.ensemble import geometric_mean
 from ..reward import Reward, register
 from ..verdict import Verdict
 from .composite import Composite, Single
@@ -43,11 +44,11 @@ class Clip(Single):
         return min(max(value, self.low), self.high)
 
 
-def approach_ceiling(value: float, level: float, room: float) -> float:
-    """Return ``value`` up to ``level``; above, return level + room * (1 - exp(-(value - level) / room)). The result
-    stays below level + room. The paper (arXiv 2508.12790) asks for a concave function above a level and names none;
-    this one is ours."""
-    return value if value <= level else level - room * math.expm1(-(value - level) / room)
+def approach_ceiling(value: float, level: float, headroom: float) -> float:
+    """Return ``value`` up to ``level``; above, return level + headroom * (1 - exp(-(value - level) / headroom)). The
+    result stays below level + headroom. The paper (arXiv 2508.12790) asks for a concave function above a level and
+    names none; this one is ours."""
+    return value if value <= level else level - headroom * math.expm1(-(value - level) / headroom)
 
 
 @register("saturate")
@@ -78,13 +79,6 @@ class Saturate(Single):
         return approach_ceiling(value, self.level, self.room)
 
 
-def weighted_geometric_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return prod_k r_k ** (w_k / sum w), or 0 if a value is 0 or less. The weights must be positive."""
-    if min(values) <= 0:
-        return 0.0
-    return math.exp(sum(w * math.log(r) for r, w in zip(values, weights, strict=True)) / sum(weights))
-
-
 @register("geometric-mean")
 class GeometricMean(Composite):
     """Weighted geometric mean of rewards of at least 0: it is high only if all are, and 0 if one is 0.
@@ -112,8 +106,9 @@ class GeometricMean(Composite):
     def bounds(self) -> tuple[float, float]:
         low, high = zip(*(part.bounds for part in self.children.values()), strict=True)
         weights = list(self.weights.values())
-        return weighted_geometric_mean(low, weights), weighted_geometric_mean(high, weights)
+        return geometric_mean(low, weights), geometric_mean(high, weights)
 
     def combine(self, episode: Episode, verdicts: Mapping[str, Verdict]) -> Mapping[str, float]:
-        rewards = [verdicts[name].reward for name in self.weights]
-        return {self.name: weighted_geometric_mean(rewards, list(self.weights.values()))}
+        # A verdict may lie below the bounds that its reward states.
+        rewards = [max(verdicts[name].reward, 0.0) for name in self.weights]
+        return {self.name: geometric_mean(rewards, list(self.weights.values()))}

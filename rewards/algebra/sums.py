@@ -1,4 +1,4 @@
-"""Sums and multiples of rewards: `Sum`, `Weighted`, `Alone`, `Scheduled` and `Shaped`."""
+"""Sums and multiples of rewards: `Sum`, `Weighted`, `ReplaceEnvironmentReward`, `Scheduled` and `Shaped`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...schedules import ScheduleLike, check_schedule
 from ...schedules import schedule as as_schedule
 from ..episode import Episode
 from ..reward import Reward, register
-from ..timed import Timed
+from ..update_counter import UpdateCounter
 from ..verdict import Verdict
 from .composite import Composite, Parts, Single, apply_to_sum, join_parts
 
@@ -58,7 +58,7 @@ class Weighted(Single):
 
 
 @register("alone")
-class Alone(Single):
+class ReplaceEnvironmentReward(Single):
     """Another reward in place of the environment's own reward, which no longer counts."""
 
     child: Reward = option(says="the reward.")
@@ -76,7 +76,7 @@ class Alone(Single):
 
 
 @register("scheduled")
-class Scheduled(Timed, Single):
+class Scheduled(UpdateCounter, Single):
     """Another reward times a weight that follows a schedule over the updates of training. The current update is the
     ``step`` of the last call of `advance`, and 0 before the first call."""
 

@@ -42,7 +42,7 @@ from ..verifiers.mathematics.tree import (
 )
 from ..verifiers.mathematics.unit_readings import as_variables
 from .random_values import number_and_multiple, random_value, split_coefficient
-from .writing import Style, Unwritable, evaluate_at, flip_sign, rename_variables, write_value
+from .value_writer import Style, Unwritable, evaluate_at, flip_sign, rename_variables, write_value
 
 # Letters that are common names of variables and also name a unit or begin the name of one.
 UNIT_LETTERS = tuple("ghlmstdckAJKLNVW")

@@ -4,13 +4,13 @@ factors of steps."""
 from __future__ import annotations
 
 from .critique import Critique, criticise
-from .factors import FACTOR_RUNNERS, GIVEN, FactorCritique, StepFactors, compute_factors, verify_factors
+from .factors import FACTOR_FUNCTIONS, FACTOR_RUNNERS, FactorCritique, StepFactors, compute_factors, verify_factors
 from .program import RewardProgram, read_program
 from .program_values import RUNNERS, ProgramValue, describe_episode, run_program
 
 __all__ = [
+    "FACTOR_FUNCTIONS",
     "FACTOR_RUNNERS",
-    "GIVEN",
     "RUNNERS",
     "Critique",
     "FactorCritique",

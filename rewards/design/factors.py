@@ -1,8 +1,8 @@
 """Factor functions: named numbers of one step, from which a network predicts the step's share of the return (LaRe).
 
 A factor program is a Python text that defines ``factors(step)``, checked by the grammar of reward programs and run in a
-sandbox; packages that can run untrusted programs register a runner in `FACTOR_RUNNERS`. `GIVEN` has factor functions of
-this package, which run in this process.
+sandbox; packages that can run untrusted programs register a runner in `FACTOR_RUNNERS`. The factor functions of this
+package, in `FACTOR_FUNCTIONS`, run in this process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Factors = Mapping[str, float]
 FactorRunner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
 """Callable from (program, steps) to ``[{name: number}, error]`` for each step; None if the machinery failed."""
 FACTOR_RUNNERS: Registry[FactorRunner] = Registry("runner of factor programs")
-GIVEN: Registry[Callable[[Any, Any], Factors]] = Registry("factor function")
+FACTOR_FUNCTIONS: Registry[Callable[[Any, Any], Factors]] = Registry("factor function")
 """Registry of functions ``(observation, action) -> {name: number}``; the names must be the same for every step."""
 
 _WORDS = 16
@@ -181,7 +181,7 @@ def verify_factors(reply: str, episodes: Sequence[Episode], runner: str = "sandb
 # Functions of our own -------------------------------------------------------------------------------------------------
 
 
-@GIVEN.register("minigrid")
+@FACTOR_FUNCTIONS.register("minigrid")
 def minigrid_factors(observation: Any, action: Any) -> Factors:
     """Describe the effect of an action on the cell ahead in MiniGrid's view, and whether the agent carries an object.
     The factors "takes", "drops", "opens", "shuts", "reaches" (a goal), "bumps" and "carries" are 0 or 1."""
@@ -204,7 +204,7 @@ def minigrid_factors(observation: Any, action: Any) -> Factors:
     return {name: float(value) for name, value in found.items()}
 
 
-@GIVEN.register("words")
+@FACTOR_FUNCTIONS.register("words")
 def word_factors(observation: Any, action: Any) -> Factors:
     """Count the words of the action, hashed into 16 factors, and add the factor "step", which is always 1."""
     del observation
@@ -214,7 +214,7 @@ def word_factors(observation: Any, action: Any) -> Factors:
     return {**found, "step": 1.0}
 
 
-@GIVEN.register("given")
+@FACTOR_FUNCTIONS.register("given")
 def given_factors(observation: Any, action: Any) -> Factors:
     """Return `minigrid_factors` if the observation is MiniGrid's view, else `word_factors`."""
     seen = observation.get("image") if isinstance(observation, Mapping) else None

@@ -19,7 +19,7 @@ from .judge import check_judge
 from .judge_rewards import reference_text
 from .pairwise import Match, MatchResult, play_matches, preference
 
-Round = Callable[[Sequence[Match]], list[MatchResult]]
+PlayRound = Callable[[Sequence[Match]], list[MatchResult]]
 """Callable that plays the matches of one round and returns their results in the same order."""
 Key = tuple[float, ...]
 
@@ -44,7 +44,7 @@ def rank_rewards(keys: Sequence[Key]) -> list[float]:
 class _Scores:
     """Mean score of each player over all matches, rounded so that it does not depend on the order of summation."""
 
-    def __init__(self, count: int, play: Round):
+    def __init__(self, count: int, play: PlayRound):
         self._scores: list[list[float]] = [[] for _ in range(count)]
         self._play = play
 
@@ -60,13 +60,13 @@ class _Scores:
         return round(math.fsum(scores) / len(scores), 12) if scores else 0.0
 
 
-def anchor(count: int, play: Round) -> list[Key]:
+def anchor(count: int, play: PlayRound) -> list[Key]:
     """Match every player with player 0 and rank by the margin; ``N - 1`` matches."""
     pairs = [(player, 0) for player in range(1, count)]
     return [(0.0,), *((round(one - two, 12),) for one, two in play(pairs))]
 
 
-def round_robin(count: int, play: Round) -> list[Key]:
+def round_robin(count: int, play: PlayRound) -> list[Key]:
     """Match every two players, for 1, 1/2 or 0 points; ``N (N - 1) / 2`` matches."""
     pairs = [(i, j) for i in range(count) for j in range(i + 1, count)]
     points = [0.0] * count
@@ -76,7 +76,7 @@ def round_robin(count: int, play: Round) -> list[Key]:
     return [(point,) for point in points]
 
 
-def swiss(count: int, play: Round) -> list[Key]:
+def swiss(count: int, play: PlayRound) -> list[Key]:
     """Play ``ceil(log2 N)`` rounds between neighbours in the table; the opponents' points break ties (Buchholz).
 
     Two players meet again only if no other pairing is left. With an odd number of players, each round gives half a
@@ -106,7 +106,7 @@ def swiss(count: int, play: Round) -> list[Key]:
     return [(points[player], sum(points[other] for other in met[player])) for player in range(count)]
 
 
-def double_elimination(count: int, play: Round) -> list[Key]:
+def double_elimination(count: int, play: PlayRound) -> list[Key]:
     """Eliminate players after two losses; ``2 (N - 1)`` matches or one more. Rank by the round of elimination, then by
     the mean score."""
     scores = _Scores(count, play)
@@ -129,7 +129,7 @@ def double_elimination(count: int, play: Round) -> list[Key]:
     return _keys_from_falls(count, fall, scores)
 
 
-def seeded_elimination(count: int, play: Round) -> list[Key]:
+def seeded_elimination(count: int, play: PlayRound) -> list[Key]:
     """Seed all players by a match against player 0, then play a knockout; ``(N - 1) + (N - 1)`` matches.
 
     In the knockout the first seed plays the last. Losers of one round are ordered by their mean score over all matches.
@@ -154,7 +154,7 @@ def seeded_elimination(count: int, play: Round) -> list[Key]:
     return _keys_from_falls(count, fall, scores)
 
 
-TOPOLOGIES: dict[str, Callable[[int, Round], list[Key]]] = {
+TOPOLOGIES: dict[str, Callable[[int, PlayRound], list[Key]]] = {
     "anchor": anchor,
     "round-robin": round_robin,
     "swiss": swiss,

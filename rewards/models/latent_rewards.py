@@ -15,7 +15,7 @@ import numpy as np
 
 from ...checks import Declared, declared, option
 from ...errors import InputError
-from ..design.factors import GIVEN, compute_factors, load_factor_program, read_factor_program, step_data
+from ..design.factors import FACTOR_FUNCTIONS, compute_factors, load_factor_program, read_factor_program, step_data
 from .return_decomposition import (
     Decomposable,
     LinearDecomposition,
@@ -39,7 +39,9 @@ class LatentRewards(Declared):
         MissingExtra: ``hidden`` is above 0 and torch is absent.
     """
 
-    factors: str = option(default="given", says="file of a program, or a name in `palaestra.rewards.design.GIVEN`.")
+    factors: str = option(
+        default="given", says="file of a program, or a name in `palaestra.rewards.design.FACTOR_FUNCTIONS`."
+    )
     runner: str = option(default="sandbox", says="a name in `palaestra.rewards.design.FACTOR_RUNNERS`, for programs.")
     hidden: int = option(default=64, says="units of both layers; 0: a linear function by least squares, without torch.")
     rate: float = option(default=1e-3, above=0, says="learning rate of `NetworkDecomposition`.")
@@ -51,8 +53,8 @@ class LatentRewards(Declared):
 
     def setup(self) -> None:
         self.source = str(self.factors)
-        given = self.source in GIVEN
-        self.function = GIVEN[self.source] if given else None
+        given = self.source in FACTOR_FUNCTIONS
+        self.function = FACTOR_FUNCTIONS[self.source] if given else None
         self.program = "" if given else load_factor_program(self.factors)
         self.names: list[str] = []
         self.seen = 0

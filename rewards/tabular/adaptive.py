@@ -11,7 +11,7 @@ import numpy as np
 
 from ...checks import declared, option
 from ...errors import InputError
-from .designer import DESIGNERS, Designer, Walk
+from .designer import DESIGNERS, Designer, TabularTrajectory
 from .explicable import solver
 from .problem import RewardProblem, check_policy
 
@@ -50,7 +50,9 @@ class AdaptiveDesign(Designer):
         count, actions = problem.primary.shape
         return self._solve(problem, np.full((count, actions), 1.0 / actions))
 
-    def redesign(self, problem: RewardProblem, policy: np.ndarray, walks: Sequence[Walk]) -> np.ndarray:
+    def redesign(
+        self, problem: RewardProblem, policy: np.ndarray, trajectories: Sequence[TabularTrajectory]
+    ) -> np.ndarray:
         return self._solve(problem, policy)
 
     def _solve(self, problem: RewardProblem, policy: np.ndarray) -> np.ndarray:

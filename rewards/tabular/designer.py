@@ -11,7 +11,7 @@ from ...checks import Declared
 from ...registry import Registry
 from .problem import RewardProblem
 
-Walk = tuple[Sequence[int], Sequence[int], Sequence[float]]
+TabularTrajectory = tuple[Sequence[int], Sequence[int], Sequence[float]]
 """States, actions and primary rewards of the steps of one episode, as three sequences."""
 
 
@@ -40,13 +40,15 @@ class Designer(Declared):
         """
         raise NotImplementedError(f"{type(self).__name__} must implement design(problem) -> [S, A].")
 
-    def redesign(self, problem: RewardProblem, policy: np.ndarray, walks: Sequence[Walk]) -> np.ndarray | None:
+    def redesign(
+        self, problem: RewardProblem, policy: np.ndarray, trajectories: Sequence[TabularTrajectory]
+    ) -> np.ndarray | None:
         """Return a new reward [S, A], or None to keep the present one.
 
         Args:
             problem: the problem.
             policy: action probabilities of the learner, [S, A].
-            walks: the episodes that the learner has played since the last call.
+            trajectories: the episodes that the learner has played since the last call.
         """
         return None
 

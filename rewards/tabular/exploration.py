@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...checks import declared, option
-from .designer import DESIGNERS, Designer, Walk
+from .designer import DESIGNERS, Designer, TabularTrajectory
 from .problem import RewardProblem, check_policy
 
 
@@ -81,13 +81,15 @@ class ExplorationGuided(Designer):
         self.visits[state] += 1
         return bonus
 
-    def redesign(self, problem: RewardProblem, policy: np.ndarray, walks: Sequence[Walk]) -> np.ndarray | None:
+    def redesign(
+        self, problem: RewardProblem, policy: np.ndarray, trajectories: Sequence[TabularTrajectory]
+    ) -> np.ndarray | None:
         policy = check_policy(problem, policy)
-        if self.learned is None or not walks:
+        if self.learned is None or not trajectories:
             return None
         error, steps = np.zeros_like(self.values), 0
         move = np.zeros_like(self.learned)
-        for states, actions, rewards in walks:
+        for states, actions, rewards in trajectories:
             returns, total = np.zeros(len(rewards)), 0.0
             for t in range(len(rewards) - 1, -1, -1):
                 total = returns[t] = rewards[t] + problem.mdp.discount * total

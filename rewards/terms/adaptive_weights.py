@@ -322,7 +322,7 @@ class GradientInfluence(Composite):
 
     paper = "Dynamic Reward Weighting, arXiv 2509.11452 (gradient-based)"
     complete = True
-    learns_from = frozenset({"gradient_influence"})
+    update_measures = frozenset({"gradient_influence"})
     objectives: Mapping[str, Reward] | None = option(default=None, says="rewards by name.")
     lr: float = option(default=0.1, above=0, says="step size of the log-weights.")
     mu: float = option(default=1.0, above=0, says="strength of the pull towards the old weights.")

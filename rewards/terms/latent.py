@@ -22,7 +22,7 @@ class LatentReward(StepReward):
     failure can sum to more than a success.
 
     Args:
-        factors: file of a factor program, or a name in `palaestra.rewards.design.GIVEN`.
+        factors: file of a factor program, or a name in `palaestra.rewards.design.FACTOR_FUNCTIONS`.
         exact: keep the return of each episode.
         runner, hidden, rate, updates, batch, memory, settle, seed: see `LatentRewards`.
 

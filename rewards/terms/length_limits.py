@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...schedules import Schedule, ScheduleLike, StepDecay, half_cosine, schedule
 from ..episode import Episode
 from ..reward import Reward, register
-from ..timed import Timed
+from ..update_counter import UpdateCounter
 from ..verdict import Verdict
 from .format import has_one_pair
 from .scores import read_score
@@ -177,7 +177,7 @@ def check_budget(name: str, budget: ScheduleLike) -> Schedule:
 
 
 @register("triangular-length")
-class TriangularLength(Timed):
+class TriangularLength(UpdateCounter):
     """Term of ``peak`` for an episode of exactly the budget, falling to 0 at no tokens and at twice the budget."""
 
     paper = "Train Long, Think Short, arXiv 2508.08940, length reward"
@@ -193,7 +193,7 @@ class TriangularLength(Timed):
 
 
 @register("train-long-think-short")
-class TrainLongThinkShort(Timed):
+class TrainLongThinkShort(UpdateCounter):
     """Reward of a whole episode in three terms: correctness, closeness to the token budget, and tags (one pair of
     ``<think>`` and one of ``<answer>``).
 
@@ -237,7 +237,7 @@ def over_budget(length: float, budget: float) -> float:
 
 
 @register("token-budget")
-class TokenBudgetPenalty(Timed):
+class TokenBudgetPenalty(UpdateCounter):
     """Term of ``-weight * min(1, length / budget - 1)`` for an episode over its token budget, else 0."""
 
     budget: ScheduleLike = option(default=256, check=check_budget, says="schedule of tokens, always above 0.")

@@ -16,7 +16,7 @@ from ...checks import check_number, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
-from .scores import Score, Scorer, read_score, read_scores
+from .scores import Scorer, ScoreSource, read_score, read_scores
 
 
 def sigmoid(x: float) -> float:
@@ -117,7 +117,7 @@ class PAR(Reward):
     )
 
     def setup(self) -> None:
-        self.score = Score(self.scorer, self.key)
+        self.score = ScoreSource(self.scorer, self.key)
         self.needs = self.score.needs | (frozenset() if self.references is not None else {"reference_scores"})
 
     @property
@@ -155,7 +155,7 @@ class ShapedRM(Reward):
     key: str = option(default="reward_model_score", says="name of the extra to read.")
 
     def setup(self) -> None:
-        self.score = Score(self.scorer, self.key)
+        self.score = ScoreSource(self.scorer, self.key)
         self.needs = self.score.needs
 
     def value(self, episode: Episode) -> float | None:
@@ -205,7 +205,7 @@ class LSC(Reward):
 
     def setup(self) -> None:
         scorers = {"reward_model_score": None} if self.scorers is None else self.scorers
-        self.scores = {name: Score(scorer, name) for name, scorer in scorers.items()}
+        self.scores = {name: ScoreSource(scorer, name) for name, scorer in scorers.items()}
         if not self.scores:
             raise InputError("lsc needs at least one scorer, not none.")
         references = self.references or {}
@@ -263,8 +263,8 @@ class Hybrid(GroupReward):
     confident: float = option(default=0.9, low=0, high=1, says="confidence from which a rule decides.")
 
     def setup(self) -> None:
-        self.model = model = Score(self.model, "reward_model_score", 0.0, 1.0)
-        self.adherence = None if self.adherence is None else Score(self.adherence, "adherence", 0.0, 1.0)
+        self.model = model = ScoreSource(self.model, "reward_model_score", 0.0, 1.0)
+        self.adherence = None if self.adherence is None else ScoreSource(self.adherence, "adherence", 0.0, 1.0)
         if self.adherence_weight > 1.0 - self.length_weight:
             raise InputError(
                 f"adherence_weight={self.adherence_weight!r} and length_weight={self.length_weight!r} must not add up "
@@ -314,7 +314,7 @@ class SignScaled(Reward):
 
     def setup(self) -> None:
         # Only the sign is used: clipping keeps it, and lets an infinite reward through.
-        self.score = Score(self.scorer, self.key, -1.0, 1.0)
+        self.score = ScoreSource(self.scorer, self.key, -1.0, 1.0)
         self.needs = self.score.needs
 
     @property

@@ -18,7 +18,7 @@ from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_feature
 from ..episode import Episode, Step
 from ..reward import GroupReward, Reward, StepReward, register
 from ..verdict import Verdict
-from .scores import Score, Scorer
+from .scores import Scorer, ScoreSource
 
 StateKey = Callable[[Any], Any]
 
@@ -39,7 +39,7 @@ class _VisitBonus(StepReward):
     def values(self, episode: Episode) -> list[float]:
         return [self.visit(self._digest(step.observation)) for step in episode.steps]
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float:
         return self.visit(self._digest(step.observation))
 
     def _digest(self, observation: Any) -> str:
@@ -71,9 +71,9 @@ class CountBonus(_VisitBonus):
             self._visits = {}
         return bonuses
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float | None:
         # One step does not show where its episode begins.
-        return None if self.episodic else super().at_once(step, observation, terminated)
+        return None if self.episodic else super().step_reward_now(step, observation, terminated)
 
     def visit(self, state: str) -> float:
         self._visits[state] = self._visits.get(state, 0) + 1
@@ -267,7 +267,7 @@ class Exploration(Reward):
                 f"cap={self.cap!r} must be at most alpha / (1 - alpha) = {most:g}, so that no failed episode outranks "
                 "a success."
             )
-        self.score = None if self.scorer is None else Score(self.scorer, "exploration", 0.0, 1.0)
+        self.score = None if self.scorer is None else ScoreSource(self.scorer, "exploration", 0.0, 1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -33,7 +33,7 @@ class EnvironmentReward(Reward):
     """
 
     complete = True
-    brings = "nothing: it is the environment's reward, for use inside other rewards"
+    user_supplies = "nothing: it is the environment's reward, for use inside other rewards"
 
     def __call__(self, episode: Episode) -> Verdict:
         if not episode.valid:

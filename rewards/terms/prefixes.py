@@ -23,7 +23,7 @@ from .scores import align_with_turns, read_vector
 
 MARKERS = ("However", "Therefore", "So", "But", "Wait", "Hmm", "Alternatively", "Thus", "Hence", "Then", "Next")
 
-Success = Callable[[Episode, str], "float | None"]
+SuccessProbability = Callable[[Episode, str], "float | None"]
 """Callable from (episode, prefix) to the probability in [0, 1] of a right answer when an answer is forced after the
 prefix; None if it could not be determined. It appends the cue for an answer, and may average several completions."""
 
@@ -41,7 +41,9 @@ class PrefixProbe(Declared):
     ``episode.extra("prefix_values")`` holds the values of prefixes 0..K, the empty one first.
     """
 
-    success: Success | None = option(default=None, says='see `Success`; None reads ``episode.extra("prefix_values")``.')
+    success: SuccessProbability | None = option(
+        default=None, says='see `SuccessProbability`; None reads ``episode.extra("prefix_values")``.'
+    )
     markers: Sequence[str] = option(default=MARKERS, check=_check_markers, says="words that begin a part; case counts.")
     min_segment: int = option(default=100, low=1, unit="characters", says="shortest part; shorter ones join the next.")
     max_segments: int = option(default=32, low=1, says="most parts; the last part holds the rest of the text.")

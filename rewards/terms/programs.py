@@ -22,7 +22,7 @@ from ..verifiers.sql import executes, read_reference, verify_sql
 from ..verifiers.sql_clauses import clause_similarity
 from ..verifiers.sql_similarity import ngram_jaccard, parse_query, schema_jaccard
 from .format import FormatCheck, r1_format
-from .scores import Score
+from .scores import ScoreSource
 
 KINDS = ("", "wrong", "error", "limit", "syntax")
 
@@ -259,7 +259,7 @@ class ReasoningSQL(Reward):
                 f"execution={self.execution!r} must exceed the other weights but syntax together ({rest:g}), so that "
                 "no query with another result outranks one with the right one."
             )
-        self.judge = None if self.judge is None else Score(self.judge, "judge", 0.0, 1.0)
+        self.judge = None if self.judge is None else ScoreSource(self.judge, "judge", 0.0, 1.0)
 
     @property
     def bounds(self) -> tuple[float, float]:

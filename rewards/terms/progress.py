@@ -118,7 +118,7 @@ class Shaping(StepReward):
             last = potentials[-1]
         return potential_differences(np.append(potentials[:number], last), self.discount).tolist()
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float | None:
         if self.potential is None:
             return None
         after = 0.0 if terminated else self.discount * self.potential(observation)
@@ -141,7 +141,7 @@ class PotentialShaping(Shaping):
 
     The last state of an episode that was cut off counts as terminal, for a learner that does the same; with
     ``cutoff="keep"`` its potential is read from the extra, for a learner that bootstraps from its value estimate. A
-    reward given at each step (`at_once`) keeps the potential, as a cutoff is not known then.
+    reward given at each step (`step_reward_now`) keeps the potential, as a cutoff is not known then.
 
     Raises:
         InputError: when called, another number of potentials, or "keep" without the last one.

@@ -13,7 +13,7 @@ from ...checks import option
 from ..episode import Episode
 from ..reward import Reward, register
 from .format import check_tag
-from .scores import Score, Scorer, read_scores
+from .scores import Scorer, ScoreSource, read_scores
 
 MARKS = (1, 2, 3)
 
@@ -114,7 +114,7 @@ class MultiAgentEvolve(Reward):
     threshold: float = option(default=0.7, low=0, high=1, says="quality from which a question's difficulty counts.")
 
     def setup(self) -> None:
-        self.score = Score(self.scorer, self.key, 0.0, 1.0)
+        self.score = ScoreSource(self.scorer, self.key, 0.0, 1.0)
         self.tag = self.tag or _TAGS[self.role]
         self.needs = self.score.needs if self.role != "judge" else frozenset()
         if self.role == "proposer":

@@ -70,7 +70,7 @@ def as_scorer(scorer: Any) -> Scorer | Reward:
     return cast("Scorer | Reward", scorer)
 
 
-class Score:
+class ScoreSource:
     """Source of scores: call it with an episode to get the score, or None if the episode could not be scored.
 
     Args:

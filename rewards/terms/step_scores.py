@@ -23,13 +23,13 @@ from ..reward import Reward, StepReward, register
 from ..steps import ability_scale, thought_rewards
 from ..verdict import RewardSpan, Verdict
 from .prefixes import PrefixProbe
-from .scores import Score, VerifierScore, align_with_turns, read_vector
+from .scores import ScoreSource, VerifierScore, align_with_turns, read_vector
 
 StepScorer = Callable[[Episode], "Sequence[float] | None"]
 """Callable from an episode to the scores of its steps, in order; None if they could not be determined."""
 
 
-class StepScores:
+class StepScoreSource:
     """Source of scores of steps: call it with an episode to get an array, or None if the steps could not be scored.
 
     Args:
@@ -39,7 +39,7 @@ class StepScores:
 
     def __init__(self, scorer: Any):
         whole = scorer is not None and (isinstance(scorer, (str, Mapping, Judge, Reward, VerifierScore)))
-        self.score = Score(scorer, "step score") if whole else None
+        self.score = ScoreSource(scorer, "step score") if whole else None
         self.scorer: Any = None if whole else scorer
         if self.scorer is not None and not callable(self.scorer):
             raise InputError(f"a scorer of steps must be a callable, a reward, a judge or a name, not {scorer!r}.")
@@ -75,7 +75,7 @@ class ScoredSteps(StepReward):
     scorer: Any = None
 
     def setup(self) -> None:
-        self.scores = StepScores(self.scorer)
+        self.scores = StepScoreSource(self.scorer)
         self.needs = self.scores.needs
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
@@ -118,7 +118,7 @@ class ClipDelta(ScoredSteps):
     weight: float = option(default=1.0, says="weight of the term.")
     threshold: float | None = option(default=0.5, says="threshold of the clipping; None does not clip.")
     delta: bool = option(default=True, says="replace each score by its difference to the next one.")
-    scorer: Any = option(default=None, says="see `StepScores`.")
+    scorer: Any = option(default=None, says="see `StepScoreSource`.")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         if self.threshold is not None:
@@ -133,7 +133,7 @@ class MinForm(ScoredSteps):
     paper = "PURE, arXiv 2504.15275"
     weight: float = option(default=1.0, says="weight of the term.")
     temperature: float = option(default=0.1, low=0, says="temperature of the soft minimum; 0 takes the minimum.")
-    scorer: Any = option(default=None, says="see `StepScores`; scores are P(good step) - P(bad step).")
+    scorer: Any = option(default=None, says="see `StepScoreSource`; scores are P(good step) - P(bad step).")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         return self.weight * steps.min_form_steps(scores, self.temperature)
@@ -152,7 +152,7 @@ class ReNorm(ScoredSteps):
     paper = "PPR with ReNorm, arXiv 2509.25598"
     complete = True
     ranks_success = True
-    scorer: Any = option(default=None, says="see `StepScores`; scores in [0, 1].")
+    scorer: Any = option(default=None, says="see `StepScoreSource`; scores in [0, 1].")
 
     def shape(self, scores: np.ndarray, episode: Episode) -> np.ndarray:
         if ((scores < 0) | (scores > 1)).any():

@@ -16,7 +16,7 @@ from ...checks import Declared, declared, option
 from ...errors import InputError
 from ..episode import Episode
 from ..reward import Reward, register
-from .scores import Score, Scorer
+from .scores import Scorer, ScoreSource
 
 
 def ngram_ranks(words: list[str], n: int) -> np.ndarray:
@@ -118,7 +118,7 @@ class ReasoningPattern(Reward):
     """Term in [0, 1] for reasoning phrases, minus repetition and self-written user turns, whatever the answer."""
 
     paper = "The Climb Carves Wisdom Deeper Than the Summit, arXiv 2505.22653 (reasoning pattern reward)"
-    brings = "a model that writes phrases of reasoning"
+    user_supplies = "a model that writes phrases of reasoning"
     bounds = (0.0, 1.0)
     n: int = option(default=20, low=1, unit="words", says="length of the n-grams whose repetition is subtracted.")
     full: int = option(default=20, low=1, unit="phrases", says="number of different phrases for the whole reward.")
@@ -143,7 +143,7 @@ class RPRCalibration(Reward):
     alpha: float = option(default=0.3, low=0, says="factor of the reasoning-pattern reward.")
 
     def setup(self) -> None:
-        self.score = Score(self.scorer, self.key, 0.0, 1.0)
+        self.score = ScoreSource(self.scorer, self.key, 0.0, 1.0)
         self.needs = self.score.needs
 
     @property

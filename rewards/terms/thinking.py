@@ -14,10 +14,10 @@ from ...schedules import Exponential, Linear, ScheduleLike, check_schedule, sche
 from ..algebra.siblings import trust_weight
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
-from ..timed import Timed
+from ..update_counter import UpdateCounter
 from .format import FormatCheck, r1_format
 from .outcome import best_f1
-from .scores import Score, Scorer, read_scores
+from .scores import Scorer, ScoreSource, read_scores
 
 
 def posterior_reward(well_formed: bool, verified: bool, process: float) -> float:
@@ -42,7 +42,7 @@ class Posterior(Reward):
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
     def setup(self) -> None:
-        self.score = Score(self.scorer, self.key, 0.0, 1.0)
+        self.score = ScoreSource(self.scorer, self.key, 0.0, 1.0)
         self.needs = self.score.needs
 
     def value(self, episode: Episode) -> float | None:
@@ -76,7 +76,7 @@ class Consistency(Reward):
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
     def setup(self) -> None:
-        self.score = Score(self.scorer, self.key, -1.0, 1.0)
+        self.score = ScoreSource(self.scorer, self.key, -1.0, 1.0)
         self.needs = self.score.needs
         if 1.0 - self.weight < self.form:
             raise InputError(
@@ -95,7 +95,7 @@ class Consistency(Reward):
         return consistency_reward(self.check(episode), episode.success, score, self.form, self.weight)
 
 
-FADING = Exponential(start=0.3, scale=500.0)
+THINKING_WEIGHT = Exponential(start=0.3, scale=500.0)
 
 
 def trusted_thinking(
@@ -120,7 +120,7 @@ def trusted_thinking(
 
 
 @register("trusted-thinking")
-class TrustedThinking(Timed, GroupReward):
+class TrustedThinking(UpdateCounter, GroupReward):
     """Reward of a whole episode: the score of its answer, plus the trusted and annealed score of its reasoning.
 
     By default the answer's score is its success, and the weight of the thinking score is 0.3 exp(-step / 500). With
@@ -134,7 +134,7 @@ class TrustedThinking(Timed, GroupReward):
     complete = True
     ranks_success = True
     weight: ScheduleLike = option(
-        default=FADING, check=partial(check_schedule, low=0, high=1), says="weight of the thinking score."
+        default=THINKING_WEIGHT, check=partial(check_schedule, low=0, high=1), says="weight of the thinking score."
     )
     scorer: Scorer | None = option(default=None, says="thinking score in [0, 1]; None reads ``episode.extra(key)``.")
     key: str = option(default="thinking_score", says="name of the extra to read.")
@@ -142,8 +142,8 @@ class TrustedThinking(Timed, GroupReward):
     query_above: float | None = option(default=None, says="least answer score for which the thinking score counts.")
 
     def setup(self) -> None:
-        self.thinking = Score(self.scorer, self.key, 0.0, 1.0)
-        self.answer = None if self.answer is None else Score(self.answer, "answer", 0.0, 1.0)
+        self.thinking = ScoreSource(self.scorer, self.key, 0.0, 1.0)
+        self.answer = None if self.answer is None else ScoreSource(self.answer, "answer", 0.0, 1.0)
         self.needs = self.thinking.needs
         if self.answer is not None:
             self.ranks_success = False
@@ -178,7 +178,7 @@ def annealed_process(atoms: Sequence[float], outcome: float, weight: float) -> f
 
 
 @register("annealed-process")
-class AnnealedProcess(Timed):
+class AnnealedProcess(UpdateCounter):
     """Reward of a whole episode: scores of its units of thought (atoms) at first, its answer alone at the end.
 
     `ranks_success` is not claimed: a success in the wrong format gets the penalty, and F1 need not agree with success.
@@ -200,7 +200,7 @@ class AnnealedProcess(Timed):
     check: FormatCheck = option(default=r1_format, says="the format; tags for thought and answer by default.")
 
     def setup(self) -> None:
-        self.outcome = None if self.outcome is None else Score(self.outcome, "outcome", 0.0, 1.0)
+        self.outcome = None if self.outcome is None else ScoreSource(self.outcome, "outcome", 0.0, 1.0)
         sources = {"atom_scores": self.atoms, "reference": self.outcome}
         self.needs = frozenset(name for name, source in sources.items() if source is None)
 

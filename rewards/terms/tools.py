@@ -15,12 +15,12 @@ from ...errors import InputError
 from ...schedules import Constant, Cosine, Schedule, ScheduleLike, check_schedule, schedule
 from ..episode import Episode
 from ..reward import Reward, register
-from ..timed import Timed
+from ..update_counter import UpdateCounter
 from ..verdict import Verdict
 from ..verifiers.tool_calls import CallError, check_calls, parse_tool_calls, tool_call_correctness
 from .format import FormatCheck, check_tag, has_balanced_pairs, has_one_pair, tags_in_order
 from .outcome import best_f1
-from .scores import Score, Scorer
+from .scores import Scorer, ScoreSource
 
 # The paper's other scales, as data for `correctness` and `format` of `ToolRL`: 1 for both; 1 for 30 updates and then 3;
 # and a linear change over 150 updates from 2 to 3 (correctness) and from 2 to 1 (format).
@@ -68,7 +68,7 @@ def thought_length(text: str) -> int:
 
 
 @register("toolrl")
-class ToolRL(Timed):
+class ToolRL(UpdateCounter):
     """Reward of a whole response that should call tools: terms "format" and "correctness", and optionally "length".
 
     ``episode.extra("expected_calls")`` is ``[{"name": ..., "parameters": {...}}]``; if it is empty only the format
@@ -111,7 +111,7 @@ class ToolRL(Timed):
         return dataclasses.replace(self.verdict(episode, sum(terms.values())), terms=terms)
 
 
-FADING = Cosine(start=1.0, end=0.0, over=200)
+BONUS_FACTOR = Cosine(start=1.0, end=0.0, over=200)
 
 
 def tool_bonus(calls: int, weight: float, each: float = 0.1) -> float:
@@ -126,11 +126,11 @@ def _check_marker(name: str, marker: Any) -> str:
 
 
 @register("tool-bonus")
-class ToolBonus(Timed):
+class ToolBonus(UpdateCounter):
     """Term for tool calls, right or wrong, that fades to 0 in training. Weigh it below the reward of a success."""
 
     paper = "SPEAR, arXiv 2509.22601 (intrinsic reward for tool calls)"
-    weight: ScheduleLike = option(default=FADING, check=check_schedule, says="factor of the bonus.")
+    weight: ScheduleLike = option(default=BONUS_FACTOR, check=check_schedule, says="factor of the bonus.")
     each: float = option(default=0.1, low=0, says="reward of one call before the weight; at most 1 in all.")
     marker: str = option(default="<tool_call>", check=_check_marker, says="opening of a call, counted in the actions.")
     count: Callable[[Episode], int] | None = option(default=None, says="callable that counts the calls instead.")
@@ -188,7 +188,7 @@ class ARPO(Reward):
 
     def setup(self) -> None:
         self.check = self.check or has_thought_and_answer
-        self.outcome = Score(self.scorer, "outcome", 0.0, 1.0) if self.scorer is not None else None
+        self.outcome = ScoreSource(self.scorer, "outcome", 0.0, 1.0) if self.scorer is not None else None
         self.needs = frozenset() if self.scorer is not None else frozenset({"reference"})
 
     @property

@@ -16,7 +16,7 @@ from ...checks import check_numbers, option
 from ...errors import InputError
 from ..protocol import Draw, Evidence
 from ..registration import register
-from ..sampling import in_turn
+from ..sampling import draw_without_replacement
 from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
 
@@ -94,7 +94,7 @@ class CyclicalSubsets(ArmTeacher):
             self.size, self._rising = next_size(
                 self.size, self._rising, self.start, self.end, self.factor, self.strategy
             )
-            chosen, _ = in_turn(np.log(self._weights), max(1, int(self.size * self.arms.n)), self._rng)
+            chosen, _ = draw_without_replacement(np.log(self._weights), max(1, int(self.size * self.arms.n)), self._rng)
             self._queue += self._rng.permutation(chosen).tolist()
         drawn = [self._queue.popleft() for _ in range(k)]
         return [Draw(arm, self.arms.task(arm, self._rng)) for arm in drawn]

@@ -70,7 +70,7 @@ class FrontierOracle(BoxTeacher):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TeachingResult:
     """Result of teaching one student.
 
     Attributes:
@@ -87,7 +87,9 @@ class Lesson:
     hyperparameters: dict[str, Any]
 
 
-def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS) -> Lesson:
+def teach(
+    options: Mapping[str, Any], teacher: str, seed: int, episodes: int, checkpoints: int = CHECKPOINTS
+) -> TeachingResult:
     """Teach one student, `TOGETHER` tasks at a time, as in a vector of environments. Student and teacher share the
     seed."""
     arguments = {name: value for name, value in options.items() if name not in ("length", "forget_after")}
@@ -116,21 +118,21 @@ def teach(options: Mapping[str, Any], teacher: str, seed: int, episodes: int, ch
         mastered.append(student.mastered())
     # A one-dimensional task is repeated as the second coordinate.
     seen = np.broadcast_to(np.concatenate(batches), (episodes, 2)).astype(np.float32)
-    return Lesson(student, tuple(mastered), seen, proposing, observing, settings_of(built))
+    return TeachingResult(student, tuple(mastered), seen, proposing, observing, settings_of(built))
 
 
 def _result(options: Mapping[str, Any], teacher: str, seed: int, episodes: int) -> TableResult:
-    lesson = teach(options, teacher, seed, episodes)
-    count = len(lesson.mastered)
-    visits = lesson.student.visits
+    result = teach(options, teacher, seed, episodes)
+    count = len(result.mastered)
+    visits = result.student.visits
     shares = {"locked": LOCKED, "learnable": LEARNABLE, "mastered": MASTERED, "unlearnable": UNLEARNABLE}
     return TableResult(
-        score=lesson.mastered[-1],
-        curve=([0.0, *(episodes * (i + 1) / count for i in range(count))], [0.0, *lesson.mastered]),
+        score=result.mastered[-1],
+        curve=([0.0, *(episodes * (i + 1) / count for i in range(count))], [0.0, *result.mastered]),
         measures={f"practised on {name}": visits[at] / episodes for name, at in shares.items()},
-        heat=_maps(lesson.tasks) if options["dimensions"] == 2 else None,
-        calls={"propose": 1e6 * lesson.proposing / episodes, "observe": 1e6 * lesson.observing / episodes},
-        hyperparameters=lesson.hyperparameters,
+        heat=_maps(result.tasks) if options["dimensions"] == 2 else None,
+        calls={"propose": 1e6 * result.proposing / episodes, "observe": 1e6 * result.observing / episodes},
+        hyperparameters=result.hyperparameters,
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..levels.scores import LEVEL_SCORES, Visit
-from ..levels.trajectories import measurements
+from ..levels.trajectories import trajectory_extras
 from ..signals import is_flat
 
 SIDE = 7
@@ -160,7 +160,7 @@ def play_episode(
     rewards, dones = np.zeros(len(cells)), np.zeros(len(cells), dtype=bool)
     rewards[-1], dones[-1] = won, won  # an episode cut off by the time limit is bootstrapped from the critic
     expected = np.append(values[cells], values[cell])
-    extras = measurements(rewards, expected, dones, GAMMA, LAMBDA, policy[cells])
+    extras = trajectory_extras(rewards, expected, dones, GAMMA, LAMBDA, policy[cells])
     return (GAMMA ** (len(cells) - 1) if won else 0.0), won, extras
 
 

@@ -66,7 +66,7 @@ def plan_runs(
     seeds: int | None,
     length: int | None,
     folder: str = "",
-    few: Collection[str] = (),
+    optional_teachers: Collection[str] = (),
 ) -> list[BenchmarkRun]:
     """List all runs of some tables and their teachers, ordered by table, setting and seed, so that teachers alternate
     and a busy machine slows them alike. If runs share data, the first run of each setting and seed, which creates the
@@ -77,17 +77,19 @@ def plan_runs(
         teachers: name of the table -> its teachers.
         seeds, length: number of seeds and length of each run; by default the table's and the setting's.
         folder: folder for data that the runs of a table share.
-        few: teachers that by default run only with the seeds and settings of `Table.few`.
+        optional_teachers: teachers that by default run only with the seeds and settings of
+            `Table.optional_teacher_seeds`.
     """
     runs = []
     for name, place in tables.items():
         table = load_table(place)
         for setting, options in table.settings.items():
             steps = int(options["length"] if length is None else length)
-            usual = range(table.seeds) if table.few is None else table.few.get(setting, ())
+            few = table.optional_teacher_seeds
+            usual = range(table.seeds) if few is None else few.get(setting, ())
             for seed in range(table.seeds if seeds is None else seeds):
                 for teacher in teachers[name]:
-                    if seeds is None and teacher in few and seed not in usual:
+                    if seeds is None and teacher in optional_teachers and seed not in usual:
                         continue
                     runs.append(BenchmarkRun(place, setting, teacher, seed, steps, folder if table.keeps else ""))
     makers: dict[tuple[str, str, int], str] = {}

@@ -16,7 +16,7 @@ from ..prompts.prompt_teacher import PromptTeacher
 from ..protocol import Evidence, Outcome, Teacher
 from ..random import RandomTeacher
 from ..registration import TEACHERS
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..students import ItemStudent
 from .table import OURS, Table, TableResult, keep_registered, make_teacher, parse_teacher, settings_of
 
@@ -49,7 +49,7 @@ class NearestOracle(PromptTeacher):
     student: ItemStudent = option(saved=False)
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray | float, Sequence[str] | str]:
-        return lowest(np.abs(self.student.rates() - 0.5) + ~self.student.scored, k, self._rng), np.nan, "exploit"
+        return argsmallest(np.abs(self.student.rates() - 0.5) + ~self.student.scored, k, self._rng), np.nan, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:
         pass

@@ -13,19 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ...estimates import MeanEstimate, estimate_mean, interquartile_mean
 from .table import UNIFORM
 
 RESAMPLES = 2000
-
-
-@dataclass(frozen=True)
-class MeanEstimate:
-    """A mean of n runs, or their interquartile mean, and its 95 % interval; the bounds are NaN for a single run."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
 
 
 @dataclass(frozen=True)
@@ -89,28 +80,6 @@ def compare_over_settings(lines: Sequence[Line], lower: bool) -> list[Standing]:
         for teacher, places in rank_lines(lines, lower).items()
     ]
     return sorted(found, key=lambda standing: standing.mean)
-
-
-def estimate_mean(values: Sequence[float]) -> MeanEstimate:
-    """Estimate the mean of ``values`` (one or more) with Student's interval.
-
-    If a value is infinite, the result is the median, without an interval.
-    """
-    n = len(values)
-    mean = float(np.mean(values)) if all(map(math.isfinite, values)) else float(np.median(values))
-    if n < 2 or not all(map(math.isfinite, values)):
-        return MeanEstimate(mean, math.nan, math.nan, n)
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(n - 1, 0.975)) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return MeanEstimate(mean, mean - half, mean + half, n)
-
-
-def interquartile_mean(values: Any) -> np.ndarray:
-    """Compute the mean of the middle half along the last axis: a quarter, rounded down, is cut from either end."""
-    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
-    cut = ordered.shape[-1] // 4
-    return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
 
 
 def estimate_interquartile_mean(values: Sequence[float], *others: Sequence[float]) -> MeanEstimate:

@@ -66,8 +66,8 @@ class Table:
         logarithmic: True if both axes of the curve are drawn on a logarithmic scale.
         x, curve: labels of the curve's horizontal and vertical axis.
         seeds: default number of seeds.
-        few: setting -> default seeds of the teachers that run only if "all" are requested; these teachers skip settings
-            that are not listed. With None they have the same seeds as other teachers.
+        optional_teacher_seeds: setting -> default seeds of the teachers that run only if "all" are requested; these
+            teachers skip settings that are not listed. With None they have the same seeds as other teachers.
         keeps: True if runs of one setting and seed share data in a folder; see ``run``.
         without: names of teachers that do not fit although their kind does.
         statistic: summary of the scores of several seeds; see `statistics.STATISTICS`.
@@ -100,7 +100,7 @@ class Table:
     rows: Mapping[str, str] = field(default_factory=dict)
     row: str = "teacher"
     further: str = ""
-    few: Mapping[str, Collection[int]] | None = None
+    optional_teacher_seeds: Mapping[str, Collection[int]] | None = None
     keeps: bool = False
     without: frozenset[str] = frozenset()
     statistic: str = "mean"

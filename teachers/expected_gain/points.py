@@ -51,7 +51,7 @@ class Points:
     by the same rule.
 
     Attributes:
-        moves: True once the gain of some point has been proven (significantly above 0).
+        gain_proven: True once the gain of some point has been proven (significantly above 0).
         reliability: intraclass correlation in [0, 1]: the share of the possible variance of returns that is not chance
             when a task is repeated; 1 without noise, 0 if every return is 0 or 1 by chance.
     """
@@ -66,7 +66,7 @@ class Points:
         self.size = self._born = 0
         self._lengths = np.zeros((2, LENGTHS))  # discoveries and variations by class of length
         self._record = 0.0
-        self.moves = False
+        self.gain_proven = False
         self._chance = np.array([0.5, 1.0])  # variance by chance, and possible variance; exponential averages
 
     @property
@@ -146,7 +146,7 @@ class Points:
         known = fit_gains(sums)
         gain = np.maximum(known.gain, 0.0)
         error = np.sqrt(known.variance)
-        self.moves |= bool(((known.gain > CERTAIN * error) & (visits >= FEWEST)).any())
+        self.gain_proven |= bool(((known.gain > CERTAIN * error) & (visits >= FEWEST)).any())
         self._record = max(KEPT * self._record, float((gain - LIKELY * error).max()))
         untried = 4 * level * (1 - level) * self._record**2 / visits
         self.value[:m] = (gain**2 + untried) * (1 - level) * self._mixed[:m] ** 2
@@ -173,7 +173,7 @@ class Points:
             "lengths": self._lengths.tolist(),
             "record": self._record,
             "born": self._born,
-            "moves": self.moves,
+            "moves": self.gain_proven,
         }
 
     @classmethod
@@ -186,5 +186,9 @@ class Points:
             points._sums[:, :, :m] = restore_array(saved["sums"], points._sums[:, :, :m])
         points._chance = restore_array(saved["chance"], points._chance)
         points._lengths = restore_array(saved["lengths"], points._lengths)
-        points._record, points._born, points.moves = float(saved["record"]), int(saved["born"]), bool(saved["moves"])
+        points._record, points._born, points.gain_proven = (
+            float(saved["record"]),
+            int(saved["born"]),
+            bool(saved["moves"]),
+        )
         return points

@@ -37,7 +37,7 @@ TABLE = 2**17  # most elements of the temporary arrays when densities are comput
 FEWEST_VISITS = 3  # an arm with fewer outcomes gets the value of the best arm
 
 
-class _Focus:
+class PlaceWeights:
     """Computes the probabilities of places (arms or cells) from their estimated gains.
 
     Keeps the record, the largest significant gain so far, with which present gains are compared.
@@ -85,7 +85,7 @@ class _CellPlaces:
         self.points[at], self.returns[at], self.mixed[at] = records, returns, mixed
         self.count += len(returns)
 
-    def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
+    def fit(self, weights: PlaceWeights, outcomes: int, margin: float) -> None:
         seen, at = min(self.count, len(self.returns)), self.count % len(self.returns)
         oldest_first = np.arange(seen) if seen < len(self.returns) else np.roll(np.arange(seen), -at)
         points, returns, mixed = self.points[oldest_first], self.returns[oldest_first], self.mixed[oldest_first]
@@ -94,7 +94,7 @@ class _CellPlaces:
         found = fit_gains(sum_moments(ages_within(cells.index, n), returns, cells.index, n, self.scales))
         # One imagined mixed group keeps a cell of few outcomes from a share of 0.
         share = (np.bincount(cells.index, mixed, n) + 1) / (np.bincount(cells.index, minlength=n) + 1)
-        chances = focus.weigh(found, found.value, found.level, cells.volume * share**2, outcomes)
+        chances = weights.weigh(found, found.value, found.level, cells.volume * share**2, outcomes)
         self.matters = 1 - (cells.high - cells.low).mean(0)
         widening = margin * (cells.high - cells.low)
         self._set_cells(np.maximum(cells.low - widening, 0.0), np.minimum(cells.high + widening, 1.0), chances)
@@ -148,13 +148,13 @@ class _ArmPlaces:
             add_return(self.sums, arm, ret, self.keep)
             self.visits[arm] += 1
 
-    def fit(self, focus: _Focus, outcomes: int, margin: float) -> None:
+    def fit(self, weights: PlaceWeights, outcomes: int, margin: float) -> None:
         tried = np.flatnonzero(self.visits >= FEWEST_VISITS)
         known = fit_gains(self.sums[:, :, tried])
         best = known.value.max(initial=0.0)
         value, level = np.full(len(self.visits), best if best > 0 else 1.0), np.zeros(len(self.visits))
         value[tried], level[tried] = known.value, known.level
-        self.chances = focus.weigh(known, value, level, np.ones(len(value)), outcomes)
+        self.chances = weights.weigh(known, value, level, np.ones(len(value)), outcomes)
 
     def save(self) -> dict[str, Any]:
         tried = np.flatnonzero(self.visits)
@@ -262,7 +262,7 @@ class Palaestra(Teacher):
 
     def _expect(self, outcomes: int) -> None:
         self._outcomes = outcomes
-        self._focus = _Focus(float(outcomes))
+        self._place_weights = PlaceWeights(float(outcomes))
         self._waiting = 0  # outcomes since the last fit
         refit = max(SOONEST, round(REFIT * outcomes)) if self.refit is None else self.refit
         if isinstance(self.domain, Arms):
@@ -299,7 +299,7 @@ class Palaestra(Teacher):
         k, rng, cells, kept = len(uniform), self._rng, self._places, self._points
         assert isinstance(cells, _CellPlaces)
         # Before any gain is proven, the points may be mere noise: draw more from cells.
-        trust = kept.reliability * (1.0 if kept.moves else 0.5)
+        trust = kept.reliability * (1.0 if kept.gain_proven else 0.5)
         share = RESERVE + (1 - 2 * RESERVE) * trust if kept.size else 0.0
         from_point = ~uniform & (rng.random(k) < share)
         points, sources = rng.random((k, cube.dimension)), [(-1, False)] * k  # id of the origin, True for a variation
@@ -347,23 +347,23 @@ class Palaestra(Teacher):
                 self._new = 0
         self._waiting += len(evidence)
         if self._waiting >= self._due:
-            self._places.fit(self._focus, self._waiting, self.margin)
+            self._places.fit(self._place_weights, self._waiting, self.margin)
             self._waiting = 0
 
     def _metrics(self) -> dict[str, float]:
         chances = self._places.chances
-        metrics = {"places": float(len(chances)), "gain": self._focus.gain, "focus": self._focus.share}
+        metrics = {"places": float(len(chances)), "gain": self._place_weights.gain, "focus": self._place_weights.share}
         if not isinstance(self.domain, Arms):
             metrics |= {"points": float(self._points.size), "reliability": self._points.reliability}
         return {**metrics, "effective_places": effective_number(chances) if len(chances) else 0.0}
 
     def _save(self) -> dict[str, Any]:
-        focus = self._focus
+        weights = self._place_weights
         points = {} if isinstance(self.domain, Arms) else {"points": self._points.save(), "new": self._new}
         return {
             "outcomes": self._outcomes,
             "places": self._places.save(),
-            "focus": [focus.record, focus.share, focus.gain],
+            "focus": [weights.record, weights.share, weights.gain],
             "waiting": self._waiting,
             **points,
         }
@@ -375,5 +375,6 @@ class Palaestra(Teacher):
         self._places.restore(own["places"])
         if not isinstance(self.domain, Arms):
             self._points, self._new = Points.restore(own["points"], self.domain.dimension), int(own["new"])
-        self._focus.record, self._focus.share, self._focus.gain = record, rate, gain
+        weights = self._place_weights
+        weights.record, weights.share, weights.gain = record, rate, gain
         self._waiting = waiting

@@ -19,7 +19,7 @@ from ..sampling import effective_number
 from ..saved_state import Kept
 from ..signals import success_counts
 from .buffer import BufferOptions, Entry, History, LevelBuffer
-from .scores import DIMENSIONLESS, LEVEL_SCORES, PLACED, Visit
+from .scores import DIMENSIONLESS, IN_RETURN_RANGE, LEVEL_SCORES, Visit
 from .space import as_levels
 
 ATTEMPTS = 10  # most levels generated for one proposal until one is not in the buffer
@@ -225,7 +225,7 @@ class LevelTeacher(BufferOptions, Teacher):
         low, high = self.return_range
         extras = {}
         for name, values in item.outcome.extras.items():
-            number = sum(values) / len(values) - (low if name in PLACED else 0.0)
+            number = sum(values) / len(values) - (low if name in IN_RETURN_RANGE else 0.0)
             extras[name] = number if name in DIMENSIONLESS else number / (high - low)
         unseen = mean if len(item.returns) > 1 or not self._seen[0] else self._seen[1]
         value = before.mean if before.visits else unseen

@@ -20,7 +20,7 @@ from ..signals import mean_absolute_advantage
 
 DIMENSIONLESS = frozenset({"policy_entropy", "least_confidence", "min_margin", "transition_loss"})
 """Extras that are not in units of the return."""
-PLACED = frozenset({"mean_value", "antagonist_return"})
+IN_RETURN_RANGE = frozenset({"mean_value", "antagonist_return"})
 """Extras that lie in the range of the return; other extras in its units are differences or sums."""
 
 

@@ -1,7 +1,7 @@
 """Measurements of an actor-critic learner on one level, from which level scores are computed.
 
 Functions take rewards float64[T], values float64[T + 1] (including the state after the last step) and dones bool[T].
-`measurements` returns the extras of an `Outcome`, by the names that `scores` uses.
+`trajectory_extras` returns the extras of an `Outcome`, by the names that `scores` uses.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def mean_margin(probabilities: Any) -> float:
 CRITIC_EXTRAS = frozenset(
     {"value_l1", "positive_value_loss", "signed_value_loss", "one_step_td", "mean_value", "negative_advantage"}
 )
-"""Names of the extras that `measurements` computes without ``probabilities``."""
+"""Names of the extras that `trajectory_extras` computes without ``probabilities``."""
 
 
-def measurements(
+def trajectory_extras(
     rewards: Any, values: Any, dones: Any, gamma: float, lam: float, probabilities: Any | None = None
 ) -> dict[str, float]:
     """Return a trajectory's extras by name.

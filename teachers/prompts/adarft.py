@@ -13,7 +13,7 @@ import numpy as np
 from ...checks import option
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import Kept
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -59,7 +59,7 @@ class AdaRFT(PromptTeacher):
         distance = np.abs(self._difficulty - self.target)
         if self.repeat:
             return np.argsort(distance, kind="stable")[:k], np.nan, "exploit"
-        near = lowest(distance, self.reach * k, self._rng)
+        near = argsmallest(distance, self.reach * k, self._rng)
         chosen = near[np.argsort(self._turns.last[near], kind="stable")[:k]]
         return self._turns.mark(chosen), np.nan, "exploit"
 

@@ -16,7 +16,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import Kept, restore_array
 from ..signals import success_rate
 from .screening import ScreeningTeacher
@@ -90,7 +90,7 @@ class ADCL(ScreeningTeacher):
     def setup(self) -> None:
         super().setup()
         self.difficulty = self.pool.difficulty.copy()
-        order = lowest(self.difficulty, self.pool.n, self._rng)
+        order = argsmallest(self.difficulty, self.pool.n, self._rng)
         self.pieces = np.array_split(order, min(self.chunks, self.pool.n))
         self._chunk, self._passes = 0, 0
         self._to_screen: list[int] = []

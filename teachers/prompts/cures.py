@@ -17,7 +17,7 @@ from ...errors import InputError
 from ..budgets.allocators import allocate_by_deviation as neyman
 from ..protocol import Draw, Evidence
 from ..registration import register
-from ..sampling import effective_number, in_turn, softmax
+from ..sampling import draw_without_replacement, effective_number, softmax
 from ..saved_state import restore_array
 from ..signals import PassRates, check_prior
 from .prompt_teacher import PromptTeacher
@@ -86,7 +86,7 @@ class CurES(PromptTeacher):
         return softmax(self._logits(), 1.0)
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
-        return *in_turn(self._logits(), k, self._rng), "exploit"
+        return *draw_without_replacement(self._logits(), k, self._rng), "exploit"
 
     def _draw(self, k: int) -> list[Draw]:
         draws = super()._draw(k)

@@ -14,7 +14,7 @@ from ...checks import check_numbers, option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import in_turn
+from ..sampling import draw_without_replacement
 from ..signals import Groups
 from .prompt_teacher import PromptTeacher
 
@@ -77,7 +77,7 @@ class DifficultyPool(PromptTeacher):
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
         with np.errstate(divide="ignore"):
-            chosen, probs = in_turn(np.log(self._pool_weights[self._member]), k, self._rng)
+            chosen, probs = draw_without_replacement(np.log(self._pool_weights[self._member]), k, self._rng)
         origins = np.where(self._member[chosen] == len(self.names), "explore", "exploit").tolist()
         return chosen, probs, origins
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import option
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import in_turn
+from ..sampling import draw_without_replacement
 from ..saved_state import Kept
 from ..signals import success_rate
 from .screening import ScreeningTeacher
@@ -127,7 +127,9 @@ class DOTS(ScreeningTeacher):
         log_weights = -np.abs(self.predicted - self.target) / self.tau
         log_weights[look] = -np.inf
         count = min(k, self.pool.n) - len(look)
-        drawn, probs = in_turn(log_weights, count, self._rng) if count else (np.empty(0, np.int64), np.empty(0))
+        drawn, probs = np.empty(0, np.int64), np.empty(0)
+        if count:
+            drawn, probs = draw_without_replacement(log_weights, count, self._rng)
         self._trained += count
         chosen, unknown = np.concatenate([np.array(look, dtype=np.int64), drawn]), np.full(len(look), np.nan)
         return chosen, np.concatenate([unknown, probs]), ["explore"] * len(look) + ["exploit"] * count

@@ -17,7 +17,7 @@ from ...checks import check_numbers, option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import in_turn, lowest
+from ..sampling import argsmallest, draw_without_replacement
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
 
@@ -81,7 +81,7 @@ class GainRL(PromptTeacher):
         ease = -self.pool.difficulty if self.signal is None else np.array(self.signal)
         if ease.shape != (n,):
             raise InputError(f"signal has {len(ease)} values for {n} prompts; give one for each.")
-        self.order = lowest(-ease, n, self._rng)
+        self.order = argsmallest(-ease, n, self._rng)
         self.mu = 0.0
         self._used = np.zeros(n, dtype=bool)  # ranks drawn since mu last moved
         self._sums, self._groups = np.zeros(4), 0  # sums of successes, episodes, angles, angle counts
@@ -110,7 +110,7 @@ class GainRL(PromptTeacher):
     def _take(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         if self._used.all():
             self._used[:] = False
-        ranks, probs = in_turn(self._log_weights(), min(k, int((~self._used).sum())), self._rng)
+        ranks, probs = draw_without_replacement(self._log_weights(), min(k, int((~self._used).sum())), self._rng)
         self._used[ranks] = True
         return ranks, probs
 

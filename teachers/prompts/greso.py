@@ -13,7 +13,7 @@ import numpy as np
 from ...checks import check_share, option
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..signals import Groups, is_flat
 from .prompt_teacher import PromptTeacher
 
@@ -89,7 +89,7 @@ class GRESO(PromptTeacher):
         with np.errstate(divide="ignore"):
             skips = np.floor(np.log1p(-self._rng.random(n)) / np.log1p(-chance))  # 0 at chance 1
         accepted = self._due + n * np.minimum(skips, 1e6)  # a chance that underflows must not wait for ever
-        chosen = lowest(accepted, k, self._rng)
+        chosen = argsmallest(accepted, k, self._rng)
         end = accepted[chosen[-1]]
         passed = self._due <= end  # their turn came, and they were skipped
         passed[chosen] = False

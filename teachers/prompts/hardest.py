@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import option
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..signals import Groups, is_flat
 from .screening import Pilot, ScreeningTeacher, Tallies, Turns
 
@@ -64,7 +64,7 @@ class Hardest(ScreeningTeacher):
         costs = {"hardest": rates, "easiest": -rates, "medium": np.abs(rates - np.median(rates))}
         count = max(round(self.fraction * self.pool.n), 1)
         self.chosen = np.zeros(self.pool.n, dtype=bool)
-        self.chosen[seen[lowest(costs[self.part], count, self._rng)]] = True
+        self.chosen[seen[argsmallest(costs[self.part], count, self._rng)]] = True
 
     def _learn_outcome(self, item: Evidence, screened: bool) -> None:
         if self.chosen is not None:

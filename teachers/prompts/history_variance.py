@@ -15,7 +15,7 @@ import numpy as np
 from ...checks import option
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..signals import success_rate
 from .prompt_teacher import PromptTeacher
 from .screening import Pilot
@@ -56,7 +56,7 @@ class HistoryVariance(PromptTeacher):
 
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
         if self.chosen is None and self._pilot.over:
-            self.chosen = lowest(-self.scores, self.top, self._rng)
+            self.chosen = argsmallest(-self.scores, self.top, self._rng)
         if self.chosen is None:
             return self._pilot.take(k, self._rng), np.nan, "warmup"
         turns = (self._next + np.arange(k)) % len(self.chosen)

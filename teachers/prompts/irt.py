@@ -18,7 +18,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import Kept
 from ..signals import check_band, success_counts
 from .prompt_teacher import PromptTeacher
@@ -99,7 +99,7 @@ class PUDF(PromptTeacher):
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
         admitted = self._admissible()
-        chosen = lowest(np.where(admitted, 0.0, 1.0 + self._excess()), k, self._rng)
+        chosen = argsmallest(np.where(admitted, 0.0, 1.0 + self._excess()), k, self._rng)
         return chosen, np.where(admitted[chosen], 1 / admitted.sum(), np.nan), "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:

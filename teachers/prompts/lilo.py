@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import option
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import Kept
 from .screening import StreamTeacher
 
@@ -62,7 +62,7 @@ class LILO(StreamTeacher):
             return
         tasks = list(self._candidates)
         scores = np.array([self._candidates[task][0] for task in tasks])
-        best = lowest(-scores, self._batch_size, self._rng)
+        best = argsmallest(-scores, self._batch_size, self._rng)
         self.queue |= {tasks[i]: self._candidates[tasks[i]][1] for i in best.tolist()}
         self._learnability = [float(scores.mean()), float(scores[best].mean())]
         self._candidates = {}

@@ -15,7 +15,7 @@ from ...checks import check_share, option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import SavedState
 from ..signals import PassRates, success_counts
 from .prompt_teacher import PromptTeacher
@@ -105,9 +105,9 @@ class MoPPS(PromptTeacher):
         low, high = self.band or (self.target, self.target)
         cost = np.maximum(low - draws, 0) + np.maximum(draws - high, 0)
         if self.candidates is None:
-            return lowest(cost, k, self._rng), np.nan, "exploit"
+            return argsmallest(cost, k, self._rng), np.nan, "exploit"
         among = self._rng.permutation(len(cost))[: min(self.candidates * k, len(cost))]
-        return among[lowest(cost[among], k, self._rng)], np.nan, "exploit"
+        return among[argsmallest(cost[among], k, self._rng)], np.nan, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:
         self.beliefs.learn(evidence)

@@ -15,7 +15,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Evidence
 from ..registration import register
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import restore_array
 from ..signals import is_flat, success_rate
 from .prompt_teacher import PromptTeacher
@@ -108,7 +108,7 @@ class PCL(PromptTeacher):
     def _choose(self, k: int) -> tuple[np.ndarray, float, str]:
         n = self.pool.n
         candidates = self._rng.permutation(n)[: min(self.factor * k, n)]
-        return candidates[lowest(np.abs(self.predict(candidates) - self.tau), k, self._rng)], np.nan, "exploit"
+        return candidates[argsmallest(np.abs(self.predict(candidates) - self.tau), k, self._rng)], np.nan, "exploit"
 
     def _learn(self, evidence: list[Evidence]) -> None:
         tasks = np.array([int(item.record) for item in evidence])

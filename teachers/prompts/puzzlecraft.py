@@ -20,7 +20,7 @@ from ...checks import option
 from ...errors import InputError
 from ..protocol import Evidence, Outcome
 from ..registration import Preset, register
-from ..sampling import in_turn
+from ..sampling import draw_without_replacement
 from ..signals import Groups
 from .prompt_teacher import PromptTeacher
 
@@ -80,7 +80,7 @@ class PuzzleCraft(PromptTeacher):
 
     def _choose(self, k: int) -> tuple[np.ndarray, np.ndarray, str]:
         with np.errstate(divide="ignore"):
-            return *in_turn(np.log(self.distribution()), k, self._rng), "exploit"
+            return *draw_without_replacement(np.log(self.distribution()), k, self._rng), "exploit"
 
     def _draw_fields(self, index: int) -> dict[str, Any]:
         return {"meta": {"weight": float(self.weights[index])}} if self.mode == "weight" else {}

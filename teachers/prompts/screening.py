@@ -15,7 +15,7 @@ import numpy as np
 
 from ...checks import keyword_declared, option
 from ..protocol import Draw, Evidence
-from ..sampling import lowest
+from ..sampling import argsmallest
 from ..saved_state import Kept, SavedState
 from ..signals import success_counts
 from .prompt_teacher import PromptTeacher
@@ -40,9 +40,9 @@ class Turns(SavedState):
     def oldest(self, due: np.ndarray, k: int, rng: np.random.Generator, allowed: np.ndarray | None) -> np.ndarray:
         """Return the tasks with the smallest ``due`` (float[n]), as `take` does, without marking their turn."""
         if allowed is None:
-            return lowest(due, k, rng)
+            return argsmallest(due, k, rng)
         among = np.flatnonzero(allowed)
-        return among[lowest(due[among], k, rng)] if len(among) and k else among[:0]
+        return among[argsmallest(due[among], k, rng)] if len(among) and k else among[:0]
 
     def mark(self, tasks: np.ndarray) -> np.ndarray:
         self.last[tasks] = self.now
@@ -100,7 +100,7 @@ class Pilot(SavedState):
 
     def take(self, k: int, rng: np.random.Generator) -> np.ndarray:
         """Return int[m], m <= k, the tasks proposed least often first and those with enough outcomes last."""
-        tasks = lowest(self.asked + np.where(self.seen >= self.passes, np.int64(2**40), 0), k, rng)
+        tasks = argsmallest(self.asked + np.where(self.seen >= self.passes, np.int64(2**40), 0), k, rng)
         self.asked[tasks] += 1
         return tasks
 

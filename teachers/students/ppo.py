@@ -21,7 +21,7 @@ class Model(Protocol):
     def predict(self, observation: Any, deterministic: bool = False) -> tuple[Any, Any]: ...
 
 
-class Numbers(gym.ObservationWrapper[Any, Any, Any]):
+class VectorObservation(gym.ObservationWrapper[Any, Any, Any]):
     """Wrapper that gives observations as one float32 vector: arrays scaled to [0, 1] by their bounds, Discrete values
     as one-hot vectors; text is left out.
 
@@ -56,7 +56,7 @@ class PPOStudent:
     Every episode in training is one proposal; its return goes to the teacher (see `TeacherWrapper`).
 
     Args:
-        env: an environment with ``param_space``; see `Numbers` for the policy's observations.
+        env: an environment with ``param_space``; see `VectorObservation` for the policy's observations.
         teacher: chooses the tasks.
         model: builds the model for an environment. None takes `stable_baselines3.PPO` with a multilayer perceptron.
         seed: seed of the model and of the evaluation.
@@ -77,7 +77,7 @@ class PPOStudent:
     ):
         if model is not None and options:
             raise InputError(f"{sorted(options)} are for stable_baselines3.PPO; pass them to your own model instead.")
-        self.env = Numbers(TeacherWrapper(env, teacher))
+        self.env = VectorObservation(TeacherWrapper(env, teacher))
         self.model = model(self.env) if model is not None else _ppo(self.env, seed, options)
         self._rng = np.random.default_rng(seed)
 

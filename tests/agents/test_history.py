@@ -11,8 +11,8 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.reductions import turn_mean
 from palaestra.agents.grpo.measures.continuations import replay_moments
@@ -161,7 +161,7 @@ def test_each_turn_is_scored_in_the_context_that_was_seen(small, history, packer
     group = Independent().play([task], player)[0]
     batch = collate([group])
     assert batch.rows > 2 * batch.episodes  # contexts began anew
-    again = Forward(packer=packer).measure(small.model, batch).logp
+    again = Passes(packer=packer).measure(small.model, batch).logp
     assert (again - batch.logp_mu).abs().max() < 1e-5
 
 
@@ -190,7 +190,7 @@ def test_an_episode_branches_off_within_a_shortened_history(small):
     other = player.play([branch(task, FinishedEpisode(played.trajectory, tuple(again)), 3)])[0].trajectory
     assert other.turns[3].obs_ids == played.trajectory.turns[3].obs_ids
     batch = collate([Group(0, (other,))])
-    logp = Forward().measure(small.model, batch).logp
+    logp = Passes().measure(small.model, batch).logp
     assert (logp - batch.logp_mu).abs().max() < 1e-5
 
 

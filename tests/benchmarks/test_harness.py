@@ -120,4 +120,9 @@ def test_a_table_has_its_numbers_to_the_right():
     assert title.strip() == "all"
     assert row.index("a") == head.index("name")
     assert row.index("1") == head.index("time") + 3
-    assert plain_text("\u0410") == "\\u0410"
+
+
+def test_no_text_controls_the_terminal():
+    assert plain_text("\u0410\x9b") == "\\u0410\\x9b"
+    assert plain_text("a\x1b[2J\r\x07\x7f") == "a\\x1b[2J\\x0d\\x07\\x7f"
+    assert plain_text("a\tb\nc") == "a\tb\nc"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Verdict, make
-from palaestra.rewards.attempt import attempt, read_list, read_number
+from palaestra.rewards.attempt import attempt, read_list, to_finite_number
 from palaestra.rewards.episode import Episode, Step
 from palaestra.rewards.reward import BatchReward, GroupReward, PooledReward, Reward, StepReward
 
@@ -133,8 +133,8 @@ def test_what_the_user_set_up_wrongly_is_still_an_error():
 
 
 def test_numbers_and_lists_are_read():
-    assert [read_number(value) for value in (1, True, 0.5, np.float32(2), np.array(3.0))] == [1, 1, 0.5, 2, 3]
-    assert read_number(math.nan) == "it gave nan, which is no finite number"
-    assert read_number([1]) == "it gave [1], which is no number"
+    assert [to_finite_number(value) for value in (1, True, 0.5, np.float32(2), np.array(3.0))] == [1, 1, 0.5, 2, 3]
+    assert to_finite_number(math.nan) == "it gave nan, which is no finite number"
+    assert to_finite_number([1]) == "it gave [1], which is no number"
     assert read_list(np.ones(2), 2) == [1, 1]
     assert read_list(0.5, 2) == "it gave 0.5 instead of 2 numbers"

@@ -28,7 +28,7 @@ class Undecided(Reward):
 class Now(StepReward):
     name = "now"
 
-    def at_once(self, step: Any, observation: Any, terminated: bool) -> float:
+    def step_reward_now(self, step: Any, observation: Any, terminated: bool) -> float:
         return 10.0 if terminated else 1.0
 
 

@@ -64,7 +64,7 @@ class Batch:
         hidden: last hidden state that predicts each token, float [N, H].
         head: function from hidden states to logits at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``,
             on the policy's device; None if no component needs it.
-        extra: measurements that have no attribute (made by auxiliary models), by name, [N] each.
+        other_measurements: measurements that have no attribute (made by auxiliary models), by name, [N] each.
     """
 
     ids: Tensor
@@ -98,7 +98,7 @@ class Batch:
     value: Tensor | None = None
     hidden: Tensor | None = None
     head: Callable[[Tensor, Tensor], Tensor] | None = None
-    extra: Mapping[str, Tensor] = field(default_factory=dict)
+    other_measurements: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -153,17 +153,17 @@ class Batch:
 
     def measurement(self, name: str) -> Tensor:
         """Return a measurement by name; RuntimeError if it is missing. Components that read it must declare `needs`."""
-        tensor = self.extra.get(name) if name in self.extra else getattr(self, name, None)
+        tensor = self.other_measurements.get(name) if name in self.other_measurements else getattr(self, name, None)
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")
         return tensor
 
     def with_(self, **measured: Tensor) -> Batch:
-        """Return a copy with the measurements added; names that are not attributes go into ``extra``."""
+        """Return a copy with the measurements added; names that are not attributes go into ``other_measurements``."""
         known = {item.name for item in fields(self)}
         own = {name: value for name, value in measured.items() if name in known}
         others = {name: value for name, value in measured.items() if name not in known}
-        return replace(self, **own, extra={**self.extra, **others})
+        return replace(self, **own, other_measurements={**self.other_measurements, **others})
 
 
 def collate(groups: Sequence[Group]) -> Batch:

@@ -18,8 +18,8 @@ from ...language.gpu import free_memory
 from ...language.head import head_of
 from ..optimizers import state_bytes
 from .batch import collate
-from .forward import Forward
 from .logprobs import CHUNK_BYTES
+from .passes import Passes
 from .trajectory import Group, Trajectory, Turn
 
 CPU_BUDGET = 2048
@@ -49,13 +49,13 @@ class TrainingMemory:
         return int(min(max(room // 256 * 256, LEAST), MOST))
 
 
-def training_memory(model: Any, forward: Forward) -> TrainingMemory:
+def training_memory(model: Any, passes: Passes) -> TrainingMemory:
     """Estimate the memory that training takes beyond the weights, from one pass over a few tokens."""
     layers = model.config.get_text_config().num_hidden_layers
-    kept = _kept_bytes(model, replace(forward, checkpoint=False))
+    kept = _kept_bytes(model, replace(passes, checkpoint=False))
     head = head_of(model).weight
     layer = kept / layers
-    if forward.checkpoint:
+    if passes.checkpoint:
         kept = layers * head.shape[1] * head.element_size() + layer
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     state = state_bytes(trained)
@@ -67,8 +67,8 @@ def training_memory(model: Any, forward: Forward) -> TrainingMemory:
     return TrainingMemory(kept + layer, state + gradients + chunk)
 
 
-def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, int], int]) -> Forward:
-    """Return ``forward`` with a token budget that fits into the GPU's free memory, and leave a notice with the numbers.
+def fit_budget(model: Any, passes: Passes, device: str, held: Callable[[int, int], int]) -> Passes:
+    """Return ``passes`` with a token budget that fits into the GPU's free memory, and leave a notice with the numbers.
 
     Args:
         held: function (bytes of the weights, bytes free after the optimiser's state) -> bytes that the engine will hold
@@ -76,16 +76,16 @@ def fit_budget(model: Any, forward: Forward, device: str, held: Callable[[int, i
     """
     free = free_memory(device)
     free -= held(sum(weight.nbytes for weight in model.parameters()), max(0, free - state_bytes(model.parameters())))
-    need = training_memory(model, forward)
+    need = training_memory(model, passes)
     budget = need.tokens(free)
-    forward.memory.say(
+    passes.memory.add_notice(
         f"Micro-batches have at most {budget:,} tokens (--token-budget): {free / 1e9:.1f} GB of {device} are free, "
         f"of which gradients and optimiser take {need.fixed / 1e9:.1f} and a token {need.per_token / 1e6:.2g} MB."
     )
-    return replace(forward, budget=budget)
+    return replace(passes, budget=budget)
 
 
-def _kept_bytes(model: Any, forward: Forward) -> float:
+def _kept_bytes(model: Any, passes: Passes) -> float:
     """Return the bytes per token that a forward pass keeps for the backward pass, besides weights."""
     half = _DRY_TOKENS // 2
     turn = Turn((0,) * half, (0,) * half, (0.0,) * half, "stop", 0.0)
@@ -102,8 +102,8 @@ def _kept_bytes(model: Any, forward: Forward) -> float:
             sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    (micro,) = forward.micro_batches(batch, [0])
+    (micro,) = passes.micro_batches(batch, [0])
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        out = forward.score(model, micro)
+        out = passes.score(model, micro)
     del out
     return sum(sizes.values()) / _DRY_TOKENS

@@ -39,7 +39,7 @@ class MemoryLimit:
         self._first: int | None = None
         self._said: list[str] = []
 
-    def say(self, sentence: str) -> None:
+    def add_notice(self, sentence: str) -> None:
         """Add a sentence to the notices that `take_notices` returns."""
         self._said.append(sentence)
 

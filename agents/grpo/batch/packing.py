@@ -20,7 +20,7 @@ from ....registry import Registry
 from .batch import Batch
 from .padded import Padded
 from .ragged import Ragged, suits
-from .token_places import join_ranges, send
+from .token_indices import concatenate_ranges, send
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class _Layout:
     def lay_out(self, episodes: list[int]) -> MicroBatch:
         """Return the micro-batch of some episodes: rows in order, each shared prompt before the first row with it."""
         first, stop = self.first_row[episodes], self.first_row[np.asarray(episodes) + 1]
-        rows = join_ranges(first, stop - first)
+        rows = concatenate_ranges(first, stop - first)
         start, length, prompt = self.start[rows], self.start[rows + 1] - self.start[rows], self.prompt[rows]
         _, earliest, number, users = np.unique(
             self.prompt_of[rows], return_index=True, return_inverse=True, return_counts=True
@@ -175,7 +175,7 @@ class _Layout:
         prompt_start, own_start = (ends - pieces).T
         # Start of the shared prompt that each row continues.
         context_start = np.where(shared, prompt_start[earliest[number]], 0)
-        places = torch.from_numpy(join_ranges(np.stack((start, start + context), 1).ravel(), pieces.ravel()))
+        places = torch.from_numpy(concatenate_ranges(np.stack((start, start + context), 1).ravel(), pieces.ravel()))
         none = np.zeros_like(rows)
         spans = np.stack(
             (
@@ -185,7 +185,7 @@ class _Layout:
             1,
         )
         acts = self.first_acted[rows + 1] - self.first_acted[rows]
-        scored = self.acted[join_ranges(self.first_acted[rows], acts)]
+        scored = self.acted[concatenate_ranges(self.first_acted[rows], acts)]
         row = np.repeat(np.arange(len(rows)), acts)
         # A token is predicted by the state at the token before it: the only shift in the learner. The token before is
         # the last of the shared prompt for a first action, and the predecessor in the row otherwise.

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...language.attention import mix
-from .token_places import join_ranges, send
+from .token_indices import concatenate_ranges, send
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Padded:
     def of(cls, spans: np.ndarray) -> Padded:
         """Build the layout from the ``spans`` of segments; see `packing.MicroBatch`."""
         parts = _group_by_size(spans)
-        produced = np.concatenate([join_ranges(part[:, 2], part[:, 3] - part[:, 2]) for part in parts])
+        produced = np.concatenate([concatenate_ranges(part[:, 2], part[:, 3] - part[:, 2]) for part in parts])
         order = np.empty_like(produced)
         order[produced] = np.arange(len(produced))
         return cls(tuple(_make_bucket(part) for part in parts), torch.from_numpy(order))

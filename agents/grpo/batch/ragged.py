@@ -20,7 +20,7 @@ from torch.autograd.function import once_differentiable
 
 from ...language.attention import mix
 from ...language.gpu import fits_flash_attention, is_ampere
-from .token_places import join_ranges, send
+from .token_indices import concatenate_ranges, send
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class Ragged:
         key_end = np.cumsum(seen)
         key_start = key_end - seen
         pieces = np.stack((context, own), 1).ravel()
-        keys = join_ranges(np.stack((begin, start), 1).ravel(), pieces)
-        own_key = join_ranges(key_start + context, own)
+        keys = concatenate_ranges(np.stack((begin, start), 1).ravel(), pieces)
+        own_key = concatenate_ranges(key_start + context, own)
         # Indices of keys that are context, sorted so that the uses of one token are adjacent.
-        use = join_ranges(key_start, context)
+        use = concatenate_ranges(key_start, context)
         use = use[np.argsort(keys[use], kind="stable")]
         tokens, uses = np.unique(keys[use], return_counts=True)
         most = int(uses.max(initial=0))

@@ -33,7 +33,7 @@ def differ(values: Sequence[float]) -> bool:
     return bool(values) and max(values) - min(values) > ROUNDING * max(map(abs, values))
 
 
-def subtract(a: Tensor, b: Tensor) -> Tensor:
+def subtract_beyond_rounding(a: Tensor, b: Tensor) -> Tensor:
     """Return a - b, exactly 0 where both differ by no more than rounding: [M], [M] -> [M]."""
     gap = a - b
     return torch.where(gap.abs() < ROUNDING * torch.maximum(a.abs(), b.abs()), 0, gap)

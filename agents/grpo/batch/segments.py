@@ -95,7 +95,7 @@ class Segments:
         """Average the counted items of each segment, [M] -> [K]; 0 for a segment without any; differentiable."""
         return self.sum(value) / self.sum(torch.ones_like(value)).clamp(min=1)
 
-    def spread(self, value: Tensor) -> Tensor:
+    def expand(self, value: Tensor) -> Tensor:
         """Repeat a value per segment at each of its items, [K] -> [M]."""
         return value[self.of]
 

@@ -28,7 +28,7 @@ from ...engines.policy_engine import PolicyEngine
 from ...language.model import LanguageModel
 from ..config import TrainConfig
 from ..objective.objective import Objective
-from ..objective.sides import join_states, load_training_side
+from ..objective.split_objective import join_states, load_training_side
 from ..run.step_log import StepData
 from .policy_weights import place_of_versions, played_version, set_weights, trained_weights
 from .task_collector import TaskCollector

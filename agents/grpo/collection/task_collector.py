@@ -17,13 +17,13 @@ from .... import teachers
 from ...engines.engine import Engine
 from ...engines.policy_engine import PolicyEngine
 from ...language.model import LanguageModel
-from ..batch.forward import Forward
+from ..batch.passes import Passes
 from ..batch.trajectory import Group, Trajectory, group_from_json, group_to_json
 from ..components.streams.supply import Supply
 from ..config import TrainConfig
 from ..measures.producer import ProducerTools, add_measures
 from ..objective.objective import Objective
-from ..rollouts.context_room import token_limits
+from ..rollouts.context_check import token_limits
 from ..rollouts.environments import Environments
 from ..rollouts.episode_player import EpisodePlayer
 from ..rollouts.episode_starts import RolloutTask
@@ -32,7 +32,7 @@ from ..rollouts.independent import Independent
 from ..run.logs import PlayedProposal
 from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
 from ..run.step_log import Collected
-from ..teacher_requests.requests import Assignment, Workplace, carry_out, count_requests
+from ..teacher_requests.requests import Assignment, RequestContext, count_requests, run_requests
 from ..teacher_requests.rewriting import Rewriter
 from .policy_weights import played_version
 
@@ -40,14 +40,14 @@ from .policy_weights import played_version
 class TaskCollector:
     """Collects the episodes of a learner's steps, and the groups of its streams.
 
-    If collection is ahead of the updates, ``objective``, ``language`` and ``forward`` must not be shared with the
+    If collection is ahead of the updates, ``objective``, ``language`` and ``passes`` must not be shared with the
     update.
 
     Args:
         teacher: proposes the tasks.
         language: the policy, which plays with its current weights.
         teacher_model: the model to distil from, or None.
-        forward: the learner's passes through a model.
+        passes: the learner's passes through a model.
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts if proposals request it; None: the policy rewrites.
         policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
@@ -62,7 +62,7 @@ class TaskCollector:
         teacher: teachers.Teacher,
         language: LanguageModel,
         teacher_model: LanguageModel | None,
-        forward: Forward,
+        passes: Passes,
         reference: Any = None,
         rewriter: Rewriter | None = None,
         policy_engine: PolicyEngine | None = None,
@@ -72,7 +72,7 @@ class TaskCollector:
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
-        self._forward, self._reference = forward, reference
+        self._passes, self._reference = passes, reference
         self._tools = self._make_tools(0)
         self.rewriter = rewriter or Rewriter(config.requests)
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
@@ -97,24 +97,24 @@ class TaskCollector:
         config, objective = self.config, self.objective
         assignments: list[Assignment] = []
         trainable: list[Group] = []
-        extra: list[Group] = []
+        further_groups: list[Group] = []
         overlong = rounds = 0
         most = objective.recipe.refill
         while rounds < most and len(trainable) < config.prompts:
             played, further, unplayed = self._play_round(step, rounds)
-            trainable += objective.keep([assignment.group for assignment in played if assignment.trained])
+            trainable += objective.filter_groups([assignment.group for assignment in played if assignment.trained])
             assignments += played
             overlong += unplayed
-            extra += further
+            further_groups += further
             rounds += 1
             # Proposals for screening, or outside the band, leave gaps in the batch; further rounds fill them.
             screening = bool(self.teacher.asks & {"joins", "greedy"})
             if any((screening and not a.proposal.train) or a.done.get("band") == "outside" for a in played):
                 most = max(most, config.requests.rounds)
-        trainable = cut_batch(trainable, config.prompts) + objective.keep(extra)
+        trainable = cut_batch(trainable, config.prompts) + objective.filter_groups(further_groups)
         trainable = objective.replay.refresh().mix(trainable, step, np.random.default_rng([config.seed, REPLAY, step]))
         rows = [PlayedProposal(a.proposal, a.task, a.own_group, a.done) for a in assignments]
-        return Collected(rows, extra, trainable, count_requests(assignments), overlong)
+        return Collected(rows, further_groups, trainable, count_requests(assignments), overlong)
 
     def _play_round(self, step: int, round_: int) -> tuple[list[Assignment], list[Group], int]:
         """Play and report one round of proposals.
@@ -135,24 +135,26 @@ class TaskCollector:
             assignments.append(Assignment(proposal, task, Group(proposal.id, ()), trained=proposal.train))
         self._tools = self._make_tools(step, round_)
         player = self._player(step, round_)  # after the tools' player: both seed the engine, and this seed must hold
-        workplace = Workplace(player, config.requests, self.rewriter, self._screened)
-        carry_out("play", assignments, workplace)
+        context = RequestContext(player, config.requests, self.rewriter, self._screened)
+        run_requests("play", assignments, context)
         groups = self.objective.rollout.refresh().play([assignment.task for assignment in assignments], player)
-        extra = groups[len(assignments) :]
+        further_groups = groups[len(assignments) :]
         for assignment, group in zip(assignments, groups[: len(assignments)], strict=True):
             assignment.group = group
-        carry_out("group", assignments, workplace)
+        run_requests("group", assignments, context)
         self._report(assignments, player)
-        carry_out("train", assignments, workplace)
+        run_requests("train", assignments, context)
         # A teacher may propose tasks for evaluation only, which are not judged.
         trained = [assignment for assignment in assignments if assignment.trained]
         for assignment, group in zip(trained, self.judge([each.group for each in trained]), strict=True):
             assignment.group = group
         # Episodes of another role, such as a proposer's, already have their rewards.
-        unjudged = [not any(t.role for t in group.trajectories) for group in extra]
-        judged = iter(self.judge([group for group, wanted in zip(extra, unjudged, strict=True) if wanted]))
-        extra = [next(judged) if wanted else group for group, wanted in zip(extra, unjudged, strict=True)]
-        return assignments, extra, len(player.overlong)
+        unjudged = [not any(t.role for t in group.trajectories) for group in further_groups]
+        judged = iter(self.judge([group for group, wanted in zip(further_groups, unjudged, strict=True) if wanted]))
+        further_groups = [
+            next(judged) if wanted else group for group, wanted in zip(further_groups, unjudged, strict=True)
+        ]
+        return assignments, further_groups, len(player.overlong)
 
     def _report(self, assignments: Sequence[Assignment], player: EpisodePlayer) -> None:
         """Report outcomes to the teacher, and keep episodes of screening proposals that later proposals may join."""
@@ -217,7 +219,7 @@ class TaskCollector:
         return ProducerTools(
             self._player(step, 4000, *keys),
             self.language,
-            self._forward,
+            self._passes,
             self._reference,
             np.random.default_rng([self.config.seed, MEASURE, step, *keys]),
         )
@@ -227,7 +229,9 @@ class TaskCollector:
         renderer = self.language.renderer
         if self.objective.producers:
             groups = add_measures(groups, self.objective.producers, self._tools)
-        return self.objective.shape(groups, lambda turn, characters: renderer.tokens_until(turn.act_ids, characters))
+        return self.objective.add_rewards(
+            groups, lambda turn, characters: renderer.tokens_until(turn.act_ids, characters)
+        )
 
     def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
         """Make the `Supply` of stream ``number``."""
@@ -251,7 +255,7 @@ class TaskCollector:
             groups=tuple(practice.group for practice in played),
             play=play,
             demonstrate=demonstrate,
-            measure=lambda batch: self._forward.measure(self.language.model, batch).logp,
+            measure=lambda batch: self._passes.measure(self.language.model, batch).logp,
             play_teacher=None if self.teacher_model is None else play_teacher,
         )
 

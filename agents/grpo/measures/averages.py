@@ -64,7 +64,7 @@ class AverageCopy:
 
 
 @produces("base_logps", needs=("reference",))
-class ThoughtlessLogps(AverageCopy):
+class NoThinkLogps(AverageCopy):
     """Log-probabilities under the average, at temperature 1, of the reference answer right after the prompt (the
     no-think baseline of RLP, arXiv 2510.01265, section 3, which has decay 0.999); None if the reference is not text."""
 
@@ -120,7 +120,7 @@ class TeacherAnswer(AverageCopy):
         ours = tools.player
         if self._engine is None:
             language = replace(tools.language, model=self.model)
-            self._engine = language.engine(256, ours.limits.context, tools.forward.fp32_head)
+            self._engine = language.engine(256, ours.limits.context, tools.passes.fp32_head)
         self._engine.seed(int(tools.rng.integers(2**63)))
         return EpisodePlayer(ours.environments, self._engine, ours.renderer, ours.limits, ours.temperature, tools.rng)
 

@@ -74,5 +74,5 @@ def _likeliest(groups: Sequence[Group], tools: ProducerTools, count: int) -> lis
         if outputs.hidden is not None:
             states = split_actions(batch, outputs.hidden)
             model = tools.language.model
-            found += [tools.forward.likeliest_logps(model, state, count) for state in states]
+            found += [tools.passes.likeliest_logps(model, state, count) for state in states]
     return found

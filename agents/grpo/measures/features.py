@@ -124,7 +124,7 @@ def gradient_features(groups: Sequence[Group], tools: ProducerTools) -> Found:
         total = torch.zeros(batch.episodes, 0 if outputs.hidden is None else outputs.hidden.shape[1])
         if outputs.hidden is not None:
             model, states = tools.language.model, outputs.hidden[sampled]
-            slopes = tools.forward.logp_slopes(model, states, batch.ids[sampled])
+            slopes = tools.passes.logp_slopes(model, states, batch.ids[sampled])
             total = total.double().index_add_(0, batch.episode_of[sampled], slopes.double())
         rows += [{"gradient_features": row} for row in total.tolist()]
     return place_rows(groups, rows)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ...language.decoder import last_layer
-from ..batch.forward import Forward
+from ..batch.passes import Passes
 from ..batch.trajectory import Group, Trajectory
 from ..objective.loss import WeightedBatch, accumulate_gradients
 
@@ -23,7 +23,7 @@ def gradient_products(
     names: Sequence[str],
     weigh: Callable[[Sequence[Group]], WeightedBatch],
     model: Any,
-    forward: Forward,
+    passes: Passes,
 ) -> np.ndarray:
     """Compute inner products of the gradients of the objectives' losses with respect to the weights of the model's last
     layer.
@@ -52,7 +52,7 @@ def gradient_products(
         loss = copy.copy(weighted.loss)
         loss.regularisers = []
         with _only(model, weights):
-            accumulate_gradients(model, replace(weighted, loss=loss), forward)
+            accumulate_gradients(model, replace(weighted, loss=loss), passes)
             slopes = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights]
             gradients[row] = torch.cat([slope.detach().double().cpu().flatten() for slope in slopes]).numpy()
     return gradients @ gradients.T

@@ -18,7 +18,7 @@ from ....rewards.measures import check_names
 from ...language.decoder import context_limit
 from ...language.model import LanguageModel
 from ..batch.batch import Batch, collate
-from ..batch.forward import Forward, Outputs
+from ..batch.passes import Outputs, Passes
 from ..batch.trajectory import Group, Trajectory, Turn, last_context
 from ..recipes.stages import PRODUCERS
 from ..rollouts.episode_player import EpisodePlayer
@@ -49,21 +49,21 @@ class ProducerTools:
         player: plays episodes with the policy: `ask` samples answers to questions, `log_likelihoods` scores given
             tokens, `play` plays further episodes.
         language: the policy with tokenizer and renderer.
-        forward: the learner's passes through a model.
+        passes: the learner's passes through a model.
         reference: the model of the reference policy; None unless the producer needs "logp_ref".
         rng: generator of this step.
     """
 
     player: EpisodePlayer
     language: LanguageModel
-    forward: Forward
+    passes: Passes
     reference: Any
     rng: np.random.Generator
 
     def score(self, groups: Sequence[Group], *, hidden: bool = False) -> tuple[Batch, Outputs]:
         """Score the action tokens of the valid trajectories; return the batch and the policy's outputs for it."""
         batch = collate(groups)
-        return batch, self.forward.measure(self.language.model, batch, hidden=hidden)
+        return batch, self.passes.measure(self.language.model, batch, hidden=hidden)
 
     def score_texts(
         self,
@@ -90,7 +90,7 @@ class ProducerTools:
         groups = [Group(-1, tuple(_as_trajectory(*pairs[n]) for n in numbers)) for numbers in same.values()]
         chosen = self.language.model if model is None else model
         batch = collate(groups)
-        outputs = replace(self.forward, temperature=temperature).measure(chosen, batch, hidden=hidden)
+        outputs = replace(self.passes, temperature=temperature).measure(chosen, batch, hidden=hidden)
         order = [number for numbers in same.values() for number in numbers]
         logps = split_actions(batch, outputs.logp)
         states = split_actions(batch, outputs.hidden) if outputs.hidden is not None else [None] * len(order)

@@ -4,6 +4,9 @@ A credit term computes the return of each unit of credit (such as an episode, tu
 scales the difference to an advantage and assigns it to the unit's tokens. Origins, masks, reduction and weights
 determine each token's weight in the loss. `RolloutTerms` does both for the rollouts, `StreamTerms` for a stream, whose
 advantages are given.
+
+The formulas are in ``components/credit``: GRPO's mean of the group is `baselines.group_mean`, its division by the
+standard deviation `scales.group_std`.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from torch import Tensor
 
 from ....errors import unknown_name
 from ..batch.batch import Batch
-from ..batch.rounding import merge_equal, subtract
+from ..batch.rounding import merge_equal, subtract_beyond_rounding
 from ..batch.trajectory import Origin
 from ..recipes import Component, Credit, Recipe, Stream
 from .binding import Bound, Clock, bind_number, bind_stages
@@ -37,8 +40,8 @@ class CreditTerm:
         """Return the advantage of every token, [N]; exactly 0 if return and baseline differ by rounding only."""
         units = self.returns(batch)
         units = replace(units, value=merge_equal(units.value, units.group))
-        centred = units.with_value(subtract(units.value, self.baseline(units, batch)))
-        return self.coefficient(self.clock) * units.spread(self.scale(centred, batch))
+        centred = units.with_value(subtract_beyond_rounding(units.value, self.baseline(units, batch)))
+        return self.coefficient(self.clock) * units.expand(self.scale(centred, batch))
 
 
 class Selection:

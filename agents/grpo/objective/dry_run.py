@@ -15,7 +15,7 @@ import torch
 from .... import rewards
 from ....errors import InputError
 from ..batch.batch import Batch, collate
-from ..batch.forward import Outputs
+from ..batch.passes import Outputs
 from ..batch.tally import Tally
 from ..batch.trajectory import Group, Node, Origin, Trajectory, Turn
 from ..recipes import Recipe
@@ -45,7 +45,7 @@ def dry_run(
         groups = [synthetic_group(number, max(samples, 2)) for number in range(3)]
         if recipe.replay.name != "none":  # replayed episodes may carry a stored advantage
             groups = [replace(g, trajectories=tuple(replace(t, advantage=0.5) for t in g.trajectories)) for g in groups]
-        objective.keep(groups)
+        objective.filter_groups(groups)
         tally = Tally()
         batch = with_measurements(collate(groups), objective)
         for number, terms in enumerate((objective.rollout_terms, *objective.streams)):

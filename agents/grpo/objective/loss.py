@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from ..batch.batch import Batch
-from ..batch.forward import Forward, Outputs
 from ..batch.packing import MicroBatch
+from ..batch.passes import Outputs, Passes
 from ..batch.scored import Scored
 from ..batch.tally import Tally
-from ..batch.token_places import send
+from ..batch.token_indices import send
 from ..batch.trajectory import Origin
 from ..recipes import Recipe, Stream, is_kl
 from .binding import Clock, bind_stages
@@ -139,14 +139,14 @@ def make_scored(weighted: WeightedBatch, place: Tensor, episode: Tensor, episode
         kl_ref=outputs.kl_ref,
         kl_scale=None if batch.kl_scale is None else batch.kl_scale[episodes].to(logp),
         logp_top=outputs.logp_top,
-        logp_top_old=at(batch.extra.get("top_logp")),
+        logp_top_old=at(batch.other_measurements.get("top_logp")),
     )
 
 
 def accumulate_gradients(
     model: Any,
     weighted: WeightedBatch,
-    forward: Forward,
+    passes: Passes,
     *,
     reference: Any = None,
     episodes: Sequence[int] | None = None,
@@ -166,14 +166,14 @@ def accumulate_gradients(
     wanted = [episode for episode in weighted.episodes if episode in share]
     reference = reference if "kl_ref" in loss.needs else None
     if loss.coupled and wanted:
-        return _accumulate_coupled(model, weighted, forward, reference, wanted)
-    device = forward.device(model)
+        return _accumulate_coupled(model, weighted, passes, reference, wanted)
+    device = passes.device(model)
     batch, weighted = weighted.batch, _send(weighted, device)
-    top_ids = weighted.batch.extra.get("top_ids") if "top_tokens" in loss.needs else None
+    top_ids = weighted.batch.other_measurements.get("top_ids") if "top_tokens" in loss.needs else None
 
     def compute(micro: MicroBatch) -> tuple[Tensor | None, Tally]:
         micro = micro.to(device)
-        outputs = forward.score(
+        outputs = passes.score(
             model, micro, entropy_grad="entropy_grad" in loss.needs, reference=reference, top_ids=top_ids
         )
         if not len(micro.scored):  # empty: other processes wait for a pass of this one
@@ -184,7 +184,7 @@ def accumulate_gradients(
         add_loss_statistics(tally, scored, value)
         if value.requires_grad:
             return value, tally
-        return ((outputs.logp * 0.0).sum() if forward.together else None), tally
+        return ((outputs.logp * 0.0).sum() if passes.in_step else None), tally
 
     memories = [(part, copy.deepcopy(state)) for part in loss.parts if (state := part.state_dict())]
 
@@ -193,7 +193,7 @@ def accumulate_gradients(
             part.load_state_dict(copy.deepcopy(state))
 
     total = Tally()
-    for tally in forward.run(batch, wanted, compute, weights=model.parameters(), reset=reset if memories else None):
+    for tally in passes.run(batch, wanted, compute, weights=model.parameters(), reset=reset if memories else None):
         total.append(tally)
     return total
 
@@ -205,8 +205,12 @@ def _send(weighted: WeightedBatch, device: torch.device) -> WeightedBatch:
     batch = weighted.batch
     names = ("logp_mu", "logp_old", "origin", "turn_of", "group_of", "outcome", "logp_ref", "logp_teacher")
     moved = {name: send(value, device) for name in names if (value := getattr(batch, name)) is not None}
-    extra = {name: send(batch.extra[name], device) for name in ("top_ids", "top_logp") if name in batch.extra}
-    sent = replace(batch, **moved, extra=extra)
+    likeliest = {
+        name: send(batch.other_measurements[name], device)
+        for name in ("top_ids", "top_logp")
+        if name in batch.other_measurements
+    }
+    sent = replace(batch, **moved, other_measurements=likeliest)
     # Set the cached property, which would otherwise be computed again from the episodes, on the CPU.
     sent.__dict__["kl_scale"] = None if batch.kl_scale is None else send(batch.kl_scale, device)
     advantage, weight = send(weighted.advantage, device), send(weighted.weight, device)
@@ -214,11 +218,11 @@ def _send(weighted: WeightedBatch, device: torch.device) -> WeightedBatch:
 
 
 def _accumulate_coupled(
-    model: Any, weighted: WeightedBatch, forward: Forward, reference: Any, wanted: list[int]
+    model: Any, weighted: WeightedBatch, passes: Passes, reference: Any, wanted: list[int]
 ) -> Tally:
     batch, needs = weighted.batch, weighted.loss.needs
-    top_ids = batch.extra.get("top_ids") if "top_tokens" in needs else None
-    measured = forward.measure(model, batch, reference=reference, top_ids=top_ids)
+    top_ids = batch.other_measurements.get("top_ids") if "top_tokens" in needs else None
+    measured = passes.measure(model, batch, reference=reference, top_ids=top_ids)
     place = batch.action.nonzero()[:, 0]
     # Leaves of the graph: the loss is differentiated with respect to them, not to the weights.
     outputs = Outputs(
@@ -239,7 +243,7 @@ def _accumulate_coupled(
         if slope is not None:
             coefficients[name] = slope.new_zeros(len(batch.ids), *slope.shape[1:]).index_copy_(0, place, slope)
     coefficients.setdefault("logp", measured.logp.new_zeros(len(batch.ids)))
-    forward.backward(model, batch, **coefficients, reference=reference, top_ids=top_ids, episodes=wanted)
+    passes.backward(model, batch, **coefficients, reference=reference, top_ids=top_ids, episodes=wanted)
     add_loss_statistics(tally, scored, value)
     return tally
 

@@ -152,7 +152,7 @@ class Objective:
     @property
     def gradient_rewards(self) -> list[rewards.Reward]:
         """Rewards that weight their objectives by inner products of the objectives' gradients."""
-        return [reward for reward in self.rewards if "gradient_influence" in reward.learns_from]
+        return [reward for reward in self.rewards if "gradient_influence" in reward.update_measures]
 
     @property
     def copies(self) -> list[Bound]:
@@ -191,7 +191,7 @@ class Objective:
 
     # Groups ----------------------------------------------------------------------------------------------------------
 
-    def shape(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
+    def add_rewards(self, groups: Sequence[Group], tokens_until: TokensUntil | None = None) -> list[Group]:
         """Add the recipe's rewards to the episodes that are not judged yet (`Trajectory.judged`).
 
         Rewards see each episode once: judged episodes stay unchanged and do not influence the verdicts on others. An
@@ -227,11 +227,11 @@ class Objective:
         for reward in self.rewards:
             reward.advance(step, steps)
 
-    def keep(self, groups: Sequence[Group]) -> list[Group]:
+    def filter_groups(self, groups: Sequence[Group]) -> list[Group]:
         """Drop groups without a valid trajectory and apply the recipe's filters to the others."""
         kept = [group for group in groups if group.valid]
-        for filter_groups in self.filters:
-            kept = filter_groups(kept)
+        for apply_filter in self.filters:
+            kept = apply_filter(kept)
         return kept
 
     # State -----------------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def _check_learning(parts: Sequence[rewards.Reward]) -> None:
     """Raise InputError if a reward that learns from the training batch is nested in another reward."""
     for reward in parts:
         for inner in reward.walk():
-            if inner is not reward and inner.learns_from:
+            if inner is not reward and inner.update_measures:
                 raise InputError(
                     f"{inner.name!r} learns from the gradients of its objectives and cannot be a part of "
                     f"{reward.name!r}; take it as a reward of its own, with the others as its objectives."

@@ -40,7 +40,7 @@ _COLLECTIVE = ("gloo", "nccl", "connection", "process group", "timed out", "time
 
 
 @contextmanager
-def lost_ranks(among_others: bool = False) -> Iterator[None]:
+def convert_rank_errors(among_others: bool = False) -> Iterator[None]:
     """Convert errors of collectives to `LostRank` within the context.
 
     Args:
@@ -71,7 +71,7 @@ class RankChannel:
         if cuda:
             self.device = torch.device("cuda", local)
             torch.cuda.set_device(self.device)
-        with lost_ranks():
+        with convert_rank_errors():
             start = max(limit, _START)
             store, self.rank, self.size = next(rendezvous("env://", timeout=start))
             if os.environ.get("LOCAL_WORLD_SIZE") == str(self.size):
@@ -96,7 +96,7 @@ class RankChannel:
     def most(self, count: int) -> int:
         """Return the maximum of a number over all processes."""
         found = torch.tensor(count)
-        with lost_ranks():
+        with convert_rank_errors():
             dist.all_reduce(found, dist.ReduceOp.MAX, group=self._objects)
         return int(found)
 
@@ -108,7 +108,7 @@ class RankChannel:
         """Broadcast an order (name, data) from the leader, or receive it in the other processes; return the order."""
         name: list[Any] = [None if order is None else order[0]]
         data: list[Any] = [None if order is None else order[1]]
-        with lost_ranks():
+        with convert_rank_errors():
             dist.broadcast_object_list(name, src=0, group=self._orders)
             dist.broadcast_object_list(data, src=0, group=self._objects)
         return name[0], data[0]
@@ -116,7 +116,7 @@ class RankChannel:
     def gather(self, mine: Any) -> list[Any]:
         """Collect an object of each process at the leader, in the order of ranks; return [] in other processes."""
         found: list[Any] = [None] * self.size
-        with lost_ranks():
+        with convert_rank_errors():
             dist.gather_object(mine, found if self.rank == 0 else None, dst=0, group=self._objects)
         return found if self.rank == 0 else []
 
@@ -125,7 +125,7 @@ class RankChannel:
         """Broadcast the leader's values of ``weights`` to all processes."""
         for some in _buckets(weights):
             flat = torch.cat([weight.detach().reshape(-1) for weight in some])
-            with lost_ranks():
+            with convert_rank_errors():
                 dist.broadcast(flat, src=0, group=self._tensors)
             if self.rank:
                 for weight, part in zip(some, flat.split([weight.numel() for weight in some]), strict=True):
@@ -138,7 +138,7 @@ class RankChannel:
         A weight without a gradient in every process stays without. Sums are in single precision or better.
         """
         has = torch.tensor([float(w.grad is not None) for w in weights], device=self.device)
-        with lost_ranks():
+        with convert_rank_errors():
             dist.reduce(has, dst=0, group=self._tensors)
         for weight, some in zip(weights, has.tolist(), strict=True):
             if weight.grad is None and some and not self.rank:
@@ -150,7 +150,7 @@ class RankChannel:
                 for w in some
             ]
             flat = torch.cat(parts)
-            with lost_ranks():
+            with convert_rank_errors():
                 dist.reduce(flat, dst=0, group=self._tensors)
             for weight, part in zip(some, flat.split([w.numel() for w in some]), strict=True):
                 if self.rank:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import torch
 
 from ...language.precision import set_product_precision
-from ..batch.forward import Forward
 from ..batch.micro_batches import MemoryLimit
+from ..batch.passes import Passes
 from ..config import TrainConfig
 from ..optimizers import widen_gradients
-from .channel import RankChannel, lost_ranks
+from .channel import RankChannel, convert_rank_errors
 from .work import RankWork
 
 
@@ -36,8 +36,8 @@ class CopiedWork(RankWork):
         set_product_precision(self.config.device, self.config.dtype, self.config.tf32)
         self._memory = MemoryLimit()
 
-    def passes(self, forward: Forward) -> Forward:
-        return replace(forward, memory=self._memory)
+    def local_passes(self, passes: Passes) -> Passes:
+        return replace(passes, memory=self._memory)
 
 
 class Follower:
@@ -63,7 +63,7 @@ class Follower:
             if name == "begin":
                 work = None  # frees the earlier models before new ones are made
                 gc.collect()
-                with lost_ranks(among_others=True):
+                with convert_rank_errors(among_others=True):
                     work = self.work(self.channel, data)
             else:
                 work.call(name, data)

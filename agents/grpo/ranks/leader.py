@@ -1,6 +1,6 @@
 """Leader process: passes through models that the processes of a run share.
 
-`SplitForward` replaces `Forward`: each process measures a share of the batch with the policy, its reference or the
+`SplitPasses` replaces `Passes`: each process measures a share of the batch with the policy, its reference or the
 model to distil from. Gradients accumulate in each process until `Ranks.collect_gradients` adds them up. Weights that
 changed since the last order are sent before the next one. Models without copies in the other processes are computed by
 the leader alone.
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ....errors import InputError
 from ..batch.batch import Batch
-from ..batch.forward import Forward, Outputs
+from ..batch.passes import Outputs, Passes
 from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.loss import LossTerms, WeightedBatch, accumulate_gradients
@@ -51,7 +51,7 @@ class Ranks:
         self._weights: list[Tensor] = []
         self._sent: list[int] = []
 
-    def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
+    def begin(self, config: TrainConfig, models: Sequence[Any], passes: Passes) -> SplitPasses:
         """Send copies of the models to every process, replacing earlier ones; return the passes through them.
 
         Args:
@@ -63,7 +63,7 @@ class Ranks:
         self.models, self._weights = list(models), unique_weights(models)
         self.work = RankWork(self.channel, config, self.models)
         self._sent = [weight._version for weight in self._weights]
-        return self._split(forward)
+        return self._split(passes)
 
     def optimizer_steps(self, config: TrainConfig) -> OptimizerSteps:
         """Return the steps of the optimiser, which only the leader takes."""
@@ -73,17 +73,17 @@ class Ranks:
         """Return the index by which the other processes know a model; None if they have no copy."""
         return next((i for i, known in enumerate(self.models) if known is model and model is not None), None)
 
-    def together(self, name: str, *arguments: Any) -> Any:
+    def call_all(self, name: str, *arguments: Any) -> Any:
         """Call a method of `RankWork` in every process, with current weights; return this process's result."""
         now = [weight._version for weight in self._weights]
         changed = [i for i, (old, new) in enumerate(zip(self._sent, now, strict=True)) if old != new]
         if changed:
             self._sent = now  # first, as this order looks for changed weights, too
-            self.together("copy_weights", *changed)
+            self.call_all("copy_weights", *changed)
         self.channel.order((name, arguments))
         return self.work.call(name, arguments)
 
-    def accumulate(self, weighted: WeightedBatch, number: int, forward: Forward, reference: Any) -> Tally:
+    def accumulate(self, weighted: WeightedBatch, number: int, passes: Passes, reference: Any) -> Tally:
         """Accumulate the gradient of a loss; each process computes the terms of its share of the episodes.
 
         Args:
@@ -91,40 +91,40 @@ class Ranks:
         """
         if weighted.loss.coupled:
             # The leader evaluates the loss; the processes share the log-probabilities and the backward passes.
-            gathering = self._split(forward, gathers=True)
+            gathering = self._split(passes, gathers=True)
             return accumulate_gradients(self.models[0], weighted, gathering, reference=reference)
         shares = split_episodes(weighted.batch, weighted.episodes, self.channel.size)
         clock = weighted.loss.surrogate.clock
         # Each process has made this loss from the recipe.
         bare = replace(weighted, batch=strip(weighted.batch), loss=None)  # type: ignore[arg-type]
-        given = (plain(forward), number, bare, (clock.step, clock.steps), shares)
+        given = (single_process_passes(passes), number, bare, (clock.step, clock.steps), shares)
         tally = Tally()
-        for losses in self.together("accumulate", *given):
+        for losses in self.call_all("accumulate", *given):
             tally.merge(losses)
         return tally
 
     def collect_gradients(self) -> None:
         """Add up the gradients of the policy over all processes, at the leader."""
-        self.together("add_gradients")
+        self.call_all("add_gradients")
 
-    def measure(self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
-        """Measure every episode of a batch in shares; see `Forward.measure`."""
+    def measure(self, passes: Passes, model: int, batch: Batch, settings: dict[str, Any]) -> Outputs:
+        """Measure every episode of a batch in shares; see `Passes.measure`."""
         shares = split_episodes(batch, range(batch.episodes), self.channel.size)
-        given = (plain(forward), model, strip(batch), self._refer(settings), shares)
-        return join_shares(batch, shares, self.together("measure", *given))
+        given = (single_process_passes(passes), model, strip(batch), self._refer(settings), shares)
+        return join_shares(batch, shares, self.call_all("measure", *given))
 
-    def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]) -> None:
-        """Accumulate the gradient of the policy in shares; see `Forward.backward`."""
+    def backward(self, passes: Passes, batch: Batch, settings: dict[str, Any], episodes: Sequence[int]) -> None:
+        """Accumulate the gradient of the policy in shares; see `Passes.backward`."""
         shares = split_episodes(batch, episodes, self.channel.size)
-        self.together("backward", plain(forward), strip(batch), self._refer(settings), shares)
+        self.call_all("backward", single_process_passes(passes), strip(batch), self._refer(settings), shares)
 
     def stop(self) -> None:
         """Order the other processes to end."""
         self.channel.order(("stop", None))
 
-    def _split(self, forward: Forward, gathers: bool = False) -> SplitForward:
-        own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
-        return SplitForward(**own, ranks=self, gathers=gathers)
+    def _split(self, passes: Passes, gathers: bool = False) -> SplitPasses:
+        own = {item.name: getattr(passes, item.name) for item in fields(Passes)}
+        return SplitPasses(**own, ranks=self, gathers=gathers)
 
     def _refer(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings with the reference model replaced by its number."""
@@ -132,8 +132,8 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class SplitForward(Forward):
-    """`Forward` whose passes through models that all processes have are shared by the processes.
+class SplitPasses(Passes):
+    """`Passes` whose passes through models that all processes have are shared by the processes.
 
     Attributes:
         ranks: the processes.
@@ -162,6 +162,6 @@ class SplitForward(Forward):
         return reference is None or self.ranks.number(reference) is not None
 
 
-def plain(forward: Forward) -> Forward:
-    """Return the passes as a `Forward` of a single process."""
-    return Forward(**{item.name: getattr(forward, item.name) for item in fields(Forward)})
+def single_process_passes(passes: Passes) -> Passes:
+    """Return the passes as a `Passes` of a single process."""
+    return Passes(**{item.name: getattr(passes, item.name) for item in fields(Passes)})

@@ -18,13 +18,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 
 from ...language.adapters import BaseOnly
-from ..batch.forward import Forward
+from ..batch.passes import Passes
 from ..config import TrainConfig
 from ..objective.notices import apply_overrides
 from ..recipes import RECIPES
-from .channel import lost_ranks
+from .channel import convert_rank_errors
 from .follower import Follower
-from .leader import Ranks, SplitForward
+from .leader import Ranks, SplitPasses
 from .part_steps import PartSteps
 from .sharding import check_model, outline, root_of
 from .shards import Shards
@@ -38,7 +38,7 @@ class ShardedRanks(Ranks):
 
     splits = True
 
-    def begin(self, config: TrainConfig, models: Sequence[Any], forward: Forward) -> SplitForward:
+    def begin(self, config: TrainConfig, models: Sequence[Any], passes: Passes) -> SplitPasses:
         """Shard the models over the processes, replacing earlier ones; return the passes through them.
 
         Afterwards this process holds only its shards of the reference and of the model to distil from. A model to
@@ -64,12 +64,12 @@ class ShardedRanks(Ranks):
         torch.save(outline(self.models), buffer)
         data = (config.to_json(), torch.get_num_threads(), buffer.getvalue())
         self.channel.order(("begin", data))
-        with lost_ranks(among_others=True):
+        with convert_rank_errors(among_others=True):
             self.work = Shards(self.channel, data, self.models)
         for model in self.models[1:]:
             if model is not None and not isinstance(model, BaseOnly):
                 model.to("meta")
-        return self._split(forward)
+        return self._split(passes)
 
     def optimizer_steps(self, config: TrainConfig) -> ShardedSteps:
         """Return the steps of all processes' optimisers."""
@@ -85,7 +85,7 @@ def _together(method: Callable[Concatenate[PartSteps, P], T]) -> Callable[Concat
     @functools.wraps(method)
     def call(self: ShardedSteps, *arguments: P.args, **named: P.kwargs) -> T:
         assert not named
-        return self._ranks.together("step", method.__name__, *arguments)
+        return self._ranks.call_all("step", method.__name__, *arguments)
 
     return call
 
@@ -117,7 +117,7 @@ class ShardedSteps:
 
     def take(self) -> None:
         """Take a step; the leader's whole copy changes only at `finish`."""
-        self._ranks.together("step", "take")
+        self._ranks.call_all("step", "take")
         self._moved = True
 
     @torch.no_grad()
@@ -135,7 +135,7 @@ class ShardedSteps:
         Raises:
             OSError: a process could not write its shards.
         """
-        if failed := _first_failure(self._ranks.together("attempt", "save", folder)):
+        if failed := _first_failure(self._ranks.call_all("attempt", "save", folder)):
             raise OSError(failed)
 
     def load(self, folder: Path) -> None:
@@ -144,7 +144,7 @@ class ShardedSteps:
         Raises:
             RuntimeError: a process could not read its shards.
         """
-        if failed := _first_failure(self._ranks.together("attempt", "load", folder)):
+        if failed := _first_failure(self._ranks.call_all("attempt", "load", folder)):
             raise RuntimeError(failed)
 
 

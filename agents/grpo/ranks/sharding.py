@@ -2,7 +2,7 @@
 
 Each process holds a shard of every weight. The weights of a layer are gathered before its forward and its backward pass
 and freed afterwards; each process receives its shard of the sum of the gradients. All processes gather together, so
-each must make the same passes in the same order: see `ShardedForward`.
+each must make the same passes in the same order: see `ShardedPasses`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ....errors import InputError
 from ...language.adapters import BaseOnly
 from ...language.decoder import LAYER_PASS, layers_of, pass_layer
 from ..batch.batch import Batch
-from ..batch.forward import Forward, Outputs
 from ..batch.micro_batches import MemoryLimit
 from ..batch.packing import MicroBatch
+from ..batch.passes import Outputs, Passes
 from .channel import RankChannel, unique_weights
 
 T = TypeVar("T")
@@ -114,22 +114,22 @@ def root_of(model: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class ShardedForward(Forward):
-    """`Forward` through sharded models, with the same number of passes in each process.
+class ShardedPasses(Passes):
+    """`Passes` through sharded models, with the same number of passes in each process.
 
     A process with fewer micro-batches than another adds passes that score no token, so that its shards of weights and
     gradients are available when the others need them.
     """
 
-    together = True
+    in_step = True
 
     partners: RankChannel = field(kw_only=True)
     _entered: list[Any] = field(default_factory=list, init=False, compare=False)
 
     @classmethod
-    def of(cls, forward: Forward, partners: RankChannel) -> ShardedForward:
-        """Return the settings of ``forward`` for sharded models."""
-        own = {item.name: getattr(forward, item.name) for item in fields(Forward)}
+    def of(cls, passes: Passes, partners: RankChannel) -> ShardedPasses:
+        """Return the settings of ``passes`` for sharded models."""
+        own = {item.name: getattr(passes, item.name) for item in fields(Passes)}
         # If one process split a micro-batch, the others would wait for passes that never come.
         return cls(**{**own, "memory": MemoryLimit(splits=False)}, partners=partners)
 
@@ -146,13 +146,13 @@ class ShardedForward(Forward):
     def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:
         def score() -> tuple[Any, ...]:
             # torch attaches the hooks of the backward pass to tensors in a tuple, not in a dataclass.
-            found = Forward.score(self, model, micro, **settings)
+            found = Passes.score(self, model, micro, **settings)
             return tuple(getattr(found, item.name) for item in fields(Outputs))
 
         return Outputs(*self._enter(model, score))
 
     def _states(self, model: Any, micro: MicroBatch) -> Tensor:
-        return self._enter(model, lambda: Forward._states(self, model, micro))
+        return self._enter(model, lambda: Passes._states(self, model, micro))
 
     def _enter(self, model: Any, function: Callable[[], T]) -> T:
         """Call a function while the weights of a model outside the layers are gathered."""

@@ -15,11 +15,11 @@ import torch
 
 from ...language.adapters import BaseOnly
 from ...language.precision import set_product_precision
-from ..batch.forward import Forward
+from ..batch.passes import Passes
 from ..config import TrainConfig
-from .channel import RankChannel, lost_ranks
+from .channel import RankChannel, convert_rank_errors
 from .part_steps import PartSteps
-from .sharding import HALF, ShardedForward, root_of, shard
+from .sharding import HALF, ShardedPasses, root_of, shard
 from .work import RankWork
 
 _MMAP_THRESHOLD = -3
@@ -55,7 +55,7 @@ class Shards(RankWork):
         self.steps = PartSteps(self.config, self.models[0], self.models[1], channel, rounded)
 
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
-        with lost_ranks(among_others=True):
+        with convert_rank_errors(among_others=True):
             try:
                 return getattr(self, name)(*arguments)
             finally:
@@ -64,8 +64,8 @@ class Shards(RankWork):
                     if model is not None:
                         root_of(model).reshard()
 
-    def passes(self, forward: Forward) -> Forward:
-        return ShardedForward.of(forward, self.channel)
+    def local_passes(self, passes: Passes) -> Passes:
+        return ShardedPasses.of(passes, self.channel)
 
     # The optimiser ---------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..batch.batch import Batch
-from ..batch.forward import Forward, Outputs
+from ..batch.passes import Outputs, Passes
 from ..batch.tally import Tally
 from ..config import TrainConfig
 from ..objective.binding import Clock
@@ -43,9 +43,9 @@ class RankWork:
         """
         return getattr(self, name)(*arguments)
 
-    def passes(self, forward: Forward) -> Forward:
+    def local_passes(self, passes: Passes) -> Passes:
         """Return the passes through this process's models, with the leader's settings."""
-        return forward
+        return passes
 
     def copy_weights(self, *numbers: int) -> None:
         """Broadcast the leader's values of some weights, given by index in `unique_weights`."""
@@ -54,7 +54,7 @@ class RankWork:
 
     def accumulate(
         self,
-        forward: Forward,
+        passes: Passes,
         number: int,
         weighted: WeightedBatch,
         clock: tuple[int, int],
@@ -64,11 +64,11 @@ class RankWork:
         self._clock.step, self._clock.steps = clock
         weighted = replace(weighted, loss=self._losses[number])
         model, reference = self.models[:2]
-        share, passes = shares[self.channel.rank], self.passes(forward)
+        share, passes = shares[self.channel.rank], self.local_passes(passes)
         return self.channel.gather(accumulate_gradients(model, weighted, passes, reference=reference, episodes=share))
 
     def measure(
-        self, forward: Forward, model: int, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]
+        self, passes: Passes, model: int, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]
     ) -> list[dict[str, Tensor]]:
         """Measure this process's share of a batch.
 
@@ -77,16 +77,16 @@ class RankWork:
                 other processes.
         """
         share = shares[self.channel.rank]
-        passes = self.passes(forward)
-        out = Forward.measure(passes, self.models[model], batch, episodes=share, **self._resolve(settings))
+        passes = self.local_passes(passes)
+        out = Passes.measure(passes, self.models[model], batch, episodes=share, **self._resolve(settings))
         place = _places(batch, share)
         found = {name: getattr(out, name) for name in _OUTPUTS}
         return self.channel.gather({n: value[place] for n, value in found.items() if value is not None and len(place)})
 
-    def backward(self, forward: Forward, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]) -> None:
-        """Accumulate the gradient of this process's share; see `Forward.backward`."""
+    def backward(self, passes: Passes, batch: Batch, settings: dict[str, Any], shares: Sequence[list[int]]) -> None:
+        """Accumulate the gradient of this process's share; see `Passes.backward`."""
         share = shares[self.channel.rank]
-        self.passes(forward).backward(self.models[0], batch, **self._resolve(settings), episodes=share)
+        self.local_passes(passes).backward(self.models[0], batch, **self._resolve(settings), episodes=share)
 
     def add_gradients(self) -> None:
         """Add up the gradients of the policy, at the leader."""

@@ -319,7 +319,7 @@ def _read_part(stage: str, value: Any) -> Component:
 
 
 @dataclass(frozen=True)
-class Stages:
+class StageOverrides:
     """Overrides of single stages of a recipe. A component is written name(parameter=value), several are joined by +,
     and "none" leaves a stage empty; `palaestra list components` lists all components. A component that no installed
     package registers is named with its module: mine:my_component, or mine:my-reward.
@@ -373,7 +373,7 @@ class Stages:
         return {name: text for name, text in dataclasses.asdict(self).items() if text is not None}
 
 
-OVERRIDES = tuple(item.name for item in dataclasses.fields(Stages))
+OVERRIDES = tuple(item.name for item in dataclasses.fields(StageOverrides))
 """Stages that `Recipe.with_` can replace."""
 
 

@@ -4,8 +4,8 @@ needs.
 A component is a function, or a class whose instances are called in the same way if it keeps a state between updates
 (``state_dict`` and ``load_state_dict``, JSON-able). Its parameters beyond the stage's arguments are keyword arguments
 with defaults from the paper; in a recipe a number may be a schedule. To add a component, add it to a file of its
-stage's package. To add a stage, add a row here and a field of `recipe.Recipe` (and of `recipe.Stages`, if the command
-line can replace it); an `Objective` then resolves, checks and saves its components.
+stage's package. To add a stage, add a row here and a field of `recipe.Recipe` (and of `recipe.StageOverrides`, if the
+command line can replace it); an `Objective` then resolves, checks and saves its components.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ...engines.sampler import Completion, Sampler
 from ...language.renderer import Renderer
 from ...stepping import AT_ONCE
 from ..batch.trajectory import Trajectory
-from .environment_workers import CallLine, EnvironmentWorkers
+from .environment_workers import CallQueue, EnvironmentWorkers
 from .environments import Environments, begin, restore
 from .episode_loop import EpisodeLoop
 from .episode_starts import FinishedEpisode, Moment, Start, TokenLimits
@@ -87,7 +87,7 @@ class ConcurrentEpisodes:
             episode.invalidate(error)
             self._end(number, episode, ())
         else:
-            self._go_on(number, self._player.new_session(), self._episode(start, env, *first))
+            self._continue(number, self._player.new_session(), self._episode(start, env, *first))
 
     def collect_completions(self) -> bool:
         """Collect finished completions and continue their episodes. Return False when no episode is running."""
@@ -99,7 +99,7 @@ class ConcurrentEpisodes:
         waiting = len(self._stepping)
         while len(self._stepping) > (AT_ONCE if completions else 0):
             number, session, episode, stepped = self._stepping.popleft()
-            self._go_on(number, session, episode, stepped)
+            self._continue(number, session, episode, stepped)
         return bool(completions or waiting)
 
     def take_finished(self) -> list[tuple[int, FinishedEpisode]]:
@@ -141,11 +141,11 @@ class ConcurrentEpisodes:
         """Submit the environment's step to a thread, if there are threads and the action is complete; else continue."""
         threads, step = self._player.environments.threads, episode.prepare_step()
         if threads is None or step is None:
-            self._go_on(number, session, episode)
+            self._continue(number, session, episode)
         else:
             self._stepping.append((number, session, episode, threads.submit(step)))
 
-    def _go_on(self, number: int, session: int, episode: EpisodeLoop, stepped: Future[None] | None = None) -> None:
+    def _continue(self, number: int, session: int, episode: EpisodeLoop, stepped: Future[None] | None = None) -> None:
         """Continue until the sampler is needed or the episode is over."""
         try:
             if stepped is not None:
@@ -210,7 +210,7 @@ class OverlappedEpisodes(ConcurrentEpisodes):
         ordered: bool,
     ):
         super().__init__(player, states, entropies, first)
-        self._line: CallLine = workers.line()
+        self._calls: CallQueue = workers.queue()
         self._ordered = ordered
         # Index of the start -> (environment, session or None before the reset, function to call with the result).
         self._called: dict[int, tuple[Any, int | None, Callable[[Future[Any]], None]]] = {}
@@ -232,22 +232,22 @@ class OverlappedEpisodes(ConcurrentEpisodes):
         completions: list[Completion] = []
         if self._playing:
             interrupt = getattr(sampler, "interruptible", False) and not self._ordered
-            completions = sampler.step(self._line.ready) if interrupt else sampler.step()  # type: ignore[call-arg]
+            completions = sampler.step(self._calls.ready) if interrupt else sampler.step()  # type: ignore[call-arg]
         for completion in completions:
             number, episode = self._playing.pop(completion.session)
             episode.receive(completion)
             self._step(number, completion.session, episode)
         if self._ordered:
             while len(self._order) > (AT_ONCE if completions else 0):
-                self._resume(*self._line.take_one(self._order.popleft()))
+                self._resume(*self._calls.take_one(self._order.popleft()))
         else:
-            for ended in self._line.take(wait=not completions):
+            for ended in self._calls.take(wait=not completions):
                 self._resume(*ended)
         return bool(self._finished or self.in_progress)
 
     def cancel(self) -> None:
         super().cancel()
-        usable = self._line.cancel()
+        usable = self._calls.cancel()
         for number, (env, session, _) in self._called.items():
             if session is not None:
                 self._player.sampler.close(session)
@@ -261,9 +261,9 @@ class OverlappedEpisodes(ConcurrentEpisodes):
     def _step(self, number: int, session: int, episode: EpisodeLoop) -> None:
         step = episode.prepare_step()
         if step is None:
-            self._go_on(number, session, episode)
+            self._continue(number, session, episode)
         else:
-            follow = functools.partial(self._go_on, number, session, episode)
+            follow = functools.partial(self._continue, number, session, episode)
             self._call(number, episode.env, session, step, follow)
 
     def _call(
@@ -277,7 +277,7 @@ class OverlappedEpisodes(ConcurrentEpisodes):
         self._called[number] = (env, session, follow)
         if self._ordered:
             self._order.append(number)
-        self._line.submit(number, function)
+        self._calls.submit(number, function)
 
     def _resume(self, number: int, ended: Future[Any]) -> None:
         _, _, follow = self._called.pop(number)

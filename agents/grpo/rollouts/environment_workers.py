@@ -28,7 +28,7 @@ class StepTimeout(Exception):
 
 @dataclass(eq=False)
 class _Call:
-    line: CallLine
+    queue: CallQueue
     key: int
     function: Callable[[], object]
     begun: float | None = None
@@ -37,7 +37,7 @@ class _Call:
 
 
 class EnvironmentWorkers:
-    """Threads that run calls of environments; several `CallLine`s may share them.
+    """Threads that run calls of environments; several `CallQueue`s may share them.
 
     Args:
         count: most calls that run at a time, at least 1.
@@ -53,9 +53,9 @@ class EnvironmentWorkers:
         self._lock = threading.Lock()
         self._threads = 0
 
-    def line(self) -> CallLine:
+    def queue(self) -> CallQueue:
         """Return a new queue of calls with its own keys."""
-        return CallLine(self)
+        return CallQueue(self)
 
     def enqueue(self, call: _Call) -> None:
         """Queue a call for the next free thread; start another thread if there are fewer than ``count``."""
@@ -74,10 +74,10 @@ class EnvironmentWorkers:
         going_on = True
         while going_on:
             call = self._waiting.get()
-            going_on = call.line.run(call)
+            going_on = call.queue.run(call)
 
 
-class CallLine:
+class CallQueue:
     """Queue of related calls, such as those of episodes played together. A key must not have two calls at a time."""
 
     def __init__(self, workers: EnvironmentWorkers):

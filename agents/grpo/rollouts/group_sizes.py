@@ -16,7 +16,7 @@ from .independent import Independent, Strategy, group_of, play_by_task
 
 
 @ROLLOUTS.register("greedy_twin")
-class GreedyTwin(Strategy):
+class GreedyBaseline(Strategy):
     """Play one more episode per task at temperature 0; its return is the group's baseline (ReMax, arXiv 2310.10505,
     sec. 4.1).
 

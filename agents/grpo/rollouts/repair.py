@@ -15,9 +15,9 @@ from ..batch.trajectory import Group, Origin, Trajectory, Turn
 from ..recipes.stages import ROLLOUTS
 from .episode_player import EpisodePlayer
 from .episode_starts import Insert, RolloutTask, Start, branch
+from .episode_tree import Member, PlannedEpisode, grow, tree_group
 from .guidance import Solution, context_limits, extend, make_named, solve
 from .independent import Strategy, play_by_task
-from .lineage import Member, Shoot, grow, tree_group
 
 
 def first_error(trajectory: Trajectory, least: float = 0.0) -> int | None:
@@ -96,7 +96,7 @@ class FirstErrorRepair(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
-        grow(player, tasks, trees, [[Shoot()] * task.samples for task in tasks])
+        grow(player, tasks, trees, [[PlannedEpisode()] * task.samples for task in tasks])
         failed = [
             [n for n, m in enumerate(tree) if m.trajectory.valid and not m.trajectory.success and m.trajectory.turns]
             for tree in trees
@@ -238,7 +238,7 @@ class ReflectRetry(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
-        grow(player, tasks, trees, [[Shoot()] * (task.samples - task.samples // 2) for task in tasks])
+        grow(player, tasks, trees, [[PlannedEpisode()] * (task.samples - task.samples // 2) for task in tasks])
         failed = [
             [n for n, m in enumerate(tree) if m.trajectory.valid and not m.trajectory.success and m.trajectory.turns]
             for tree in trees
@@ -248,14 +248,14 @@ class ReflectRetry(Strategy):
         questions = [self.question.replace("{episode}", transcript(trees[i][n].trajectory)) for i, n in asked]
         # A failure too long for the question has no answer; a fresh sample replaces its retry.
         answers = {place: turn for place, turn in zip(asked, player.ask(questions), strict=True) if turn is not None}
-        shoots: list[list[Shoot]] = [[] for _ in tasks]
+        planned: list[list[PlannedEpisode]] = [[] for _ in tasks]
         for (i, n), answer in answers.items():
             turn = find_named_turn(answer.action, len(trees[i][n].trajectory.turns))
             hint = self.template.replace("{hint}", answer.action) if answer.action.strip() else ""
-            shoots[i].append(Shoot(n, turn, hint=hint, keep_hint=False))
-        for task, several in zip(tasks, shoots, strict=True):
-            several += [Shoot()] * (task.samples // 2 - len(several))
-        grow(player, tasks, trees, shoots)
+            planned[i].append(PlannedEpisode(n, turn, hint=hint, keep_hint=False))
+        for task, several in zip(tasks, planned, strict=True):
+            several += [PlannedEpisode()] * (task.samples // 2 - len(several))
+        grow(player, tasks, trees, planned)
         groups = [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
         if not self.reflections:
             return groups

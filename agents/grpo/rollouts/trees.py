@@ -16,8 +16,8 @@ from ..batch.trajectory import Group, Origin, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .episode_player import EpisodePlayer
 from .episode_starts import RolloutTask
+from .episode_tree import Member, PlannedEpisode, grow, place_of, tree_group, turn_starts
 from .independent import Strategy
-from .lineage import Member, Shoot, grow, place_of, tree_group, turn_starts
 
 _COPIES = ("once", "each")
 
@@ -25,7 +25,7 @@ _COPIES = ("once", "each")
 def _fill(
     player: EpisodePlayer, tasks: Sequence[RolloutTask], trees: Sequence[list[Member]], entropies: bool = False
 ) -> None:
-    fresh = [[Shoot()] * (task.samples - len(tree)) for task, tree in zip(tasks, trees, strict=True)]
+    fresh = [[PlannedEpisode()] * (task.samples - len(tree)) for task, tree in zip(tasks, trees, strict=True)]
     grow(player, tasks, trees, fresh, entropies=entropies)
 
 
@@ -33,9 +33,9 @@ def _groups(tasks: Sequence[RolloutTask], trees: Sequence[Sequence[Member]]) -> 
     return [tree_group(task, tree) for task, tree in zip(tasks, trees, strict=True)]
 
 
-def _cut(token: int, parent: int, trajectory: Trajectory) -> Shoot:
+def _cut(token: int, parent: int, trajectory: Trajectory) -> PlannedEpisode:
     turn, inside = place_of(trajectory, token)
-    return Shoot(parent, turn, inside)
+    return PlannedEpisode(parent, turn, inside)
 
 
 @ROLLOUTS.register("split_tree")
@@ -72,23 +72,23 @@ class SplitTree(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
-        grow(player, tasks, trees, [[Shoot()] * min(self.roots, task.samples) for task in tasks])
+        grow(player, tasks, trees, [[PlannedEpisode()] * min(self.roots, task.samples) for task in tasks])
         for split in range(1, self.splits + 1):
-            shoots = [self._shoots(split, tree)[: task.samples - len(tree)] for task, tree in zip(tasks, trees)]
-            grow(player, tasks, trees, shoots, trained=self.copies == "each")
+            planned = [self._plan(split, tree)[: task.samples - len(tree)] for task, tree in zip(tasks, trees)]
+            grow(player, tasks, trees, planned, trained=self.copies == "each")
         _fill(player, tasks, trees)
         return _groups(tasks, trees)
 
-    def _shoots(self, split: int, tree: Sequence[Member]) -> list[Shoot]:
+    def _plan(self, split: int, tree: Sequence[Member]) -> list[PlannedEpisode]:
         places = [self._place(split, number, member.trajectory) for number, member in enumerate(tree)]
         # All members get a branch before any gets the next, so that the limit on samples affects all alike.
         return [place for _ in range(self.width - 1) for place in places if place is not None]
 
-    def _place(self, split: int, number: int, trajectory: Trajectory) -> Shoot | None:
+    def _place(self, split: int, number: int, trajectory: Trajectory) -> PlannedEpisode | None:
         if not trajectory.valid:
             return None
         if self.at == "turn":
-            return Shoot(number, split) if split < len(trajectory.turns) else None
+            return PlannedEpisode(number, split) if split < len(trajectory.turns) else None
         token = split * self.spacing
         return _cut(token, number, trajectory) if token < trajectory.action_tokens else None
 
@@ -124,15 +124,15 @@ class RandomTree(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         counts = [max(1, task.samples // (1 + self.rounds * self.expand)) for task in tasks]
-        grow(player, tasks, trees, [[Shoot()] * min(n, task.samples) for n, task in zip(counts, tasks)])
+        grow(player, tasks, trees, [[PlannedEpisode()] * min(n, task.samples) for n, task in zip(counts, tasks)])
         for _ in range(self.rounds):
-            shoots = [self._shoots(tree, player)[: task.samples - len(tree)] for task, tree in zip(tasks, trees)]
-            grow(player, tasks, trees, shoots, trained=self.copies == "each")
+            planned = [self._plan(tree, player)[: task.samples - len(tree)] for task, tree in zip(tasks, trees)]
+            grow(player, tasks, trees, planned, trained=self.copies == "each")
         _fill(player, tasks, trees)
         return _groups(tasks, trees)
 
-    def _shoots(self, tree: Sequence[Member], player: EpisodePlayer) -> list[Shoot]:
-        places: dict[int, list[Shoot]] = {}
+    def _plan(self, tree: Sequence[Member], player: EpisodePlayer) -> list[PlannedEpisode]:
+        places: dict[int, list[PlannedEpisode]] = {}
         for number, member in enumerate(tree):
             trajectory = member.trajectory
             if not trajectory.valid:
@@ -181,20 +181,22 @@ class EntropyBranch(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
         first = [max(1, task.samples // (1 + self.children)) for task in tasks]
-        grow(player, tasks, trees, [[Shoot()] * min(n, t.samples) for n, t in zip(first, tasks)], entropies=True)
-        shoots = [self._shoots(tree, player)[: task.samples - len(tree)] for task, tree in zip(tasks, trees)]
-        grow(player, tasks, trees, shoots)
+        grow(
+            player, tasks, trees, [[PlannedEpisode()] * min(n, t.samples) for n, t in zip(first, tasks)], entropies=True
+        )
+        planned = [self._plan(tree, player)[: task.samples - len(tree)] for task, tree in zip(tasks, trees)]
+        grow(player, tasks, trees, planned)
         _fill(player, tasks, trees)
         return _groups(tasks, trees)
 
-    def _shoots(self, tree: Sequence[Member], player: EpisodePlayer) -> list[Shoot]:
-        shoots = []
+    def _plan(self, tree: Sequence[Member], player: EpisodePlayer) -> list[PlannedEpisode]:
+        planned = []
         for number, member in enumerate(tree):
             places = self.positions(member.trajectory, player.renderer.action) if member.trajectory.valid else []
             if places:
                 token = places[int(player.rng.integers(len(places)))]
-                shoots += [_cut(token, number, member.trajectory)] * self.children
-        return shoots
+                planned += [_cut(token, number, member.trajectory)] * self.children
+        return planned
 
     def positions(self, trajectory: Trajectory, text_of: Callable[[Sequence[int]], str]) -> list[int]:
         """Return the indices of action tokens to branch before, the most uncertain first."""
@@ -245,21 +247,21 @@ class ToolBranch(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         trees: list[list[Member]] = [[] for _ in tasks]
-        shoots = [[Shoot()] * math.ceil(self.initial * task.samples) for task in tasks]
+        planned = [[PlannedEpisode()] * math.ceil(self.initial * task.samples) for task in tasks]
         seen = [0] * len(tasks)
-        while any(shoots):
-            grow(player, tasks, trees, shoots, entropies=True)
-            shoots = [
-                self._shoots(tree, done, player)[: task.samples - len(tree)]
+        while any(planned):
+            grow(player, tasks, trees, planned, entropies=True)
+            planned = [
+                self._plan(tree, done, player)[: task.samples - len(tree)]
                 for task, tree, done in zip(tasks, trees, seen, strict=True)
             ]
             seen = [len(tree) for tree in trees]
         _fill(player, tasks, trees, entropies=True)
         return _groups(tasks, trees)
 
-    def _shoots(self, tree: Sequence[Member], done: int, player: EpisodePlayer) -> list[Shoot]:
+    def _plan(self, tree: Sequence[Member], done: int, player: EpisodePlayer) -> list[PlannedEpisode]:
         """Return branches of the members from index ``done`` on, at turns that they did not copy, early turns first."""
-        shoots: list[tuple[int, int]] = []
+        cuts: list[tuple[int, int]] = []
         for number in range(done, len(tree)):
             member = tree[number]
             if not member.trajectory.valid or not member.trajectory.turns:
@@ -270,8 +272,8 @@ class ToolBranch(Strategy):
                 if own and self.branches(
                     float(player.rng.random()), self._entropy(member.trajectory, turn, player) - before
                 ):
-                    shoots += [(turn, number)] * (self.beam - 1)
-        return [Shoot(number, turn) for turn, number in sorted(shoots)]
+                    cuts += [(turn, number)] * (self.beam - 1)
+        return [PlannedEpisode(number, turn) for turn, number in sorted(cuts)]
 
     def branches(self, u: float, change: float) -> bool:
         """Return True if an episode branches, for a uniform draw ``u`` in [0, 1) and a change of normalised entropy."""

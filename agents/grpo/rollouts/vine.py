@@ -10,8 +10,8 @@ from ..batch.trajectory import Group, Node, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .episode_player import EpisodePlayer
 from .episode_starts import FinishedEpisode, RolloutTask, Start, branch
+from .episode_tree import place_of, turn_starts
 from .independent import Strategy, play_by_task
-from .lineage import place_of, turn_starts
 
 
 @ROLLOUTS.register("vine")

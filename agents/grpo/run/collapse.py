@@ -28,7 +28,7 @@ LEAST = 0.1
 
 
 @dataclass(frozen=True)
-class Fall:
+class SuspectedCollapse:
     """Suspected collapse.
 
     Attributes:
@@ -47,7 +47,7 @@ class Fall:
 
 
 @dataclass(frozen=True)
-class Loss:
+class ConfirmedCollapse:
     """Confirmed collapse: success has fallen on tasks of the earlier window too.
 
     Attributes:
@@ -56,7 +56,7 @@ class Loss:
         norm, at: largest gradient norm since the earlier window, and its step.
     """
 
-    fall: Fall
+    fall: SuspectedCollapse
     then: float
     again: float
     episodes: int
@@ -77,7 +77,9 @@ PlayAgain = Callable[[Sequence[Mapping[str, Any]], int], list[bool]]
 """(parameters of tasks, approximate number of episodes) -> success of each episode on new tasks of these parameters."""
 
 
-def confirm_fall(fall: Fall, folder: RunFolder, play_again: PlayAgain, share: float) -> Loss | None:
+def confirm_collapse(
+    fall: SuspectedCollapse, folder: RunFolder, play_again: PlayAgain, share: float
+) -> ConfirmedCollapse | None:
     """Play tasks of the earlier window again. Return None if the policy still succeeds on them.
 
     Args:
@@ -94,7 +96,7 @@ def confirm_fall(fall: Fall, folder: RunFolder, play_again: PlayAgain, share: fl
     norms = [
         (row["grad_norm"], row["step"]) for row in folder.read("metrics", fall.last, fall.step) if row["grad_norm"]
     ]
-    return Loss(fall, then.mean, now.mean, len(wins), *max(norms, default=(0.0, fall.step)))
+    return ConfirmedCollapse(fall, then.mean, now.mean, len(wins), *max(norms, default=(0.0, fall.step)))
 
 
 class SuccessWatch:
@@ -127,14 +129,15 @@ class SuccessWatch:
         if fall is None:
             return None, []
         self.forget()
-        loss = confirm_fall(fall, folder, play_again, self.settings.fall)
-        if loss is None:
+        collapse = confirm_collapse(fall, folder, play_again, self.settings.fall)
+        if collapse is None:
             return None, []
-        back, sentence = self.respond(loss)
+        back, sentence = self.respond(collapse)
         return back, [sentence]
 
-    def observe(self, step: int, success: float) -> Fall | None:
-        """Add the success of a step. Return a `Fall` if the latest window is far below the best earlier one."""
+    def observe(self, step: int, success: float) -> SuspectedCollapse | None:
+        """Add the success of a step. Return a `SuspectedCollapse` if the latest window is far below the best
+        earlier one."""
         self._success.append((step, success))
         size = self.settings.window
         if len(self._success) < 2 * size:
@@ -146,7 +149,7 @@ class SuccessWatch:
         before, now = means[best], means[-1]
         if before < LEAST or now > (1 - self.settings.fall) * before:
             return None
-        return Fall(steps[best], steps[best + size - 1], before, steps[-size], step, now)
+        return SuspectedCollapse(steps[best], steps[best + size - 1], before, steps[-size], step, now)
 
     def forget(self) -> None:
         """Forget earlier steps, with which later ones must not be compared: tasks or policy are no longer the same."""
@@ -160,24 +163,24 @@ class SuccessWatch:
         old = [each for each in self.checkpoints if each <= step - (MEMORY + 1) * size]
         self.checkpoints = self.checkpoints[max(len(old) - 1, 0) :]
 
-    def respond(self, loss: Loss) -> tuple[int | None, str]:
+    def respond(self, collapse: ConfirmedCollapse) -> tuple[int | None, str]:
         """Decide on a return after a collapse.
 
         Returns:
             (step of the newest checkpoint from before the fall if the run must return to it, else None; a sentence). A
                 return is counted, and later checkpoints are dropped.
         """
-        sound = [step for step in self.checkpoints if step <= loss.fall.last] or self.checkpoints[:1]
+        sound = [step for step in self.checkpoints if step <= collapse.fall.last] or self.checkpoints[:1]
         most = self.settings.returns
         if self.returned < most and sound:
             self.returned += 1
             self.checkpoints = sound
             action = f"The run goes on from the checkpoint of step {sound[-1]}, return {self.returned} of {most}."
-            return sound[-1], f"{loss}. {action}"
+            return sound[-1], f"{collapse}. {action}"
         used = f", of which it has used all {most}" if self.returned else ""
         return None, (
-            f"{loss}. Lower --lr, hold the policy with --regularisers kl_full or --guards max_token_change, or let the "
-            f"run go back to its last good checkpoint with --collapse.returns{used}."
+            f"{collapse}. Lower --lr, hold the policy with --regularisers kl_full or --guards max_token_change, or let "
+            f"the run go back to its last good checkpoint with --collapse.returns{used}."
         )
 
     def state_dict(self) -> dict[str, Any]:

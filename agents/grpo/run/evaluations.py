@@ -16,14 +16,14 @@ from ...evaluation import Report
 from ...evaluation.episodes import EpisodePlan
 from ...language.model import LanguageModel
 from ..config import TrainConfig
-from ..rollouts.context_room import token_limits
+from ..rollouts.context_check import token_limits
 from ..rollouts.environment_processes import EnvironmentProcesses
 from ..rollouts.environment_workers import EnvironmentWorkers
 from ..rollouts.environments import Environments
 from ..rollouts.episode_player import EpisodePlayer
 from ..rollouts.episode_starts import RolloutTask, Start
-from .blend import environment_of, join_evaluations
 from .logs import evaluation_row
+from .mixture import environment_of, join_evaluations
 from .seeds import EVALUATION, derive_seed
 from .validation import AT_ONCE, evaluate_policy
 

@@ -15,7 +15,7 @@ _MODELS = ("model", "teacher_model")
 _OPTIONS = ("env_options", "teacher_options", "engine_options")
 
 
-def with_absolute_places(config: C) -> C:
+def with_absolute_paths(config: C) -> C:
     """Return the configuration of a run with existing relative paths made absolute: models, and files and folders in
     the options of environment, teacher, engine, components and bonuses."""
     given: Any = config

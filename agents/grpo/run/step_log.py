@@ -10,9 +10,9 @@ from ..batch.tally import Tally
 from ..batch.trajectory import Group
 from ..config import TrainConfig
 from ..rollouts.environments import Environments
-from .blend import summarise_environments
 from .folder import RunFolder
 from .logs import PlayedProposal, overlapped_rates, phase_rates, proposal_row, step_summary, token_ages, trajectory_row
+from .mixture import summarise_environments
 from .trackers import Tracker
 
 
@@ -22,14 +22,14 @@ class Collected:
 
     Attributes:
         played: the teacher's proposals with their groups, shaping rewards included.
-        extra: further groups of the rollout strategy, such as a proposer's.
+        further_groups: further groups of the rollout strategy, such as a proposer's.
         trainable: groups to train on, after filters and replay.
         requests: statistics of the proposals' requests, for ``metrics.jsonl``.
         overlong: number of proposed tasks whose first observation left no context for an action; they were not played.
     """
 
     played: list[PlayedProposal]
-    extra: list[Group]
+    further_groups: list[Group]
     trainable: list[Group]
     requests: dict[str, float] = field(default_factory=dict)
     overlong: int = 0
@@ -37,7 +37,7 @@ class Collected:
     @property
     def groups(self) -> list[Group]:
         """All groups that were played."""
-        return [*(practice.group for practice in self.played), *self.extra]
+        return [*(practice.group for practice in self.played), *self.further_groups]
 
 
 @dataclass(frozen=True)

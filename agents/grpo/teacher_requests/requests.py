@@ -4,8 +4,8 @@ A request is carried out at one of three moments: "play", before its task is pla
 before it is reported and judged; "train", when the group is prepared for training. The function receives all proposals
 of a round of collection that make its request:
 
-    @carries_out("swap_units", "play")
-    def swap_units(assignments, workplace): ...
+    @request_handler("swap_units", "play")
+    def swap_units(assignments, context): ...
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Assignment:
 
 
 @dataclass(eq=False)
-class Workplace:
+class RequestContext:
     """Tools of the functions that carry out requests.
 
     Attributes:
@@ -86,7 +86,7 @@ class Workplace:
     screened: dict[int, tuple[Trajectory, ...]]
 
 
-Act = Callable[[Sequence[Assignment], Workplace], None]
+Act = Callable[[Sequence[Assignment], RequestContext], None]
 F = TypeVar("F", bound=Act)
 
 
@@ -105,7 +105,7 @@ HANDLERS: Registry[Handler] = Registry(
 )
 
 
-def carries_out(name: str, moment: Moment) -> Callable[[F], F]:
+def request_handler(name: str, moment: Moment) -> Callable[[F], F]:
     """Register the function that carries out the request ``name`` at ``moment``."""
 
     def add(act: F) -> F:
@@ -121,17 +121,17 @@ def check_requests_known(names: Iterable[str]) -> None:
         if not REQUESTS[name].label and name not in HANDLERS:
             raise InputError(
                 f"nothing carries out the request {name!r} of the teacher; register a function for it with "
-                "agents.grpo.teacher_requests.requests.carries_out."
+                "agents.grpo.teacher_requests.requests.request_handler."
             )
 
 
-def carry_out(moment: Moment, assignments: Sequence[Assignment], workplace: Workplace) -> None:
+def run_requests(moment: Moment, assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Carry out all requests of ``moment``, in alphabetical order."""
     names = {name for assignment in assignments for name in assignment.proposal.meta}
     check_requests_known(names)
     for name in sorted(names):
         if name in HANDLERS and HANDLERS[name].moment == moment:
-            HANDLERS[name].act([a for a in assignments if name in a.proposal.meta], workplace)
+            HANDLERS[name].act([a for a in assignments if name in a.proposal.meta], context)
 
 
 def count_requests(assignments: Sequence[Assignment]) -> dict[str, float]:

@@ -7,23 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from ..batch.trajectory import Trajectory
-from .requests import Assignment, Workplace, carries_out
+from .requests import Assignment, RequestContext, request_handler
 
 
-@carries_out("weight", "train")
-def weigh_groups(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("weight", "train")
+def weigh_groups(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Multiply the weights of the group's tokens in the loss by the requested factor."""
     _apply_factors(assignments, "weight", lambda t, factor: {"weight": factor})
 
 
-@carries_out("kl_scale", "train")
-def scale_penalties(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("kl_scale", "train")
+def scale_penalties(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Multiply the KL penalties on the group's tokens by the requested factor (CLPO, arXiv 2509.25004)."""
     _apply_factors(assignments, "kl_scale", lambda t, factor: {"kl_scale": factor})
 
 
-@carries_out("success_weight", "train")
-def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("success_weight", "train")
+def weigh_successes(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Multiply the advantages of successful episodes by the requested factor (Weighted GRPO, arXiv 2602.03452)."""
     _apply_factors(
         assignments,
@@ -32,8 +32,8 @@ def weigh_successes(assignments: Sequence[Assignment], workplace: Workplace) -> 
     )
 
 
-@carries_out("failure_weight", "train")
-def weigh_failures(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("failure_weight", "train")
+def weigh_failures(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Multiply the advantages of failed episodes by the requested factor.
 
     A factor on the reward would be cancelled by the normalisation within the group.
@@ -55,15 +55,15 @@ def _apply_factors(
         assignment.done[name] = factor
 
 
-@carries_out("band", "train")
-def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("band", "train")
+def refuse_outside_band(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Train only on groups whose success rate lies inside the open band (arXiv 2504.03380).
 
     The rate is over the episodes that are reported to the teacher, even if the rollout strategy dropped some; over the
     group if none are.
     """
     for assignment in assignments:
-        attempts = workplace.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
+        attempts = context.player.attempts.get(assignment.proposal.id, assignment.group.trajectories)
         successes = [trajectory.success for trajectory in attempts if trajectory.valid]
         low, high = assignment.request("band")
         inside = bool(successes) and low < sum(successes) / len(successes) < high
@@ -71,21 +71,21 @@ def refuse_outside_band(assignments: Sequence[Assignment], workplace: Workplace)
         assignment.done["band"] = "inside" if inside else "outside"
 
 
-@carries_out("pair", "train")
-def mark_pairs(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("pair", "train")
+def mark_pairs(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Mark two groups that must be trained in one optimiser step with the same number (arXiv 2602.03452)."""
     for assignment in assignments:
         assignment.group = replace(assignment.group, pair=int(assignment.request("pair")))
         assignment.done["pair"] = "marked"
 
 
-@carries_out("joins", "group")
-def add_screening_episodes(assignments: Sequence[Assignment], workplace: Workplace) -> None:
+@request_handler("joins", "group")
+def add_screening_episodes(assignments: Sequence[Assignment], context: RequestContext) -> None:
     """Add the episodes of earlier proposals that screened the task to its group (SPEED, arXiv 2506.09016)."""
     for assignment in assignments:
         earlier = []
         for id in assignment.request("joins"):
-            for trajectory in workplace.screened.pop(id, ()):
+            for trajectory in context.screened.pop(id, ()):
                 # Keys of nodes from another tree must differ from the group's.
                 nodes = tuple(replace(node, key=f"proposal {id}: {node.key}") for node in trajectory.nodes)
                 earlier.append(replace(trajectory, nodes=nodes))

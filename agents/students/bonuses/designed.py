@@ -15,7 +15,7 @@ from ....envs.grids.grid_model import LevelModel, identify, model_level
 from ....errors import InputError
 from ....rewards import Step, StepReward
 from ....rewards.tabular import DESIGNERS, RewardProblem, make_designer
-from ....rewards.tabular.designer import Walk
+from ....rewards.tabular.designer import TabularTrajectory
 from .bonus import BONUSES
 from .slot_bonus import SlotBonus
 
@@ -47,7 +47,7 @@ class DesignedLevel:
         self.problem = RewardProblem(model.mdp, model.reward, _heuristic(model, auxiliary))
         self.designer = make_designer(designer, **options)
         self.counts = np.zeros_like(self.problem.primary)
-        self.walks: list[Walk] = []
+        self.walks: list[TabularTrajectory] = []
         self.designed, self.fresh = 0, False
         if saved is None or self.designer.adaptive:
             self.table = self.designer.design(self.problem)

@@ -84,7 +84,7 @@ class LearnedBonus(StepReward):
 
     # Steps ------------------------------------------------------------------------------------------------------------
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float:
         features = self._bound()
         if not features.settled:
             features.observe(observation)
@@ -108,7 +108,7 @@ class LearnedBonus(StepReward):
         if not episode.steps:
             return []
         following.append(episode.steps[-1].observation)
-        return [self.at_once(step, after, False) for step, after in zip(episode.steps, following, strict=True)]
+        return [self.step_reward_now(step, after, False) for step, after in zip(episode.steps, following, strict=True)]
 
     def _bound(self) -> RandomFeatures:
         if self.features is None:

@@ -53,7 +53,7 @@ class SlotBonus(StepReward):
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
         self.start(0, observation, extras)
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float | None:
         return self.reward_step(0, step, observation, terminated)
 
     # Saving -----------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class SlotReward(StepReward):
     def begin(self, observation: Any, extras: Mapping[str, Any]) -> None:
         self.bonus.start(self.slot, observation, extras)
 
-    def at_once(self, step: Step, observation: Any, terminated: bool) -> float | None:
+    def step_reward_now(self, step: Step, observation: Any, terminated: bool) -> float | None:
         return self.bonus.reward_step(self.slot, step, observation, terminated)
 
 

@@ -19,7 +19,7 @@ from ....errors import shorten
 from ....registry import Registry
 from .accessibility import Control, Page, Value
 from .commands import Command
-from .forms import Sending, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
+from .forms import FormRequest, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
 from .observations import WINDOW, value_of
 
 # Maximum number of pages that `back` can return to.
@@ -86,9 +86,9 @@ class Browser:
         """Load the page at a path."""
         raise NotImplementedError
 
-    def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
+    def send(self, request: FormRequest, form: Any, button: Control | None, key: Control | None) -> None:
         """Send a form by a click on ``button``, or by pressing Enter in the control ``key`` if that is given.
-        ``sending`` is the request that results."""
+        ``request`` is the request that results."""
         raise NotImplementedError
 
     def follow(self, control: Control, path: str) -> None:
@@ -111,7 +111,7 @@ class Browser:
         """Restore a snapshot that `tab` returned."""
         raise NotImplementedError
 
-    def forget(self) -> None:
+    def clear_cookies(self) -> None:
         """Delete all cookies."""
         raise NotImplementedError
 
@@ -122,7 +122,7 @@ class Browser:
     def close(self) -> None:
         """Release the browser's resources."""
 
-    def let_go(self) -> Any:
+    def start_closing(self) -> Any:
         """Start `close` without waiting for its end; called when the environment is garbage-collected."""
 
     # Common to all browsers.
@@ -161,7 +161,7 @@ class Browser:
             return f"Control [{control.number}] is disabled."
         if control.role == "unsupported":
             return f"Control [{control.number}] is a {control.kind}, which cannot be used here."
-        return _DEEDS[command.verb](self, control, command.text)
+        return _ACTIONS[command.verb](self, control, command.text)
 
     def _scroll(self, direction: str) -> str | None:
         last = max(0, len(self.page.lines) - 1)
@@ -244,12 +244,12 @@ class Browser:
             if wrong is not None:
                 return f"Control [{wrong.number}] has no valid value, so that the form is not sent."
         try:
-            sending = send_form(self.page, form, button, self.edits, self.origin + self.path)
+            request = send_form(self.page, form, button, self.edits, self.origin + self.path)
         except ValueError:
             return "The form has no address."
-        if self.path_of(sending.url) is None:
-            return f"The form goes to {shorten(sending.url, 80)!r}, which is no page of this site."
-        self._leave(lambda: self.send(sending, form, button, key))
+        if self.path_of(request.url) is None:
+            return f"The form goes to {shorten(request.url, 80)!r}, which is no page of this site."
+        self._leave(lambda: self.send(request, form, button, key))
         return None
 
     def _is_valid(self, control: Control) -> bool:
@@ -311,7 +311,7 @@ class Browser:
         return self._submit(form, None, control) if len(fields) <= 1 else None
 
 
-_DEEDS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
+_ACTIONS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
     "click": Browser._click,
     "fill": Browser._fill,
     "select": Browser._select,

@@ -16,7 +16,7 @@ from ....errors import MissingExtra
 from .accessibility import CONTROLS, Control, Value
 from .browser import Browser, BrowserFailure, Tab
 from .chromium_engine import HEADER, SECONDS, ChromiumEngine, engine, find_chromium
-from .forms import Sending
+from .forms import FormRequest
 from .observations import WINDOW
 from .page_cache import parse_page
 
@@ -75,23 +75,23 @@ class ChromiumBrowser(Browser):
         self._tab: Any = self._call(self._engine.call, _open_tab, self._engine, self._secret)
 
     @staticmethod
-    def _call(deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Return ``deed(*arguments)``, with any error turned into a `BrowserFailure`."""
+    def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return ``function(*arguments)``, with any error turned into a `BrowserFailure`."""
         try:
-            return deed(*arguments)
+            return function(*arguments)
         except Exception as error:
             message = str(error).strip().partition("\n")[0]
             raise BrowserFailure(f"Chromium fails: {type(error).__name__}: {message[:200]}") from error
 
-    def _do(self, deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Run ``deed`` in Chromium's thread, and update page, path, edits and cookies.
+    def _do(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run ``function`` in Chromium's thread, and update page, path, edits and cookies.
 
-        ``deed`` must return the result of `_READ`, or, after a navigation, True if the new page is the response to a
-        POST and False otherwise.
+        ``function`` must return the result of `_READ`, or, after a navigation, True if the new page is the response to
+        a POST and False otherwise.
         """
 
         def do() -> Any:
-            found = deed(*arguments)
+            found = function(*arguments)
             if isinstance(found, dict):
                 return None, self._cookies, found
             if self._secret in self._engine.cookies_set:
@@ -135,7 +135,7 @@ class ChromiumBrowser(Browser):
     def follow(self, control: Control, path: str) -> None:
         self._do(self._navigate, control)
 
-    def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
+    def send(self, request: FormRequest, form: Any, button: Control | None, key: Control | None) -> None:
         if key is not None:
             self._do(self._navigate, key, "Enter")
         elif button is not None:
@@ -153,7 +153,7 @@ class ChromiumBrowser(Browser):
     def cookies(self) -> tuple[tuple[str, str], ...]:
         return self._cookies
 
-    def forget(self) -> None:
+    def clear_cookies(self) -> None:
         if self._cookies:
             self._call(self._engine.call, self._tab.context.clear_cookies)
         self._cookies = ()
@@ -186,11 +186,11 @@ class ChromiumBrowser(Browser):
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
     def close(self) -> None:
-        closing = self.let_go()
+        closing = self.start_closing()
         if closing is not None:
             self._call(closing.result)
 
-    def let_go(self) -> Any:
+    def start_closing(self) -> Any:
         if self._engine.sites.pop(self._secret, None) is None:
             return None
         self._engine.replays.pop(self._secret, None)

@@ -133,23 +133,23 @@ class ChromiumEngine:
         task = self._tasks.get()
         if task is None:
             return False
-        deed, arguments, future = task
+        function, arguments, future = task
         try:
             if failure is not None:
                 raise failure
-            future.set_result(deed(*arguments))
+            future.set_result(function(*arguments))
         except BaseException as error:
             future.set_exception(error)
         return True
 
-    def call(self, deed: Callable[..., Any], *arguments: Any) -> Any:
-        """Call ``deed(*arguments)`` in the thread of Chromium, wait for the call, and return its result."""
-        return self.post(deed, *arguments).result()
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call ``function(*arguments)`` in the thread of Chromium, wait for the call, and return its result."""
+        return self.post(function, *arguments).result()
 
-    def post(self, deed: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Queue the call ``deed(*arguments)`` for the thread of Chromium, and return its future."""
+    def post(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Queue the call ``function(*arguments)`` for the thread of Chromium, and return its future."""
         future: Future[Any] = Future()
-        self._tasks.put((deed, arguments, future))
+        self._tasks.put((function, arguments, future))
         return future
 
     def stop(self) -> None:

@@ -117,7 +117,7 @@ def read_command(action: str) -> Command | str:
             text = _read_text(rest)
             if not text.strip():
                 return "goto needs a path, such as goto /." if verb == "goto" else "answer needs a text."
-            return text if isinstance(text, _Fault) else _check(Command(verb, 0, text))
+            return text if isinstance(text, _ReadError) else _check(Command(verb, 0, text))
     place = _ID.fullmatch(rest)
     if place is None:
         return f"{verb} needs the id of a control, such as {verb} [3]."
@@ -125,7 +125,7 @@ def read_command(action: str) -> Command | str:
     if verb == "click":
         return Command(verb, number) if not rest else "click takes an id and nothing more."
     text = _read_text(rest)
-    if isinstance(text, _Fault):
+    if isinstance(text, _ReadError):
         return text
     if verb == "press":
         key = KEYS.get(text.strip().lower())
@@ -135,15 +135,16 @@ def read_command(action: str) -> Command | str:
     return _check(Command(verb, number, text))
 
 
-class _Fault(str):
+class _ReadError(str):
     """Error message that `_read_text` returns in place of a text."""
 
 
-def _read_text(text: str) -> str | _Fault:
-    """Return the text inside quotation marks, or the whole text if there are none; a `_Fault` if a mark is missing."""
+def _read_text(text: str) -> str | _ReadError:
+    """Return the text inside quotation marks, or the whole text if there are none; a `_ReadError` if a mark is
+    missing."""
     if text[:1] in _QUOTES:
         if len(text) < 2 or text[-1] != _QUOTES[text[0]] or (text[-2] == "\\" and text[-3:-2] != "\\"):
-            return _Fault("The text has no closing quotation mark.")
+            return _ReadError("The text has no closing quotation mark.")
         inner = text[1:-1]
         if "\\" in inner:
             inner = re.sub(r"\\([\\\"'n])", lambda found: "\n" if found[1] == "n" else found[1], inner)

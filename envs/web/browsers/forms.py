@@ -26,7 +26,7 @@ _DOTS = re.compile(r"(?<![^/])(?:\.|%2e){1,2}(?![^/])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class FormRequest:
     """Request that a form sends: a method, an address without fragment, and the body of a POST."""
 
     method: str
@@ -51,7 +51,7 @@ def default_button(page: Page, form: Any) -> Control | None:
     return next((one for one in controls_of(page, form) if one.kind in ("submit", "image")), None)
 
 
-def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> Sending:
+def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base: str) -> FormRequest:
     """Return the request of a form on the page at address ``base``, submitted by ``button`` (None: by no button). Raise
     ValueError if the address of the form is invalid."""
     source = {} if button is None else button.element.attrib
@@ -61,8 +61,8 @@ def send_form(page: Page, form: Any, button: Control | None, edits: Edits, base:
     entries = entries_of(page, form, button, edits)
     body = "&".join(f"{_encode(name)}={_encode(value)}" for name, value in entries)
     if method == "post":
-        return Sending("POST", url, body)
-    return Sending("GET", urlunsplit((*urlsplit(url)[:3], body, "")))
+        return FormRequest("POST", url, body)
+    return FormRequest("GET", urlunsplit((*urlsplit(url)[:3], body, "")))
 
 
 def entries_of(page: Page, form: Any, button: Control | None, edits: Edits) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from .accessibility import Control, Value
 from .browser import Browser, BrowserFailure, Tab
-from .forms import Sending, form_of, resolve
+from .forms import FormRequest, form_of, resolve
 from .observations import WINDOW, value_of
 from .page_cache import parse_page
 
@@ -36,14 +36,14 @@ class InProcessBrowser(Browser):
         super().__init__(site, lines)
         self._jar: dict[str, str] = {}
 
-    def forget(self) -> None:
+    def clear_cookies(self) -> None:
         self._jar = {}
 
     def load(self, path: str) -> None:
-        self._fetch(Sending("GET", self.origin + path))
+        self._fetch(FormRequest("GET", self.origin + path))
 
-    def send(self, sending: Sending, form: Any, button: Control | None, key: Control | None) -> None:
-        self._fetch(sending)
+    def send(self, request: FormRequest, form: Any, button: Control | None, key: Control | None) -> None:
+        self._fetch(request)
 
     def change(self, control: Control, value: Value) -> None:
         if control.role == "radio" and value:
@@ -71,10 +71,10 @@ class InProcessBrowser(Browser):
         self.scrolled, self.sent, self.history = tab.scrolled, tab.sent, list(tab.history)
         self._jar = dict(tab.cookies)
 
-    def _fetch(self, sending: Sending) -> None:
+    def _fetch(self, request: FormRequest) -> None:
         """Send a request, and follow redirects as browsers do: with GET, except for 307 and 308."""
         for _ in range(MOST_REDIRECTS):
-            status, headers, content = self._get(sending) if sending.method == "GET" else self._call(sending)
+            status, headers, content = self._get(request) if request.method == "GET" else self._call(request)
             for name, value in headers:
                 if name.lower() == "set-cookie":
                     for cookie, morsel in SimpleCookie(value).items():
@@ -85,41 +85,43 @@ class InProcessBrowser(Browser):
             location = next((value for name, value in headers if name.lower() == "location"), None)
             if not 300 <= status < 400 or location is None:
                 break
-            url = resolve(sending.url, location)
+            url = resolve(request.url, location)
             if not url.startswith(f"{self.origin}/"):
                 raise BrowserFailure(f"the site leads to another one: {url}")
-            sending = Sending(sending.method, url, sending.body) if status in (307, 308) else Sending("GET", url)
+            request = (
+                FormRequest(request.method, url, request.body) if status in (307, 308) else FormRequest("GET", url)
+            )
         else:
             raise BrowserFailure(f"the site redirects more than {MOST_REDIRECTS} times")
-        self.path = sending.url.removeprefix(self.origin)
-        self.sent, self.edits = sending.method == "POST", {}
+        self.path = request.url.removeprefix(self.origin)
+        self.sent, self.edits = request.method == "POST", {}
         self.page = parse_page(content.decode("utf-8", "replace"))
 
-    def _get(self, sending: Sending) -> Answer:
+    def _get(self, request: FormRequest) -> Answer:
         """Return the response to a GET request: the cached one for the same request in the same state of the site, or
         else the site's. The cache is shared by all browsers; responses to requests that change the site are not
         cached."""
         state = self.site.state()
-        key = type(self.site), state, sending.url, self.cookies()
+        key = type(self.site), state, request.url, self.cookies()
         answer = _ANSWERS.get(key)
         if answer is None:
-            answer = self._call(sending)
+            answer = self._call(request)
             if self.site.state() is state:
                 while len(_ANSWERS) >= MOST_ANSWERS:
                     _ANSWERS.pop(next(iter(_ANSWERS)), None)
                 _ANSWERS[key] = answer
         return answer
 
-    def _call(self, sending: Sending) -> Answer:
-        url, body = urlsplit(sending.url), sending.body.encode()
+    def _call(self, request: FormRequest) -> Answer:
+        url, body = urlsplit(request.url), request.body.encode()
         environ = {
             **_ENVIRON,
-            "REQUEST_METHOD": sending.method,
+            "REQUEST_METHOD": request.method,
             "PATH_INFO": unquote_to_bytes(url.path).decode("latin-1"),
             "QUERY_STRING": url.query,
             "wsgi.input": io.BytesIO(body),
         }
-        if body or sending.method == "POST":
+        if body or request.method == "POST":
             environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"] = "application/x-www-form-urlencoded", str(len(body))
         if self._jar:
             environ["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in self._jar.items())

@@ -35,8 +35,8 @@ USERS = ListPage(
     key="u.id",
     search="u.name || ' ' || u.mail",
     filters={
-        "team": Filter("u.team = ?", "Team", "in the team {}".format, named="t.name = ?", read=read_id),
-        "role": Filter("u.role = ?", "Role", "the role {}".format, named="r.name = ?", read=read_id),
+        "team": Filter("u.team = ?", "Team", "in the team {}".format, task_sql="t.name = ?", read=read_id),
+        "role": Filter("u.role = ?", "Role", "the role {}".format, task_sql="r.name = ?", read=read_id),
         "state": Filter("u.state = ?", "State", "the state {}".format),
         "licence": Filter("u.licence = ?", "Licence", "the licence {}".format),
         # Users who have never logged in have "" as the date, so that they count as idle since any date.

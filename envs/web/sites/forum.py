@@ -31,7 +31,7 @@ def _describe(noun: str, verb: str, parts: Mapping[str, str]) -> str:
 
 def _make_filters(table: str) -> dict[str, Filter]:
     return {
-        "board": Filter("t.board = ?", "Board", "in the board {}".format, named="b.name = ?", read=read_id),
+        "board": Filter("t.board = ?", "Board", "in the board {}".format, task_sql="b.name = ?", read=read_id),
         "author": Filter("lower(u.name) = lower(?)", "Author", "by {}".format, "u.name = ?", control="text"),
         "since": date_filter(f"{table}.day >= ?", "From date", "on or after {}"),
         "until": date_filter(f"{table}.day <= ?", "To date", "on or before {}"),

@@ -27,35 +27,35 @@ class Filter:
         sql: the condition in SQL; "?" is the value. "" if the site adds the condition itself.
         label: the label of the field in the form; "" if the solver follows a link instead.
         words: function that returns the condition in words, given the value.
-        named: the condition in SQL for values as tasks have them, such as names, if it differs from ``sql``, which is
-            for values as forms send them, such as ids.
+        task_sql: the condition in SQL for values as tasks have them, such as names, if it differs from ``sql``, which
+            is for values as forms send them, such as ids.
         read: function that returns the value in the text that a form sends, or None for invalid text.
         error: message for invalid text; "": invalid text is ignored.
         control: the kind of field: "list", "text" or "box" (a checkbox for each value).
         option: function that returns the option of a value in a list.
-        special: value -> (option, words) that are used instead of ``option`` and ``words``.
-        special_sql: value -> condition that is used instead of ``sql`` and ``named``.
+        special_words: value -> (option, words) that are used instead of ``option`` and ``words``.
+        special_sql: value -> condition that is used instead of ``sql`` and ``task_sql``.
     """
 
     sql: str = ""
     label: str = ""
     words: Callable[[Any], str] = str
-    named: str = ""
+    task_sql: str = ""
     read: Callable[[str], Any] = str
     error: str = ""
     control: str = "list"
     option: Callable[[Any], str] = str
-    special: Mapping[Any, tuple[str, str]] = field(default_factory=dict)
+    special_words: Mapping[Any, tuple[str, str]] = field(default_factory=dict)
     special_sql: Mapping[Any, str] = field(default_factory=dict)
 
     def describe(self, value: Any) -> str:
         """Return the condition with this value in words."""
-        return self.special[value][1] if value in self.special else self.words(value)
+        return self.special_words[value][1] if value in self.special_words else self.words(value)
 
     def fill(self, walk: Walk, value: Any) -> None:
         """Fill in the field of the form with this value."""
         if self.control == "list":
-            walk.select(self.label, self.special[value][0] if value in self.special else self.option(value))
+            walk.select(self.label, self.special_words[value][0] if value in self.special_words else self.option(value))
         elif self.control == "text":
             walk.fill(self.label, str(value))
         else:
@@ -188,7 +188,7 @@ class ListPage:
     def find(self, database: sqlite3.Connection, conditions: Mapping[str, Any]) -> list[sqlite3.Row]:
         """Return the rows that meet conditions."""
         found = [(self.filters[name], value) for name, value in conditions.items()]
-        where = " AND ".join(one.special_sql.get(value) or one.named or one.sql for one, value in found)
+        where = " AND ".join(one.special_sql.get(value) or one.task_sql or one.sql for one, value in found)
         return self.select(database, where or "1", *conditions.values())
 
     def describe(self, conditions: Mapping[str, Any]) -> str:

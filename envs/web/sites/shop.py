@@ -60,7 +60,7 @@ PRODUCTS = ListPage(
     join=lambda parts: ", ".join(parts.values()),
 )
 # Statement that must be run after every change of reviews or variants.
-SUMMARISE = """
+UPDATE_SUMMARIES = """
     UPDATE products SET price = (SELECT min(price) FROM variants WHERE product = products.id),
     stars = (SELECT round(avg(stars), 1) FROM reviews WHERE product = products.id),
     number = (SELECT count(*) FROM reviews WHERE product = products.id)
@@ -122,7 +122,7 @@ class Shop(WebSite):
     @classmethod
     def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
         fill_shop(database, size, rng)
-        database.execute(SUMMARISE)
+        database.execute(UPDATE_SUMMARIES)
 
     def surroundings(self) -> dict[str, Any]:
         (number,) = self.database.execute("SELECT coalesce(sum(quantity), 0) FROM cart").fetchone()
@@ -190,7 +190,7 @@ class Shop(WebSite):
         (author,) = self.one("SELECT name FROM account")
         review = (product, author, stars, form["title"], form["body"])
         self.query("INSERT INTO reviews (product, author, stars, title, body) VALUES (?, ?, ?, ?, ?)", *review)
-        self.query(f"{SUMMARISE} WHERE id = ?", product)
+        self.query(f"{UPDATE_SUMMARIES} WHERE id = ?", product)
         return self.redirect(f"/product/{product}", "Thank you for your review.")
 
     @route("/wishlist", "GET", "POST")

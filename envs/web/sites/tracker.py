@@ -41,7 +41,7 @@ def _name_filter(column: str, words: str, option: str, words_for_none: str) -> F
         column.capitalize(),
         words.format,
         read=lambda text: "" if text == NONE else text,
-        special={"": (option, words_for_none)},
+        special_words={"": (option, words_for_none)},
     )
 
 
@@ -65,7 +65,7 @@ TICKETS = ListPage(
             "t.state = ?",
             "State",
             "in the state {}".format,
-            special={OPEN: ("Not closed", "not closed")},
+            special_words={OPEN: ("Not closed", "not closed")},
             special_sql={OPEN: "t.state <> 'Closed' AND ? <> ''"},
         ),
         "label": Filter("instr(', ' || t.labels || ', ', ', ' || ? || ', ')", "Label", 'labelled "{}"'.format),

@@ -24,7 +24,7 @@ from .walk import Walk
 
 
 @dataclass(frozen=True)
-class Carrier:
+class ClueSite:
     """A site on which clues are written.
 
     Args:
@@ -60,16 +60,16 @@ def _write_sentence(database: Database, article: int, author: str, text: str) ->
     database.execute("UPDATE articles SET body = body || ' ' || ? WHERE id = ?", (text, article))
 
 
-CARRIERS: Mapping[str, Carrier] = {
-    "tracker": Carrier(
+CLUE_SITES: Mapping[str, ClueSite] = {
+    "tracker": ClueSite(
         *("ticket", "/ticket/", "SELECT id, title FROM tickets ORDER BY id", PEOPLE[1:]),
         *(TICKETS.open_row, _write_comment),
     ),
-    "forum": Carrier(
+    "forum": ClueSite(
         *("thread", "/thread/", "SELECT id, title FROM threads ORDER BY id", NAMES[1:]),
         *(THREADS.open_row, _write_reply),
     ),
-    "wiki": Carrier(
+    "wiki": ClueSite(
         *("article", "/article/", "SELECT id, title FROM articles WHERE kind <> 'disambiguation' ORDER BY id", ()),
         *(wiki_reading_tasks.open_article, _write_sentence),
     ),
@@ -77,7 +77,7 @@ CARRIERS: Mapping[str, Carrier] = {
 
 
 @dataclass(frozen=True)
-class Deed:
+class FinalAction:
     """Action on the last site: a single-site template whose object is given by clues.
 
     Args:
@@ -99,34 +99,34 @@ class Deed:
 
 
 class ClueTemplate(WebTemplate):
-    """Base of tasks across sites. A subclass sets ``carriers``, the names of the sites with clues in the order of the
-    clues, and ``deed``, the action on the last site."""
+    """Base of tasks across sites. A subclass sets ``clue_sites``, the names of the sites with clues in the order of the
+    clues, and ``final_action``, the action on the last site."""
 
     site = "across"
-    carriers: ClassVar[tuple[str, ...]]
-    deed: ClassVar[Deed]
+    clue_sites: ClassVar[tuple[str, ...]]
+    final_action: ClassVar[FinalAction]
 
     @property
     def sites(self) -> tuple[str, ...]:
-        return (*self.carriers, self.deed.site)
+        return (*self.clue_sites, self.final_action.site)
 
     def generate(self, size: int, seed: int) -> Content:
         return tuple((site, generate(site, size, seed)) for site in sorted(self.sites))
 
     def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
-        template, where = TEMPLATES[self.deed.template], database[self.deed.site]
-        params = {**params, **self.deed.params}
+        template, where = TEMPLATES[self.final_action.template], database[self.final_action.site]
+        params = {**params, **self.final_action.params}
         slots, other = (template.draw(rng, where, params) for _ in range(2))
         if slots is None or other is None:
             return None
-        name, decoy = self.deed.name(slots), self.deed.name(other)
+        name, decoy = self.final_action.name(slots), self.final_action.name(other)
         if name in decoy or decoy in name or template.ask(slots).count(name) != 1:
             return None
         places = []
-        for site in self.carriers:
-            carrier = CARRIERS[site]
-            rows = pick_several(rng, database[site].execute(carrier.places).fetchall(), 2)
-            authors = pick_several(rng, carrier.authors, 2) if carrier.authors else ["", ""]
+        for site in self.clue_sites:
+            clue_site = CLUE_SITES[site]
+            rows = pick_several(rng, database[site].execute(clue_site.places).fetchall(), 2)
+            authors = pick_several(rng, clue_site.authors, 2) if clue_site.authors else ["", ""]
             if any(row["title"] in name for row in rows):
                 return None
             places.append((rows[0]["id"], rows[0]["title"], authors[0], rows[1]["title"], authors[1]))
@@ -139,11 +139,11 @@ class ClueTemplate(WebTemplate):
         }
 
     def _said(self, slots: Slots) -> list[tuple[str, str]]:
-        """Return for each carrier (text of the clue, text of the decoy)."""
+        """Return for each site with clues (text of the clue, text of the decoy)."""
         said = []
-        for place in range(1, len(self.carriers)):
-            site, (_, title, _, other, _) = self.carriers[place], slots["places"][place]
-            where = f"The {CARRIERS[site].kind} “{{}}” in the {TITLES[site]} has what we need."
+        for place in range(1, len(self.clue_sites)):
+            site, (_, title, _, other, _) = self.clue_sites[place], slots["places"][place]
+            where = f"The {CLUE_SITES[site].kind} “{{}}” in the {TITLES[site]} has what we need."
             said.append((where.format(title), where.format(other)))
         return [*said, (self.say(slots, slots["name"]), self.say(slots, slots["decoy"]))]
 
@@ -153,51 +153,53 @@ class ClueTemplate(WebTemplate):
 
     def ask(self, slots: Slots) -> str:
         sentences = []
-        for place, site in enumerate(self.carriers):
+        for place, site in enumerate(self.clue_sites):
             _, title, author, _, _ = slots["places"][place]
-            carrier, last = CARRIERS[site], place == len(self.carriers) - 1
-            after = self.deed.site if last else self.carriers[place + 1]
-            named = self.deed.noun if last else CARRIERS[after].kind
+            clue_site, last = CLUE_SITES[site], place == len(self.clue_sites) - 1
+            after = self.final_action.site if last else self.clue_sites[place + 1]
+            named = self.final_action.noun if last else CLUE_SITES[after].kind
             what = f"{'an' if named[0] in 'aeio' else 'a'} {named} of the {TITLES[after]}"
-            where = f'the {carrier.kind} "{title}" of the {TITLES[site]}' if place == 0 else f"that {carrier.kind}"
+            where = f'the {clue_site.kind} "{title}" of the {TITLES[site]}' if place == 0 else f"that {clue_site.kind}"
             sentences.append(f"In {where}, {author or 'the text'} names {what}.")
-        return " ".join([*sentences, self.ask_deed(slots)])
+        return " ".join([*sentences, self.ask_final_action(slots)])
 
-    def ask_deed(self, slots: Slots) -> str:
+    def ask_final_action(self, slots: Slots) -> str:
         """Return the question of the single-site template, with the object's name replaced by "that" and its noun."""
-        text = TEMPLATES[self.deed.template].ask(dict(slots["deed"]))
-        text = text.replace(slots["name"], f"that {self.deed.noun}")
+        text = TEMPLATES[self.final_action.template].ask(dict(slots["deed"]))
+        text = text.replace(slots["name"], f"that {self.final_action.noun}")
         return text[0].upper() + text[1:]
 
     def prepare(self, database: Any, slots: Slots) -> None:
-        for place, (site, said) in enumerate(zip(self.carriers, self._said(slots), strict=True)):
+        for place, (site, said) in enumerate(zip(self.clue_sites, self._said(slots), strict=True)):
             number, _, author, _, other = slots["places"][place]
             texts = [(author, said[0])]
             if other:
                 texts.insert(0 if slots["first"] else 1, (other, said[1]))
             for who, text in texts:
-                CARRIERS[site].write(database[site], number, who, text)
-        TEMPLATES[self.deed.template].prepare(database[self.deed.site], dict(slots["deed"]))
+                CLUE_SITES[site].write(database[site], number, who, text)
+        TEMPLATES[self.final_action.template].prepare(database[self.final_action.site], dict(slots["deed"]))
 
     def goal(self, database: Any, slots: Slots) -> Goal:
-        site = self.deed.site
-        goal = TEMPLATES[self.deed.template].goal(database[site], dict(slots["deed"]))
+        site = self.final_action.site
+        goal = TEMPLATES[self.final_action.template].goal(database[site], dict(slots["deed"]))
         removed, added = (
             {f"{site} {name}": rows for name, rows in some.items()} for some in (goal.removed, goal.added)
         )
-        pages = [f"/{one}{CARRIERS[one].path}{slots['places'][place][0]}" for place, one in enumerate(self.carriers)]
-        pages += [f"/{site}{page}" for page in goal.pages]
+        pages = [
+            f"/{one}{CLUE_SITES[one].path}{slots['places'][place][0]}" for place, one in enumerate(self.clue_sites)
+        ]
+        pages += [f"/{site}{page}" for page in goal.milestone_pages]
         return Goal(goal.answer, goal.kind, removed, added, tuple(dict.fromkeys(pages)))
 
     def read_clues(self, walk: Walk, slots: Slots) -> None:
         """Go to the place of each clue, and turn pages until the clue is shown."""
-        for place, (site, said) in enumerate(zip(self.carriers, self._said(slots), strict=True)):
+        for place, (site, said) in enumerate(zip(self.clue_sites, self._said(slots), strict=True)):
             walk.click("link", f"Go to the {TITLES[site]}")
-            CARRIERS[site].open(walk, slots["places"][place][1])
+            CLUE_SITES[site].open(walk, slots["places"][place][1])
             while not any(said[0] in line.name for line in walk.browser.page.lines):
                 walk.click("link", "Next page")
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.read_clues(walk, slots)
-        walk.click("link", f"Go to the {TITLES[self.deed.site]}")
-        TEMPLATES[self.deed.template].solve(walk, dict(slots["deed"]), goal)
+        walk.click("link", f"Go to the {TITLES[self.final_action.site]}")
+        TEMPLATES[self.final_action.template].solve(walk, dict(slots["deed"]), goal)

@@ -78,7 +78,7 @@ class InviteUsers(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         about = (slots["message"], TODAY.isoformat())
         rows = tuple((mail, role, team, *about) for mail, role, team, _ in slots["people"])
-        return Goal(added={"invitations": rows}, pages=("/invitations/new",))
+        return Goal(added={"invitations": rows}, milestone_pages=("/invitations/new",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for mail, role, _, team in slots["people"]:
@@ -106,7 +106,7 @@ class InviteLike(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["mail"], *slots["like"][3:], slots["message"], TODAY.isoformat())
-        return Goal(added={"invitations": (row,)}, pages=("/users", "/invitations/new"))
+        return Goal(added={"invitations": (row,)}, milestone_pages=("/users", "/invitations/new"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         _, name, mail, role, _ = slots["like"]
@@ -157,7 +157,7 @@ class ClearInvitations(WebTemplate):
         changes = change_rows(self.site, database, "invitations", change)
         if slots["deed"] == "Revoke":
             del changes["added"]
-        return Goal(**changes, pages=("/invitations",))
+        return Goal(**changes, milestone_pages=("/invitations",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Invitations")
@@ -177,7 +177,7 @@ class PermissionTemplate(WebTemplate):
         removed = tuple((role, permission) for permission in PERMISSIONS if permission in before - {*slots["granted"]})
         added = tuple((role, permission) for permission in slots["granted"] if permission not in before)
         changes = {"removed": {"grants": removed} if removed else {}, "added": {"grants": added} if added else {}}
-        return Goal(**changes, pages=self.paths(slots))
+        return Goal(**changes, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Roles")
@@ -276,7 +276,7 @@ class CopyRole(WebTemplate):
         (role,) = database.execute("SELECT max(id) + 1 FROM roles").fetchone()
         grants = tuple((role, permission) for permission in slots["granted"])
         pages = (f"/role/{slots['role'][0]}", "/roles/new")
-        return Goal(added={"roles": ((role, slots["name"]),), "grants": grants}, pages=pages)
+        return Goal(added={"roles": ((role, slots["name"]),), "grants": grants}, milestone_pages=pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Roles")

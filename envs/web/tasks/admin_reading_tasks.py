@@ -133,7 +133,7 @@ class ReportLead(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (mail,) = database.execute("SELECT mail FROM users WHERE id = ?", (slots["lead"],)).fetchone()
-        return Goal(mail, pages=self.paths(slots))
+        return Goal(mail, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         if slots["by"] == "team":
@@ -266,7 +266,7 @@ class ExportTemplate(UserTemplate):
         row = (slots["file"], ", ".join(slots["columns"]), *values, slots["sort"], slots["format"])
         (export,) = database.execute("SELECT max(id) + 1 FROM exports").fetchone()
         answer, kind = self.report(database, slots)
-        return Goal(answer, kind, added={"exports": (row,)}, pages=("/exports/new", f"/export/{export}"))
+        return Goal(answer, kind, added={"exports": (row,)}, milestone_pages=("/exports/new", f"/export/{export}"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Exports")

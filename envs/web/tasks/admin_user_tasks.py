@@ -180,7 +180,9 @@ class ChangeSettings(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         before = dict(database.execute("SELECT name, value FROM settings").fetchall())
         removed = tuple((name, before[name]) for name, _ in slots["settings"])
-        return Goal(removed={"settings": removed}, added={"settings": slots["settings"]}, pages=("/settings",))
+        return Goal(
+            removed={"settings": removed}, added={"settings": slots["settings"]}, milestone_pages=("/settings",)
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Settings")
@@ -216,7 +218,9 @@ class CreateTeam(WebTemplate):
         changes = change_rows(self.site, database, "users", {user: {"team": team} for user, _, _ in slots["users"]})
         lead = slots["users"][0][0] if slots["leads"] else 0
         row = (team, slots["name"], lead, slots["cost_centre"])
-        return Goal(removed=changes["removed"], added={**changes["added"], "teams": (row,)}, pages=("/teams/new",))
+        return Goal(
+            removed=changes["removed"], added={**changes["added"], "teams": (row,)}, milestone_pages=("/teams/new",)
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Teams")
@@ -261,7 +265,9 @@ class ReplaceLead(WebTemplate):
         users = change_rows(self.site, database, "users", {before: {"team": slots["next"][0]}})
         teams = change_rows(self.site, database, "teams", {slots["team"][0]: {"lead": after}})
         pages = (f"/team/{slots['team'][0]}",)
-        return Goal(removed=users["removed"] | teams["removed"], added=users["added"] | teams["added"], pages=pages)
+        return Goal(
+            removed=users["removed"] | teams["removed"], added=users["added"] | teams["added"], milestone_pages=pages
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         (_, before, mail), (_, after, _) = slots["users"]

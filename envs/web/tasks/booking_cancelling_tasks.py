@@ -27,7 +27,7 @@ class CancelTemplate(WebTemplate):
                 arrival = date.fromisoformat(booking["arrival"])
                 fee = price_of_stay(booking, arrival, arrival + timedelta(days=1))
             changes[number] = {"status": "Cancelled", "fee": fee}
-        return Goal(**change_rows(self.site, database, "bookings", changes), pages=self.paths(slots))
+        return Goal(**change_rows(self.site, database, "bookings", changes), milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, label in slots["bookings"]:
@@ -204,7 +204,7 @@ class UpdateProfile(WebTemplate):
         before = {"name": VISITOR_NAME, "email": EMAIL, "phone": PHONE}
         after = {**before, **dict(slots["changes"])}
         rows = (tuple(before.values()),), (tuple(after.values()),)
-        return Goal(removed={"account": rows[0]}, added={"account": rows[1]}, pages=("/profile",))
+        return Goal(removed={"account": rows[0]}, added={"account": rows[1]}, milestone_pages=("/profile",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Profile")
@@ -222,7 +222,7 @@ class MessageTemplate(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["bookings"], slots["texts"], strict=True)
         rows = tuple((booking, slots["topic"], text) for (booking, _), text in pairs)
-        return Goal(added={"messages": rows}, pages=self.paths(slots))
+        return Goal(added={"messages": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, label), text in zip(slots["bookings"], slots["texts"], strict=True):

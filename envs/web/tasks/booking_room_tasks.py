@@ -60,7 +60,7 @@ class RoomTemplate(WebTemplate):
         )
         ids = dict.fromkeys(stay[0] for stay in slots["stays"])
         pages = tuple(path for room in ids for path in (f"/room/{room}", f"/room/{room}/book"))
-        return Goal(added={"bookings": rows}, pages=pages)
+        return Goal(added={"bookings": rows}, milestone_pages=pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, room, house, *stay in slots["stays"]:

@@ -53,7 +53,7 @@ class VoteForUser(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         rows = tuple((post[0], 1) for post in slots["posts"])
-        return Goal(added={"votes": rows}, pages=self.paths(slots))
+        return Goal(added={"votes": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
@@ -85,7 +85,9 @@ class VoteOnBest(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         value = 1 if slots["deed"] == "Vote for" else -1
-        return Goal(added={"votes": tuple((post[0], value) for post in slots["posts"])}, pages=self.paths(slots))
+        return Goal(
+            added={"votes": tuple((post[0], value) for post in slots["posts"])}, milestone_pages=self.paths(slots)
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for post, _, title, number, author in slots["posts"]:
@@ -111,7 +113,7 @@ class TakeBackVotes(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         votes = dict(database.execute("SELECT post, value FROM votes").fetchall())
         rows = tuple((post[0], votes[post[0]]) for post in slots["posts"])
-        return Goal(removed={"votes": rows}, pages=self.paths(slots))
+        return Goal(removed={"votes": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
@@ -125,7 +127,7 @@ class BookmarkTemplate(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         rows = tuple((thread, slots["note"]) for thread, _ in slots["threads"])
-        return Goal(added={"bookmarks": rows}, pages=self.paths(slots))
+        return Goal(added={"bookmarks": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title in slots["threads"]:
@@ -189,7 +191,7 @@ class RemoveBookmarks(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         notes = dict(database.execute("SELECT thread, note FROM bookmarks").fetchall())
         rows = tuple((thread, notes[thread]) for thread, _ in slots["threads"])
-        return Goal(removed={"bookmarks": rows}, pages=self.pages)
+        return Goal(removed={"bookmarks": rows}, milestone_pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Bookmarks")
@@ -281,7 +283,7 @@ class RemovePosts(ModerationTemplate):
             for post in slots["posts"]
         ]
         removed, added = tuple((*row, 0) for row in rows), tuple((*row, 1) for row in rows)
-        return Goal(removed={"posts": removed}, added={"posts": added}, pages=self.paths(slots))
+        return Goal(removed={"posts": removed}, added={"posts": added}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])

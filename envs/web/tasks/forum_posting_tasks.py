@@ -40,7 +40,7 @@ class WriteReply(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["threads"], slots["texts"], strict=True)
         rows = tuple((thread, VISITOR, text, 0) for (thread, _), text in pairs)
-        return Goal(added={"posts": rows}, pages=self.paths(slots))
+        return Goal(added={"posts": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, title), text in zip(slots["threads"], slots["texts"], strict=True):
@@ -77,7 +77,7 @@ class EditPost(WebTemplate):
             (body,) = database.execute("SELECT body FROM posts WHERE id = ?", (post,)).fetchone()
             removed.append((thread, VISITOR, body, 0))
             added.append((thread, VISITOR, f"{body} {slots['text']}" if slots["adds"] else slots["text"], 0))
-        return Goal(removed={"posts": tuple(removed)}, added={"posts": tuple(added)}, pages=self.paths(slots))
+        return Goal(removed={"posts": tuple(removed)}, added={"posts": tuple(added)}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, _, title, number), row in zip(slots["posts"], goal.added["posts"], strict=True):
@@ -103,7 +103,9 @@ class StartThread(WebTemplate):
         (thread,) = database.execute("SELECT max(id) + 1 FROM threads").fetchone()
         board = list(BOARDS).index(slots["board"]) + 1
         row = (thread, board, slots["title"], VISITOR, 0, 0)
-        return Goal(added={"threads": (row,), "posts": ((thread, VISITOR, slots["text"], 0),)}, pages=self.pages)
+        return Goal(
+            added={"threads": (row,), "posts": ((thread, VISITOR, slots["text"], 0),)}, milestone_pages=self.pages
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "New thread")
@@ -140,7 +142,7 @@ class ReportPost(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["id"], slots["reason"], slots["comment"])
-        return Goal(added={"reports": (row,)}, pages=self.paths(slots))
+        return Goal(added={"reports": (row,)}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])

@@ -115,7 +115,7 @@ class ReportMembership(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (joined,) = database.execute("SELECT joined FROM users WHERE id = ?", (slots["author"],)).fetchone()
-        return Goal(joined, pages=self.paths(slots))
+        return Goal(joined, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
@@ -153,7 +153,7 @@ class FindThread(ThreadTemplate, BestTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         best = best_of(self.rows(database, slots), slots["measure"])
-        return Goal(best["title"], pages=self.paths(slots))
+        return Goal(best["title"], milestone_pages=self.paths(slots))
 
 
 @add_template

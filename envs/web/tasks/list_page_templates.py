@@ -58,7 +58,7 @@ class CountTemplate(ListPageTemplate):
         return {self.filters: tuple(self.draw_conditions(rng, row, params["constraints"]).items())}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(str(len(self.rows(database, slots))), self.kind, pages=self.paths(slots))
+        return Goal(str(len(self.rows(database, slots))), self.kind, milestone_pages=self.paths(slots))
 
 
 class BestTemplate(ListPageTemplate):
@@ -136,7 +136,7 @@ class OpeningTemplate(WebTemplate):
             return super().goal(database, slots)
         measures = {row["id"]: row[self.measure] for row in database.execute(self.rows)}
         best = max(slots[self.objects], key=lambda one: measures[one[0]])
-        return Goal(best[1], pages=self.paths(slots))
+        return Goal(best[1], milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, title in slots[self.objects]:

@@ -12,7 +12,7 @@ from ..browsers.commands import Command
 from ..browsers.in_process import InProcessBrowser
 from ..browsers.observations import WINDOW
 from ..sites.site import SITES, Content
-from .template import TEMPLATES, WebTask, start_of
+from .template import TEMPLATES, WebTask, make_task_start
 from .walk import NotThere, Walk
 
 
@@ -20,7 +20,7 @@ from .walk import NotThere, Walk
 def plan_from_start(task: WebTask, lines: int = WINDOW) -> tuple[str, ...]:
     """Return the actions that solve a task, ending with an answer. ``lines`` is the number of lines of a page shown at
     once."""
-    return _plan(task, lines, start_of(task).database, None)
+    return _plan(task, lines, make_task_start(task).database, None)
 
 
 def plan_from(task: WebTask, lines: int, database: Content, tab: Tab) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tupl
         browser.open("/")
     else:
         browser.restore(tab)
-    walk, goal = Walk(browser), start_of(task).goal
+    walk, goal = Walk(browser), make_task_start(task).goal
     try:
         TEMPLATES[f"{task.site}/{task.template}"].solve(walk, dict(task.slots), goal)
     except NotThere:

@@ -62,7 +62,7 @@ class ReportTotal(LineTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT total FROM orders WHERE id = ?", (slots["order"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=self.paths(slots))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
@@ -105,7 +105,7 @@ class ReturnProduct(LineTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         row = (slots["line"], slots["reason"], slots["comment"])
-        return Goal(added={"returns": (row,)}, pages=self.paths(slots))
+        return Goal(added={"returns": (row,)}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
@@ -138,7 +138,7 @@ class WriteReview(WebTemplate):
         (author,) = database.execute("SELECT name FROM account").fetchone()
         pairs = zip(slots["products"], slots["reviews"], strict=True)
         rows = tuple((product, author, *review) for (product, _), review in pairs)
-        return Goal(added={"reviews": rows}, pages=self.paths(slots))
+        return Goal(added={"reviews": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, name), (stars, title, body) in zip(slots["products"], slots["reviews"], strict=True):
@@ -174,7 +174,9 @@ class AddWishes(WishTemplate):
     sql = "SELECT id, name FROM products WHERE id NOT IN (SELECT product FROM wishlist) ORDER BY id"
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(added={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=self.paths(slots))
+        return Goal(
+            added={"wishlist": tuple((product,) for product, _ in slots["products"])}, milestone_pages=self.paths(slots)
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for _, name in slots["products"]:
@@ -190,7 +192,9 @@ class RemoveWishes(WishTemplate):
     sql = "SELECT id, name FROM products WHERE id IN (SELECT product FROM wishlist) ORDER BY id"
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(removed={"wishlist": tuple((product,) for product, _ in slots["products"])}, pages=self.pages)
+        return Goal(
+            removed={"wishlist": tuple((product,) for product, _ in slots["products"])}, milestone_pages=self.pages
+        )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Wish list")
@@ -225,7 +229,7 @@ class ChangeDetails(WebTemplate):
         present = dict(database.execute(sql).fetchone())
         after = {**present, **dict(slots["details"])}
         rows = {"account": (tuple(present.values()),)}, {"account": (tuple(after.values()),)}
-        return Goal(removed=rows[0], added=rows[1], pages=("/account",))
+        return Goal(removed=rows[0], added=rows[1], milestone_pages=("/account",))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Account")

@@ -35,7 +35,7 @@ class ReportPrice(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (cents,) = database.execute("SELECT price FROM variants WHERE id = ?", (slots["variant"],)).fetchone()
-        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", pages=self.paths(slots))
+        return Goal(f"{cents // 100}.{cents % 100:02d}", "number", milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         PRODUCTS.open_row(walk, slots["name"])
@@ -63,7 +63,7 @@ class ReportReviewer(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         (author,) = database.execute("SELECT author FROM reviews WHERE id = ?", (slots["review"],)).fetchone()
-        return Goal(author, pages=self.paths(slots))
+        return Goal(author, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         PRODUCTS.open_row(walk, slots["name"])
@@ -111,7 +111,7 @@ class FindCheapest(ProductTemplate, BestTemplate):
     measures: ClassVar = {None: ("", "Price, lowest first")}
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(self.rows(database, slots)[0]["name"], pages=self.paths(slots))
+        return Goal(self.rows(database, slots)[0]["name"], milestone_pages=self.paths(slots))
 
 
 @add_template
@@ -255,7 +255,7 @@ class BuyCheapest(ProductTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         best = self.rows(database, slots)[0]
-        return Goal(added={"cart": ((slots["variant"], 1),)}, pages=("/search", f"/product/{best['id']}"))
+        return Goal(added={"cart": ((slots["variant"], 1),)}, milestone_pages=("/search", f"/product/{best['id']}"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         PRODUCTS.filter(walk, self.conditions_of(slots), "Price, lowest first")
@@ -276,7 +276,7 @@ class OrderTemplate(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         content = ", ".join(f"{item[0]} x {item[4]}" for item in sorted(slots["items"]))
         row = ("Processing", *self.address(database, slots), slots["shipping"], content)
-        return Goal(added={"orders": (row,)}, pages=("/cart", "/checkout"))
+        return Goal(added={"orders": (row,)}, milestone_pages=("/cart", "/checkout"))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         fill_cart(walk, slots["items"])

@@ -55,14 +55,14 @@ class Goal:
         answer: the correct answer; None if any text is accepted.
         kind: the name of the verifier of the answer; a "list" has parts separated by commas, in any order.
         removed, added: name in `WebSite.judged` -> rows, each repeated as often as it must be removed or added.
-        pages: paths of the pages that the scripted solver needs; they are milestones, but not judged.
+        milestone_pages: paths of the pages that the scripted solver needs; they are milestones, but not judged.
     """
 
     answer: str | None = None
     kind: str = "text"
     removed: Rows = field(default_factory=dict)
     added: Rows = field(default_factory=dict)
-    pages: tuple[str, ...] = ()
+    milestone_pages: tuple[str, ...] = ()
 
 
 class WebTemplate:
@@ -76,8 +76,8 @@ class WebTemplate:
         question: the task in words, with names of slots and of `words` in braces.
         answer: the name of the slot with the correct answer; "" if any text is accepted.
         kind: the name of the verifier of the answer, as in `Goal`.
-        pages: paths for `Goal.pages`, with names of slots in braces. A path with "{0}" or "{1}" stands for several
-            paths, one for each of the ``objects``, filled in with this item of the object.
+        pages: paths for `Goal.milestone_pages`, with names of slots in braces. A path with "{0}" or "{1}" stands for
+            several paths, one for each of the ``objects``, filled in with this item of the object.
         objects: the name of the slot with the objects of the task, which are tuples, mostly (id, title).
     """
 
@@ -110,7 +110,7 @@ class WebTemplate:
         """Change the database, in place, before the task begins. Default: no change."""
 
     def paths(self, slots: Slots) -> tuple[str, ...]:
-        """Return the paths for `Goal.pages`."""
+        """Return the paths for `Goal.milestone_pages`."""
         found: list[str] = []
         for page in self.pages:
             is_each = "{0}" in page or "{1}" in page
@@ -119,7 +119,7 @@ class WebTemplate:
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         """Return the goal, given the database at the start of the task."""
-        return Goal(slots[self.answer] if self.answer else None, self.kind, pages=self.paths(slots))
+        return Goal(slots[self.answer] if self.answer else None, self.kind, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         """Take all steps of the solution but the answer."""
@@ -138,7 +138,7 @@ class ChangeTemplate(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         changes = change_rows(self.site, database, self.table, self.changes(slots))
-        return Goal(**changes, pages=self.paths(slots))
+        return Goal(**changes, milestone_pages=self.paths(slots))
 
 
 TEMPLATES: Registry[WebTemplate] = Registry("web template", modules=["palaestra.envs.web.tasks"])
@@ -177,7 +177,7 @@ class TaskStart:
 
 
 @functools.lru_cache(maxsize=512)
-def start_of(task: WebTask) -> TaskStart:
+def make_task_start(task: WebTask) -> TaskStart:
     """Return the start of a task."""
     template, slots = TEMPLATES[f"{task.site}/{task.template}"], dict(task.slots)
     content = template.generate(task.size, task.seed)
@@ -237,7 +237,7 @@ def milestones(goal: Goal) -> tuple[tuple[str, ...], ...]:
     """Return the milestones of a goal: ("page", path), ("removed", name, row) and ("added", name, row)."""
     rows = [("removed", goal.removed), ("added", goal.added)]
     changes = [(kind, name, repr(row)) for kind, some in rows for name, each in some.items() for row in each]
-    return (*(("page", path) for path in goal.pages), *changes)
+    return (*(("page", path) for path in goal.milestone_pages), *changes)
 
 
 def reached_by_rows(start: TaskStart, database: Any) -> set[tuple[str, ...]]:

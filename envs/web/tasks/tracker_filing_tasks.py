@@ -120,7 +120,7 @@ class RelabelTickets(BulkTemplate):
             if row["id"] in slots["numbers"]:
                 labels = {*row["labels"].split(", "), slots["other"]} - {slots["label"]}
                 changes[row["id"]] = {"labels": ", ".join(label for label in LABELS if label in labels)}
-        return Goal(**change_rows(self.site, database, self.table, changes), pages=self.pages)
+        return Goal(**change_rows(self.site, database, self.table, changes), milestone_pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.edit(walk, slots, slots["numbers"], {"Add label": slots["other"], "Remove label": slots["label"]})
@@ -191,7 +191,7 @@ class ReplaceBlockers(WebTemplate):
         return Goal(
             removed={"blockers": tuple((number, blocker) for blocker in slots["before"])},
             added={"blockers": tuple((number, blocker) for blocker, _ in slots["blockers"])},
-            pages=self.paths(slots),
+            milestone_pages=self.paths(slots),
         )
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -315,7 +315,7 @@ class FileTicket(FilingTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         (number,) = database.execute("SELECT max(id) + 1 FROM tickets").fetchone()
         row = write_ticket(number, slots["title"], dict(slots["fields"]), slots["labels"])
-        return Goal(added={"tickets": (row,)}, pages=self.pages)
+        return Goal(added={"tickets": (row,)}, milestone_pages=self.pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.file(walk, slots)
@@ -344,7 +344,7 @@ class FileBlocker(FilingTemplate):
         (number,) = database.execute("SELECT max(id) + 1 FROM tickets").fetchone()
         row = write_ticket(number, slots["title"], dict(slots["fields"]), ())
         blockers = tuple((ticket, number) for ticket, _ in slots["blocked"])
-        return Goal(added={"tickets": (row,), "blockers": blockers}, pages=self.paths(slots))
+        return Goal(added={"tickets": (row,), "blockers": blockers}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.file(walk, slots)
@@ -373,7 +373,7 @@ class WriteComments(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         pairs = zip(slots["tickets"], slots["texts"], strict=True)
         rows = tuple((ticket, VISITOR, text) for (ticket, _), text in pairs)
-        return Goal(added={"comments": rows}, pages=self.paths(slots))
+        return Goal(added={"comments": rows}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, title), text in zip(slots["tickets"], slots["texts"], strict=True):

@@ -104,7 +104,7 @@ class MakeMilestone(WebTemplate):
         changes = {number: {"milestone": slots["target"]} for number, _ in slots["tickets"]}
         rows = change_rows(self.site, database, "tickets", changes)
         added = {**rows["added"], "milestones": ((slots["target"], slots["due"]),)}
-        return Goal(removed=rows["removed"], added=added, pages=self.paths(slots))
+        return Goal(removed=rows["removed"], added=added, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Milestones")

@@ -87,7 +87,7 @@ class SumEstimates(TicketTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         hours = sum(row["estimate"] for row in self.rows(database, slots))
-        return Goal(str(hours), "number", pages=self.paths(slots))
+        return Goal(str(hours), "number", milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         super().solve(walk, slots, goal)
@@ -141,7 +141,7 @@ class FindRootBlocker(WebTemplate):
         return {"chain": tuple((row["id"], row["title"]) for row in chain)} if chain else None
 
     def goal(self, database: Database, slots: Slots) -> Goal:
-        return Goal(slots["chain"][-1][1], pages=self.paths(slots))
+        return Goal(slots["chain"][-1][1], milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         TICKETS.open_row(walk, slots["chain"][0][1])

@@ -47,7 +47,7 @@ class _EditTask(WebTemplate):
         added = tuple((article, label, after) for article, _, label, _, after in changes)
         edits = tuple((article, label, after, summary) for article, _, label, _, after in changes)
         pages = tuple(dict.fromkeys(f"/article/{article}" for article, *_ in changes))
-        return Goal(removed={"facts": removed}, added={"facts": added, "edits": edits}, pages=pages)
+        return Goal(removed={"facts": removed}, added={"facts": added, "edits": edits}, milestone_pages=pages)
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for title in dict.fromkeys(title for _, title, *_ in slots["changes"]):
@@ -170,7 +170,7 @@ class WatchHighest(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         added = tuple((article, "") for article, _ in slots["articles"])
-        return Goal(added={"watched": added}, pages=self.paths(slots))
+        return Goal(added={"watched": added}, milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         list_category(walk, slots["kind"], slots["label"], high=slots["high"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..sites.encyclopaedia_content import MEASURES, PLURALS
-from ..wiki.wiki_relations import FORWARD
+from ..wiki.wiki_relations import RELATIONS
 from .draws import best_of, pick, pick_several
 from .list_page_templates import OpeningTemplate
 from .template import Database, Goal, Params, Rng, Slots, WebTemplate, add_template
@@ -35,9 +35,9 @@ def draw_measure(rng: Rng, kinds: tuple[str, ...] = ("number", "year", "date")) 
 
 def answer_with(relation: str) -> tuple[str, str]:
     """Return (form of the answer that a question for a relation asks for, name of the verifier)."""
-    if FORWARD[relation].value == "date":
+    if RELATIONS[relation].value == "date":
         return "the date as the article has it", "text"
-    return f"the {FORWARD[relation].value}", "number"
+    return f"the {RELATIONS[relation].value}", "number"
 
 
 def open_article(walk: Walk, title: str) -> None:
@@ -72,7 +72,7 @@ class ArticleTemplate(WebTemplate):
 
     def goal(self, database: Database, slots: Slots) -> Goal:
         relation = slots["relations"][-1] if "relations" in slots else slots["relation"]
-        return Goal(slots["value"].replace(",", ""), answer_with(relation)[1], pages=self.paths(slots))
+        return Goal(slots["value"].replace(",", ""), answer_with(relation)[1], milestone_pages=self.paths(slots))
 
 
 @add_template
@@ -86,7 +86,7 @@ class ReportValue(ArticleTemplate):
         return {name: row[name] for name in ("article", "relation", "title", "value")}
 
     def ask(self, slots: Slots) -> str:
-        question = FORWARD[slots["relation"]].ask.format(slots["title"])
+        question = RELATIONS[slots["relation"]].ask.format(slots["title"])
         return f"{question}? Answer with {answer_with(slots['relation'])[0]}."
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -106,7 +106,7 @@ class ReportArticle(WebTemplate):
         return dict(pick(rng, database.execute(sql).fetchall()))
 
     def ask(self, slots: Slots) -> str:
-        question = FORWARD[slots["relation"]].ask.format(slots["title"])
+        question = RELATIONS[slots["relation"]].ask.format(slots["title"])
         return f"{question}? Answer with the title of that article, as the link has it."
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -142,8 +142,8 @@ class FollowRelations(ArticleTemplate):
         *before, last = slots["relations"]
         what = slots["path"][0][1]
         for relation in before:
-            what = FORWARD[relation].noun.format(what)
-        question = FORWARD[last].ask.format(what)
+            what = RELATIONS[relation].noun.format(what)
+        question = RELATIONS[last].ask.format(what)
         return f"{question}? Answer with {answer_with(last)[0]}."
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
@@ -224,7 +224,7 @@ class CountCategory(WebTemplate):
         high = 10**9 if slots["high"] is None else slots["high"]
         where = "a.kind = ? AND f.label = ? AND f.amount BETWEEN ? AND ? AND instr(lower(a.title), lower(?))"
         found = select_facts(database, where, slots["kind"], slots["label"], low, high, slots["word"])
-        return Goal(str(len(found)), "number", pages=self.paths(slots))
+        return Goal(str(len(found)), "number", milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         list_category(walk, slots["kind"], slots["label"], slots["low"], slots["high"], slots["word"])
@@ -249,7 +249,7 @@ class CountLinks(WebTemplate):
     def goal(self, database: Database, slots: Slots) -> Goal:
         sql = "SELECT count(DISTINCT l.source) FROM links l JOIN articles a ON a.id = l.source WHERE l.target = ?"
         (number,) = database.execute(f"{sql} AND ? IN (a.kind, '')", (slots["target"], slots["kind"])).fetchone()
-        return Goal(str(number), "number", pages=self.paths(slots))
+        return Goal(str(number), "number", milestone_pages=self.paths(slots))
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         open_article(walk, slots["title"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .wiki_relations import FORWARD
+from .wiki_relations import RELATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,5 +156,5 @@ LISTINGS: dict[str, ArticleList] = {
 LISTED_AT: dict[str, tuple[ArticleList, ...]] = {}
 """Kind of things -> the lists in the articles of these things."""
 for _listing in LISTINGS.values():
-    _kind = FORWARD[_listing.relation].value
+    _kind = RELATIONS[_listing.relation].value
     LISTED_AT[_kind] = (*LISTED_AT.get(_kind, ()), _listing)

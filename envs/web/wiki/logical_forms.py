@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from .listings import LISTINGS
-from .wiki_relations import FORWARD
+from .wiki_relations import RELATIONS
 from .world import WikiWorld
 
 Form = tuple[Any, ...]
@@ -44,7 +44,7 @@ def denote(world: WikiWorld, form: Form) -> frozenset[Any]:
         values = [(world.things[n].facts.get(form[1]), n) for part in form[2:] for n in denote(world, part)]
         if len(values) != 2 or None in (values[0][0], values[1][0]) or values[0][0] == values[1][0]:
             return frozenset()
-        return frozenset([(min if FORWARD[form[1]].event else max)(values)[1]])
+        return frozenset([(min if RELATIONS[form[1]].event else max)(values)[1]])
     if head == "between":
         years = [
             value[0] if isinstance(value, tuple) else value
@@ -64,5 +64,5 @@ def write_noun(form: Form, names: dict[int, str]) -> str:
     """
     if form[0] == "thing":
         return names[form[1]]
-    noun = FORWARD[form[1]].noun if form[0] == "of" else LISTINGS[form[1]].only
+    noun = RELATIONS[form[1]].noun if form[0] == "of" else LISTINGS[form[1]].only
     return noun.format(write_noun(form[2], names))

@@ -28,7 +28,7 @@ from .wiki_reading import (
     show_sentence,
     world_key,
 )
-from .wiki_relations import FORWARD
+from .wiki_relations import RELATIONS
 from .wiki_search import SPARE, WikiSearch
 from .world import name_of_value
 
@@ -117,7 +117,7 @@ class MaskedReading(EncyclopaediaQuestion):
         if len(parts) != len(facts):
             return rejected(f"The answer has {len(parts)} values instead of {len(facts)}; separate them by semicolons.")
         right = [
-            judge_value(corpus, part, value_of(corpus, fact), FORWARD[fact.relation].is_link) is True
+            judge_value(corpus, part, value_of(corpus, fact), RELATIONS[fact.relation].is_link) is True
             for part, fact in zip(parts, facts)
         ]
         wrong = [f"[{place}]" for place, one in enumerate(right, start=1) if not one]
@@ -209,7 +209,7 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
             for number, level in depths.items()
             if level < depth
             for relation, value in world.things[number].facts.items()
-            if Fact(number, relation) not in facts and not (FORWARD[relation].is_link and is_shown(value))
+            if Fact(number, relation) not in facts and not (RELATIONS[relation].is_link and is_shown(value))
         ]
         if not open_facts:
             number = dice.below(len(world.things))
@@ -222,9 +222,9 @@ def draw_paragraph(corpus: Corpus, dice: Dice, masks: int, depth: int) -> tuple[
         fact = dice.one(newest if newest and dice.chance(0.5) else open_facts)
         facts.append(fact)
         mask = f"[{len(facts)}]"
-        noun = FORWARD[fact.relation].noun.format(labels[fact.at])
+        noun = RELATIONS[fact.relation].noun.format(labels[fact.at])
         texts.append(f"{noun[0].upper()}{noun[1:]} is {mask}.")
-        if FORWARD[fact.relation].is_link:
+        if RELATIONS[fact.relation].is_link:
             value = value_of(corpus, fact)
             labels[value], depths[value] = mask, depths[fact.at] + 1
     return facts, named, " ".join(texts)

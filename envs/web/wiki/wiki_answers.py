@@ -45,18 +45,18 @@ def read_number(text: str) -> int | None:
     return value.numerator if value is not None and value >= 0 and value.denominator == 1 else None
 
 
-def read_names(text: str) -> str:
+def normalise_name(text: str) -> str:
     """Return a name in a normal spelling: lower case, no punctuation, no article."""
     return " ".join(_NOT_WORDS.sub(" ", normalise_title(text[:_MOST])).split()).removeprefix("the ")
 
 
 def names_of(corpus: Corpus, number: int) -> frozenset[str]:
-    """Return the accepted names of a thing, normalised by `read_names`: the title of its article, its name with and
+    """Return the accepted names of a thing, normalised by `normalise_name`: the title of its article, its name with and
     without the description, and its aliases that no other thing has."""
     thing = corpus.world.things[number]
     names = {corpus.title(number), thing.name, f"{thing.description} {thing.name}"}
     names |= {alias for alias in thing.aliases if corpus.find(alias) == number}
-    return frozenset(read_names(name) for name in names)
+    return frozenset(normalise_name(name) for name in names)
 
 
 @lru_cache(maxsize=128)
@@ -79,7 +79,7 @@ def judge_value(corpus: Corpus, text: str, value: Value, is_thing: bool) -> bool
         nothing in the corpus has.
     """
     if is_thing:
-        written = read_names(text)
+        written = normalise_name(text)
         return written in names_of(corpus, value) if written in known_names(corpus) else None
     read = read_date(text) if isinstance(value, tuple) else read_number(text)
     return None if read is None else read == value

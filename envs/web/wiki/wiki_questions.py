@@ -15,7 +15,7 @@ from ...code.programs.dice import Dice
 from .corpus import Corpus
 from .listings import LISTINGS
 from .logical_forms import Form, denote, write_noun
-from .wiki_relations import BY_KIND, FORWARD
+from .wiki_relations import BY_KIND, RELATIONS
 from .world import Value
 
 KINDS = ("bridge", "comparison", "intersection", "count", "arithmetic")
@@ -62,7 +62,7 @@ class DeadEnd(Exception):
     """Exception: the attempt to draw a question cannot be completed."""
 
 
-class Drawing:
+class QuestionDraft:
     """One attempt to draw a question. ``names`` has the things named so far: number of the thing -> name used."""
 
     def __init__(self, corpus: Corpus, dice: Dice, ambiguity: int):
@@ -150,83 +150,83 @@ class Drawing:
         return WikiQuestion(kind, f"{text}?", form, answer, relation, is_thing, tuple(dict.fromkeys(facts)), named)
 
 
-def _draw_bridge(drawing: Drawing, hops: int) -> WikiQuestion | None:
-    end = drawing.draw_thing()
-    form, facts = drawing.draw_chain(end, hops - 1)
-    relation = FORWARD[drawing.dice.one(list(drawing.world.things[end].facts))]
-    text = relation.ask.format(write_noun(form, drawing.names))
+def _draw_bridge(draft: QuestionDraft, hops: int) -> WikiQuestion | None:
+    end = draft.draw_thing()
+    form, facts = draft.draw_chain(end, hops - 1)
+    relation = RELATIONS[draft.dice.one(list(draft.world.things[end].facts))]
+    text = relation.ask.format(write_noun(form, draft.names))
     if facts and facts[-1] == Fact(facts[-1].at, relation.name, True):
         return None  # "the region of the only city in the region of X"
     asked = "" if relation.is_link else relation.name
     facts = [*facts, Fact(end, relation.name)]
-    return drawing.finish("bridge", text, ("of", relation.name, form), asked, relation.is_link, facts)
+    return draft.finish("bridge", text, ("of", relation.name, form), asked, relation.is_link, facts)
 
 
-def _draw_comparison(drawing: Drawing, hops: int) -> WikiQuestion | None:
-    relation = drawing.dice.one(_COMPARABLE)
-    ends = [drawing.draw_thing(relation.kind, relation.name) for _ in range(2)]
-    if len({drawing.world.things[end].name for end in ends}) < 2:
+def _draw_comparison(draft: QuestionDraft, hops: int) -> WikiQuestion | None:
+    relation = draft.dice.one(_COMPARABLE)
+    ends = [draft.draw_thing(relation.kind, relation.name) for _ in range(2)]
+    if len({draft.world.things[end].name for end in ends}) < 2:
         return None
-    chains = [drawing.draw_chain(end, hops - 1, first=not place) for place, end in enumerate(ends)]
+    chains = [draft.draw_chain(end, hops - 1, first=not place) for place, end in enumerate(ends)]
     (one, before), (other, after) = chains
-    text = relation.more.format(a=write_noun(one, drawing.names), b=write_noun(other, drawing.names))
+    text = relation.more.format(a=write_noun(one, draft.names), b=write_noun(other, draft.names))
     facts = [*before, Fact(ends[0], relation.name), *after, Fact(ends[1], relation.name)]
-    return drawing.finish("comparison", text, ("more", relation.name, one, other), "", True, facts)
+    return draft.finish("comparison", text, ("more", relation.name, one, other), "", True, facts)
 
 
-def _draw_intersection(drawing: Drawing, hops: int) -> WikiQuestion | None:
-    world = drawing.world
-    kind, first, second = drawing.dice.one(_PAIRS)
-    both = drawing.draw_thing(kind, first)
+def _draw_intersection(draft: QuestionDraft, hops: int) -> WikiQuestion | None:
+    world = draft.world
+    kind, first, second = draft.dice.one(_PAIRS)
+    both = draft.draw_thing(kind, first)
     if second not in world.things[both].facts:
         return None
     ends = [world.things[both].facts[name] for name in (first, second)]
     if any(len(world.having[name, end]) < 2 for name, end in zip((first, second), ends)):
         return None
-    chains = [drawing.draw_chain(ends[0], hops - 1), drawing.draw_chain(ends[1], 0, first=False)]
+    chains = [draft.draw_chain(ends[0], hops - 1), draft.draw_chain(ends[1], 0, first=False)]
     (one, before), (other, after) = chains
-    nouns = [write_noun(form, drawing.names) for form in (one, other)]
+    nouns = [write_noun(form, draft.names) for form in (one, other)]
     clauses = (LISTINGS[name].clause.format(noun) for name, noun in zip((first, second), nouns))
     facts = [*before, Fact(ends[0], first, True), *after, Fact(ends[1], second, True)]
     asked = ("both", ("having", first, one), ("having", second, other))
-    return drawing.finish("intersection", f"Which {kind} {' and '.join(clauses)}", asked, "", True, facts)
+    return draft.finish("intersection", f"Which {kind} {' and '.join(clauses)}", asked, "", True, facts)
 
 
-def _draw_count(drawing: Drawing, hops: int) -> WikiQuestion | None:
-    listing = LISTINGS[drawing.dice.one(list(LISTINGS))]
-    end = drawing.draw_thing(FORWARD[listing.relation].value)
+def _draw_count(draft: QuestionDraft, hops: int) -> WikiQuestion | None:
+    listing = LISTINGS[draft.dice.one(list(LISTINGS))]
+    end = draft.draw_thing(RELATIONS[listing.relation].value)
     # Short lists are common; without this, most answers would be 2.
-    if len(drawing.world.having.get((listing.relation, end), ())) < drawing.dice.between(2, 6):
+    if len(draft.world.having.get((listing.relation, end), ())) < draft.dice.between(2, 6):
         return None
-    form, facts = drawing.draw_chain(end, hops - 1)
-    text = listing.count.format(write_noun(form, drawing.names))
+    form, facts = draft.draw_chain(end, hops - 1)
+    text = listing.count.format(write_noun(form, draft.names))
     facts = [*facts, Fact(end, listing.relation, True)]
-    return drawing.finish("count", text, ("count", ("having", listing.relation, form)), "", False, facts)
+    return draft.finish("count", text, ("count", ("having", listing.relation, form)), "", False, facts)
 
 
-def _draw_arithmetic(drawing: Drawing, hops: int) -> WikiQuestion | None:
+def _draw_arithmetic(draft: QuestionDraft, hops: int) -> WikiQuestion | None:
     events, asked, facts = [], ["between"], []
     for links, first in ((hops - 1, True), (0, False)):
-        relation = drawing.dice.one(_EVENTS)
-        end = drawing.draw_thing(relation.kind, relation.name)
-        form, before = drawing.draw_chain(end, links, first)
-        events.append(relation.event.format(write_noun(form, drawing.names)))
+        relation = draft.dice.one(_EVENTS)
+        end = draft.draw_thing(relation.kind, relation.name)
+        form, before = draft.draw_chain(end, links, first)
+        events.append(relation.event.format(write_noun(form, draft.names)))
         asked += [relation.name, form]
         facts += [*before, Fact(end, relation.name)]
     text = f"How many years lie between {events[0]} and {events[1]}, counting by calendar years alone"
-    return drawing.finish("arithmetic", text, tuple(asked), "", False, facts)
+    return draft.finish("arithmetic", text, tuple(asked), "", False, facts)
 
 
-LINKS_TO: dict[str, list[str]] = {kind: [r.name for r in FORWARD.values() if r.value == kind] for kind in BY_KIND}
-_EVENTS = [relation for relation in FORWARD.values() if relation.event]
-_COMPARABLE = [relation for relation in FORWARD.values() if relation.more]
+LINKS_TO: dict[str, list[str]] = {kind: [r.name for r in RELATIONS.values() if r.value == kind] for kind in BY_KIND}
+_EVENTS = [relation for relation in RELATIONS.values() if relation.event]
+_COMPARABLE = [relation for relation in RELATIONS.values() if relation.more]
 _PAIRS = [
-    (FORWARD[one].kind, one, other)
+    (RELATIONS[one].kind, one, other)
     for one in LISTINGS
     for other in LISTINGS
-    if one != other and FORWARD[one].kind == FORWARD[other].kind
+    if one != other and RELATIONS[one].kind == RELATIONS[other].kind
 ]
-_DRAW: dict[str, Callable[[Drawing, int], WikiQuestion | None]] = {
+_DRAW: dict[str, Callable[[QuestionDraft, int], WikiQuestion | None]] = {
     "bridge": _draw_bridge,
     "comparison": _draw_comparison,
     "intersection": _draw_intersection,
@@ -254,7 +254,7 @@ def draw_question(corpus: Corpus, dice: Dice, kind: str, hops: int, ambiguity: i
             for _ in range(_TRIES * (4 if kind in ("comparison", "intersection") else 1)):
                 question = None
                 with suppress(DeadEnd):
-                    question = _DRAW[kind](Drawing(corpus, dice, level), length)
+                    question = _DRAW[kind](QuestionDraft(corpus, dice, level), length)
                 if question is not None:
                     found.append(question)
                     if len(found) == _CANDIDATES:

@@ -19,7 +19,7 @@ from ...splits import split_of
 from .corpus import Corpus, make_corpus, strip_links
 from .wiki_answers import judge_value
 from .wiki_questions import KINDS, Fact, WikiQuestion, draw_question
-from .wiki_relations import FORWARD
+from .wiki_relations import RELATIONS
 from .world import Value, name_of_value, write_date
 
 SIZE = IntAxis("size", 0, 4, limits=(0, 7))
@@ -184,7 +184,7 @@ class WikiReading(EncyclopaediaQuestion):
         needed |= {(number, 0) for number, name in asked.named if name in corpus.world.things[number].aliases}
         about = [number for number, _ in asked.named]
         sentences = choose_sentences(corpus, dice, needed, about, 2 + 2 * params["size"] + params["distractors"])
-        year = bool(asked.relation) and FORWARD[asked.relation].value == "year"
+        year = bool(asked.relation) and RELATIONS[asked.relation].value == "year"
         question = f"{asked.text} {tell_form(asked.is_thing, asked.answer, year)}"
         prompt = "\n".join(["Sentences from an encyclopaedia:", *sentences, "", question])
         return Task(
@@ -242,7 +242,7 @@ def choose_sentences(
 
 def draw_value(corpus: Corpus, relation: str, rng: np.random.Generator) -> str:
     """Draw a value of the kind that the relation has: any title, somebody's date of birth, or a number."""
-    kind = FORWARD[relation].value
+    kind = RELATIONS[relation].value
     if kind == "date":
         people = corpus.world.of_kind("person")
         return write_date(corpus.world.things[people[int(rng.integers(len(people)))]].facts["born"])

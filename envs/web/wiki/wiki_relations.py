@@ -1,6 +1,6 @@
 """Relations of the made-up world, as data, with their wordings in articles and questions.
 
-An entry of `FORWARD` is a relation from things of one kind to a value: another thing, a year, a date or a number.
+An entry of `RELATIONS` is a relation from things of one kind to a value: another thing, a year, a date or a number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _rows(kind: str, *rows: tuple[str, ...]) -> dict[str, WikiRelation]:
     }
 
 
-FORWARD: dict[str, WikiRelation] = {
+RELATIONS: dict[str, WikiRelation] = {
     **_rows(
         "country",
         (
@@ -333,5 +333,5 @@ FORWARD: dict[str, WikiRelation] = {
 
 BY_KIND: dict[str, tuple[WikiRelation, ...]] = {}
 """Kind of things -> their relations."""
-for _relation in FORWARD.values():
+for _relation in RELATIONS.values():
     BY_KIND[_relation.kind] = (*BY_KIND.get(_relation.kind, ()), _relation)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...code.programs.dice import Dice
 from .made_up_names import NameMaker
-from .wiki_relations import FORWARD
+from .wiki_relations import RELATIONS
 
 # Share of each kind among all things (the rest are people), and the last year of any event.
 _SHARES = {
@@ -319,7 +319,7 @@ class WikiWorld:
 
 def name_of_value(world: WikiWorld, relation: str, value: Value) -> str:
     """Return a value in words: the name of a thing, a date such as "12 March 1845", or a number."""
-    kind = FORWARD[relation].value
+    kind = RELATIONS[relation].value
     if kind == "date":
         return write_date(value)
     if kind == "number":

@@ -17,10 +17,10 @@ from functools import lru_cache
 from . import units
 from .amounts import END, Measure
 from .build import is_arithmetic, is_operand, radians, scalar
-from .expressions import Expressions
 from .lexer import Token, tokenise, unwrap
 from .matrices import MatrixExpressions
 from .notation import in_other_notation
+from .scalar_grammar import ScalarGrammar
 from .solutions import region, solutions
 from .tree import (
     ZERO,
@@ -110,7 +110,7 @@ def _is_plain_word(part: str) -> bool:
     return len(part) > 3 or part.lower() in SHORT_WORDS
 
 
-class Grammar(Expressions):
+class Grammar(ScalarGrammar):
     """Parser of one text; `value` parses the whole text."""
 
     def __init__(self, tokens: list[Token], braces_group: bool):

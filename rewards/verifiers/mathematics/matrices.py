@@ -1,12 +1,12 @@
 r"""Sums and products that contain matrices: ``\frac{1}{2}\begin{pmatrix} 2 \\ 4 \end{pmatrix}``, ``c_1 v e^t + c_2 w``.
 
-The entries of a computed matrix are scalars. Expressions without a matrix are read by `Expressions`.
+The entries of a computed matrix are scalars. Expressions without a matrix are read by `ScalarGrammar`.
 """
 
 from __future__ import annotations
 
 from .build import product, scalar
-from .expressions import BEGINS_FACTOR, Expressions
+from .scalar_grammar import BEGINS_FACTOR, ScalarGrammar
 from .tree import MINUS_ONE, Malformed, Matrix, Scalar, Value, is_scalar, make_sum
 
 MAX_PRODUCTS = 1_000
@@ -16,7 +16,7 @@ _CLOSING = frozenset((")", "]", "}", "\\}", "⟩", "end"))
 _SEPARATES = frozenset((",", ";", "=", "≈", "or", "and", "&", "\\\\"))
 
 
-class MatrixExpressions(Expressions):
+class MatrixExpressions(ScalarGrammar):
     """Grammar of scalars, with matrices among the terms and factors."""
 
     def _additive(self, measured: bool = False) -> Value:

@@ -8,7 +8,7 @@ from fractions import Fraction
 _PLAIN = re.compile(r"\s{0,9}(-?)([0-9]{1,40})(?:\.([0-9]{0,40}))?(?:/([0-9]{1,40}))?\s{0,9}")
 
 
-def plain_number(text: str) -> Fraction | None:
+def read_short_number(text: str) -> Fraction | None:
     """Read a short text of digits, a decimal or a fraction of digits; None for any other text."""
     match = _PLAIN.fullmatch(text)
     if match is None:

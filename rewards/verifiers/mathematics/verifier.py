@@ -21,9 +21,9 @@ from ..workers import WorkerFailure, WorkerPool
 from .approximate import is_approximate, without_approximation
 from .canonical import holds_giant
 from .compare import Comparison, ComparisonOptions
+from .leniencies import STRICT, Leniencies, further_pairs, make_leniencies, read_under
 from .normal import WHOLE_BUDGET, Budget
-from .plain_numbers import plain_number
-from .policies import STRICT, Policy, further_pairs, make_policy, read_under
+from .plain_numbers import read_short_number
 from .spellings import respell
 from .tree import Apply, Malformed, Num, Quantity, Scalar, Value, Words, as_num, is_scalar, with_leaves
 
@@ -157,22 +157,22 @@ def verify_math(
         MissingExtra: sympy is needed and not installed.
     """
     settings = (functions, chains, containers, percent, words, prose, spellings)
-    forgiven = STRICT
+    leniencies = STRICT
     if policy != "strict" or settings != (None,) * 7:
-        forgiven = make_policy(policy, dict(zip(Policy.__dataclass_fields__, settings)))
-    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base, forgiven)
+        leniencies = make_leniencies(policy, dict(zip(Leniencies.__dataclass_fields__, settings)))
+    options = _options(units, assignment, ordered, tolerance, absolute_tolerance, decimals, log_base, leniencies)
     if not _is_number(deadline) or not 0.0 < deadline <= 600.0:
         raise InputError(f"deadline must be more than 0 and at most 600 seconds, not {deadline!r}.")
     if not _is_number(wait) or not 0.0 < wait <= 3600.0:
         raise InputError(f"wait must be more than 0 and at most 3600 seconds, not {wait!r}.")
     if type(reference) is str and not options.inexact:
         # Most answers are plain numbers, to which no other option applies.
-        given, gold = plain_number(answer), plain_number(reference)
+        given, gold = read_short_number(answer), read_short_number(reference)
         if given is not None and gold is not None:
             return CORRECT if given == gold else WRONG
     until = time.monotonic() + deadline
-    if not forgiven.spellings:
-        return _verify_as_written(answer, reference, options, forgiven, deadline, until, wait)
+    if not leniencies.spellings:
+        return _verify_as_written(answer, reference, options, leniencies, deadline, until, wait)
     respelled = respell(reference) if isinstance(reference, str) else {}
     first: Verdict | None = None
     unreadable: InputError | None = None
@@ -181,7 +181,7 @@ def verify_math(
             if nameless and also:
                 continue
             try:
-                verdict = _verify_as_written(given, gold, options, forgiven, deadline, until, wait)
+                verdict = _verify_as_written(given, gold, options, leniencies, deadline, until, wait)
             except InputError as error:
                 unreadable = unreadable or error
                 continue
@@ -198,16 +198,16 @@ def _verify_as_written(
     answer: str,
     reference: Any,
     options: ComparisonOptions,
-    forgiven: Policy,
+    leniencies: Leniencies,
     deadline: float,
     until: float,
     wait: float,
 ) -> Verdict:
     """Compare an answer and a reference without respelling them."""
-    gold_written, gold_value, gold_is_giant = _reference(reference, options, forgiven)
+    gold_written, gold_value, gold_is_giant = _reference(reference, options, leniencies)
     allowed = gold_written is not gold_value and is_approximate(gold_written)
     try:
-        written = read_under(answer, forgiven)
+        written = read_under(answer, leniencies)
         value = (
             without_approximation(written, allowed or options.inexact)
             if "≈" in answer or "approx" in answer
@@ -220,9 +220,9 @@ def _verify_as_written(
         if holds_giant(value, comparison.budget) and not gold_is_giant:
             return rejected("The answer holds a number that is too large to be computed.")
         verdict = _compare_values(comparison, value, gold_value, until, wait)
-        if verdict.success or forgiven is STRICT:
+        if verdict.success or leniencies is STRICT:
             return verdict
-        further = further_pairs((answer, written, value), (reference, gold_written, gold_value), forgiven)
+        further = further_pairs((answer, written, value), (reference, gold_written, gold_value), leniencies)
         return _judge_further(verdict, further, options, until, wait)
     except Malformed as error:
         return rejected(str(error))
@@ -267,14 +267,14 @@ def _compare_values(comparison: Comparison, value: Value, gold: Value, until: fl
     return {"form": _OTHER_FORM, "unit": _OTHER_UNIT}.get(comparison.reason, WRONG)
 
 
-def _reference(reference: Any, options: ComparisonOptions, policy: Policy) -> tuple[Value, Value, bool]:
+def _reference(reference: Any, options: ComparisonOptions, leniencies: Leniencies) -> tuple[Value, Value, bool]:
     """Read the reference. Return its parsed value, its value for the comparison, and True if a number is too large."""
     if isinstance(reference, (int, Fraction)) and not isinstance(reference, bool):
         return as_num(reference), as_num(reference), False
     if not isinstance(reference, str):
         raise InputError(f"the math verifier needs text, an int or a Fraction as reference, not {reference!r}.")
     try:
-        written = read_under(reference, policy, is_reference=True)
+        written = read_under(reference, leniencies, is_reference=True)
         value = without_approximation(written, allowed=True) if "≈" in reference or "approx" in reference else written
         value = with_log_base(value, options.log_base)
         return written, value, holds_giant(value, Budget())
@@ -292,10 +292,10 @@ def _options(
     absolute_tolerance: float | Fraction | None,
     decimals: int | None,
     log_base: int | str | None,
-    policy: Policy,
+    leniencies: Leniencies,
 ) -> ComparisonOptions:
     given = (tolerance, absolute_tolerance, decimals, log_base)
-    if given == (None,) * 4 and units == "required" and assignment is ordered is True and policy is STRICT:
+    if given == (None,) * 4 and units == "required" and assignment is ordered is True and leniencies is STRICT:
         return _DEFAULTS
     if units not in ("required", "optional"):
         raise InputError(f'units must be "required" or "optional", not {units!r}.')
@@ -314,8 +314,8 @@ def _options(
         absolute_tolerance=None if absolute_tolerance is None else Fraction(absolute_tolerance),
         decimals=decimals,
         log_base=Fraction(log_base) if isinstance(log_base, int) else log_base,
-        containers=policy.containers,
-        words=policy.words,
+        containers=leniencies.containers,
+        words=leniencies.words,
     )
 
 

@@ -93,7 +93,7 @@ def trained_on(small: LanguageModel, answers: str, steps: int = 60) -> LanguageM
 def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> list[Group]:
     """One group on each of three prompts; the policy's own log-probabilities come with its answers."""
     from palaestra.agents.grpo.batch.batch import collate
-    from palaestra.agents.grpo.batch.forward import Forward
+    from palaestra.agents.grpo.batch.passes import Passes
 
     groups = []
     for number, ids in enumerate(prompts(language)[:3]):
@@ -110,7 +110,7 @@ def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> l
             fields["nodes"] = (Node(str(member), len(act), value=pulls.count("b") / len(pulls)),)
             made = trajectory(float(pull == "b"), [(list(ids), act)], **fields)
             batch = collate([Group(-1, (made,))])
-            logps = Forward().measure(language.model, batch).logp[batch.action].tolist()
+            logps = Passes().measure(language.model, batch).logp[batch.action].tolist()
             members.append(trajectory(float(pull == "b"), [(list(ids), act)], [logps], **fields))
         groups.append(Group(number, tuple(members), greedy=0.5, drawn=tuple(float(p == "b") for p in pulls)))
     return groups

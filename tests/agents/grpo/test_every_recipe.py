@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Group, Node
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
@@ -60,7 +60,7 @@ def full(ragged, models):
     the policy that is trained, the rest by one whose ratios are past most bounds.
     """
     batch = collate(ragged)
-    logps = iter(Forward().measure(models[0], batch).logp[batch.action].tolist())
+    logps = iter(Passes().measure(models[0], batch).logp[batch.action].tolist())
     noise = np.random.default_rng(0)
 
     def sampled(number, trajectory):
@@ -119,12 +119,12 @@ def gradient(models, name: str, groups, *, packer="plain", token_budget=10_000, 
         groups = [replace(groups[i], trajectories=groups[i].trajectories[::-1]) for i in (3, 0, 4, 2, 1)]
     update = update_of(models, name, minibatches=1, epochs=1, packer=packer, token_budget=token_budget)
     update.model.zero_grad()
-    kept = update.objective.keep(update.objective.shape(groups))
+    kept = update.objective.filter_groups(update.objective.add_rewards(groups))
     streams = [groups for _ in update.objective.streams]
     for part in update._weigh_minibatches(kept, streams)[0]:
         for worker in range(workers):
             share = range(worker, part.batch.episodes, workers)
-            accumulate_gradients(update.model, part, update.forward, reference=update.reference, episodes=share)
+            accumulate_gradients(update.model, part, update.passes, reference=update.reference, episodes=share)
     return gradient_of(update.model)
 
 
@@ -173,7 +173,7 @@ def test_at_the_reference_the_episodes_that_are_left_out_have_no_gradient(name, 
     # A group without variance among others.
     groups = [replace(full[0], trajectories=(full[0].trajectories[0],) * len(full[0].trajectories)), *full[1:]]
     update = update_of((model, copy.deepcopy(model), models[2]), name, minibatches=1, epochs=1, token_budget=10_000)
-    kept = update.objective.keep(update.objective.shape(groups))
+    kept = update.objective.filter_groups(update.objective.add_rewards(groups))
     needs = (
         update.objective.rollout_terms.needs_before
         | update.objective.rollout_terms.loss.needs
@@ -184,7 +184,7 @@ def test_at_the_reference_the_episodes_that_are_left_out_have_no_gradient(name, 
     found = []
     for episodes in (weighted.episodes, weighted.episodes_at_reference):
         model.zero_grad()
-        accumulate_gradients(model, replace(weighted, episodes=list(episodes)), update.forward, reference=models[0])
+        accumulate_gradients(model, replace(weighted, episodes=list(episodes)), update.passes, reference=models[0])
         found.append(gradient_of(model).clone())
     model.zero_grad()
     assert apart(found[1], found[0]) < 1e-6
@@ -321,7 +321,7 @@ def test_one_update_makes_the_better_answer_likelier(name, undecided, teacher, p
     objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
     objective.advance(1, 10)
     update = Update(config, objective, language.model, copy.deepcopy(language.model), copy.deepcopy(teacher.model))
-    groups = objective.keep(objective.shape(pulled))
+    groups = objective.filter_groups(objective.add_rewards(pulled))
     right = [replace(g, trajectories=tuple(t for t in g.trajectories if t.success)) for g in groups]
     update.run(groups, [right for _ in objective.streams], rate=1e-3)
     assert preference(language) > preferences[0]

@@ -204,7 +204,7 @@ def test_weights_and_sizes_that_a_proposal_asks_for_reach_the_loss(config, tmp_p
 @pytest.mark.parametrize(("given", "used"), [(0, 2048), (300, 300)])
 def test_a_forward_pass_on_a_cpu_holds_2048_tokens_by_default(given, used, config, tmp_path):
     learner, _ = run(tmp_path / "run", config, token_budget=given, steps=1, device="cpu")
-    assert learner.parts.update.forward.budget == used
+    assert learner.parts.update.passes.budget == used
 
 
 @pytest.mark.parametrize("name", sorted(TEACHERS))

@@ -13,7 +13,7 @@ import pytest
 import torch
 from palaestra.agents.grpo.batch import micro_batches, packing
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.ragged import Ragged
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.objective.objective import Objective
@@ -70,7 +70,7 @@ def counted(only_passes: bool):
         return read
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("palaestra.agents.grpo.batch.forward.run_micro_batches", run_counted)
+        patch.setattr("palaestra.agents.grpo.batch.passes.run_micro_batches", run_counted)
         for name in READS:
             patch.setattr(torch.Tensor, name, spy(name, getattr(torch.Tensor, name)))
         yield reads
@@ -88,22 +88,22 @@ def update_of(small, recipe: str, budget: int, ragged) -> Update:
 def test_nothing_is_read_within_a_micro_batch(small, ragged, kernel, recipe):
     update = update_of(small, recipe, 60, ragged)
     with counted(only_passes=True) as reads:
-        update.run(update.objective.keep(ragged), [], rate=1e-3)
+        update.run(update.objective.filter_groups(ragged), [], rate=1e-3)
     assert reads == []
 
 
 def test_a_reading_would_be_seen(small, ragged, kernel, monkeypatch):
-    true = Forward.score
+    true = Passes.score
 
     def score(self, *arguments, **options):
         out = true(self, *arguments, **options)
         out.logp.sum().item()
         return out
 
-    monkeypatch.setattr(Forward, "score", score)
+    monkeypatch.setattr(Passes, "score", score)
     update = update_of(small, "dr_grpo", 60, ragged)
     with counted(only_passes=True) as reads:
-        update.run(update.objective.keep(ragged), [], rate=1e-3)
+        update.run(update.objective.filter_groups(ragged), [], rate=1e-3)
     assert set(reads) == {"item"}
 
 
@@ -113,7 +113,7 @@ def test_readings_of_an_update_do_not_grow_with_its_micro_batches(small, ragged,
     for budget in (40, 10_000):
         update = update_of(small, recipe, budget, ragged)
         with counted(only_passes=False) as reads:
-            update.run(update.objective.keep(ragged), [], rate=1e-3)
+            update.run(update.objective.filter_groups(ragged), [], rate=1e-3)
         found.append(sorted(reads))
     assert found[0] == found[1]
 
@@ -123,7 +123,7 @@ def test_a_batch_of_statistics_is_read_once(small, ragged, kernel):
     with counted(only_passes=False) as reads:
         from palaestra.agents.grpo.objective.loss import accumulate_gradients
 
-        tally = accumulate_gradients(copy.deepcopy(small.model), weighted, Forward(budget=60))
+        tally = accumulate_gradients(copy.deepcopy(small.model), weighted, Passes(budget=60))
         before = len(reads)
         tally.means()
     assert reads[before:] == ["tolist"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
+from palaestra.agents.grpo.config import StageOverrides, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner, TrainingProgress
 from palaestra.agents.grpo.recipes import RECIPES, c, register_recipe
 from palaestra.agents.grpo.run.folder import RunFolder, newest_checkpoint
@@ -225,7 +225,7 @@ def test_a_teacher_is_told_what_the_environments_can_earn(config, tmp_path):
 
 
 def test_rewards_read_what_the_environment_supplies(config, tmp_path):
-    judged = Stages(shaping="error-kind")
+    judged = StageOverrides(shaping="error-kind")
     short = {"steps": 1, "eval_every": 0, "warmup": WarmUp(steps=0), "teacher": "random", "stages": judged}
     changed = replace(config, env="palaestra/ProgramSynthesis-v0", axes={"steps": [1, 1], "examples": [2, 2]}, **short)
     assert Learner.start(tmp_path / "run", changed).run()
@@ -235,7 +235,7 @@ def test_rewards_read_what_the_environment_supplies(config, tmp_path):
 
 
 def test_rewards_are_trained_on_the_reference_and_the_rubric_that_a_question_supplies(config, tmp_path):
-    short = {"steps": 1, "eval_every": 0, "teacher": "random", "stages": Stages(shaping="answer-f1 + rubric")}
+    short = {"steps": 1, "eval_every": 0, "teacher": "random", "stages": StageOverrides(shaping="answer-f1 + rubric")}
     assert Learner.start(tmp_path / "run", replace(config, **short)).run()
     kept = rows(tmp_path / "run", "trajectories")
     assert kept
@@ -251,7 +251,7 @@ def test_rewards_are_trained_on_the_reference_and_the_rubric_that_a_question_sup
 def test_shaping_along_the_way_trains_on_what_doorkey_supplies(config, tmp_path, shaping, reward):
     short = {"steps": 1, "eval_every": 0, "warmup": WarmUp(steps=0), "teacher": "random", "prompts": 1, "samples": 2}
     sizes = {"max_new_tokens": 2, "final_episodes": 1, "axes": {"size": 5, "obstacles": 0}}
-    changed = replace(config, env="palaestra/DoorKeyText-v0", stages=Stages(shaping=shaping), **short, **sizes)
+    changed = replace(config, env="palaestra/DoorKeyText-v0", stages=StageOverrides(shaping=shaping), **short, **sizes)
     assert Learner.start(tmp_path / "run", changed).run()
     # An untrained model takes no key; the terms of a potential sum to minus that of the start, whatever happens.
     assert [row["shaping"] for row in rows(tmp_path / "run", "trajectories")] == [{shaping: pytest.approx(reward)}]
@@ -385,7 +385,7 @@ def test_loaded_weights_are_aligned_in_memory_like_fresh_ones(model):
         ({"model": "/nowhere/at/all"}, r"'/nowhere/at/all'"),
         ({"teacher_model": "/nowhere/at/all"}, r"'/nowhere/at/all'"),
         ({"context": 12}, r"first observation of \d+ tokens and 6 to answer exceed the context of 12"),
-        ({"stages": Stages(surrogate="clip(low=-1)")}, r"low of clip must be a number in \[0, 1\], not -1"),
+        ({"stages": StageOverrides(surrogate="clip(low=-1)")}, r"low of clip must be a number in \[0, 1\], not -1"),
         ({"samples": 1}, "samples=1 teaches nothing"),
     ],
 )
@@ -466,7 +466,7 @@ def test_a_run_on_several_turns_in_several_mini_batches_and_epochs(config, tmp_p
 )
 def test_adapters_half_precision_and_recomputation_train_and_resume_bit_for_bit(changes, config, tmp_path):
     short = {"steps": 4, "checkpoint_every": 2, "eval_every": 0, "warmup": WarmUp(steps=0), "lr": 3e-3}
-    changed = replace(config, stages=Stages(shaping="overlong(cache=6, max_tokens=6)"), **short, **changes)
+    changed = replace(config, stages=StageOverrides(shaping="overlong(cache=6, max_tokens=6)"), **short, **changes)
     assert Learner.start(tmp_path / "whole", changed).run()
     learner = Learner.start(tmp_path / "halves", changed)
 
@@ -539,7 +539,7 @@ def test_a_rate_that_jumps_as_a_run_goes_further_is_said(schedule, config, tmp_p
 
 
 def test_adapters_are_compared_with_the_model_below_them(config, tmp_path):
-    lengths_differ = Stages(shaping="overlong(cache=6, max_tokens=6)")
+    lengths_differ = StageOverrides(shaping="overlong(cache=6, max_tokens=6)")
     changed = replace(config, steps=4, eval_every=0, warmup=WarmUp(steps=0), lr=3e-2, lora=2, stages=lengths_differ)
     learner = Learner.start(tmp_path / "run", changed)
     assert learner.run()
@@ -551,4 +551,4 @@ def test_adapters_are_compared_with_the_model_below_them(config, tmp_path):
 
 def test_a_reference_that_must_move_is_refused_with_adapters(config):
     with pytest.raises(InputError, match="cannot follow low-rank adapters"):
-        Learner(replace(config, lora=2, stages=Stages(reference="ema(alpha=0.9)")))
+        Learner(replace(config, lora=2, stages=StageOverrides(reference="ema(alpha=0.9)")))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
@@ -43,10 +43,10 @@ def play(language, temperature: float = 1.0, slots: int = 64, samples: int = 4):
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 1.5])
 def test_6_log_probabilities_are_those_of_the_distribution_that_was_sampled(small, temperature):
     batch = collate(play(small, temperature))
-    again = Forward(temperature=temperature).measure(small.model, batch).logp
+    again = Passes(temperature=temperature).measure(small.model, batch).logp
     assert batch.action.sum() > 20
     assert (again - batch.logp_mu).abs().max() < 1e-5
-    other = Forward(temperature=2.0).measure(small.model, batch).logp
+    other = Passes(temperature=2.0).measure(small.model, batch).logp
     assert (other - batch.logp_mu).abs().max() > 1e-3
 
 
@@ -82,7 +82,7 @@ def lagging(small, lag: float, guards=()) -> tuple[dict[str, float], dict[str, f
     """Statistics of an update on samples of a policy that differs by ``lag`` nats a token, one way or the other."""
     rows = [trajectory(float(i % 2), [([5, 6], [20 + i, 30, 40])]) for i in range(8)]
     batch = collate([group(*rows)])
-    now = Forward().measure(small.model, batch).logp[batch.action].view(8, 3)
+    now = Passes().measure(small.model, batch).logp[batch.action].view(8, 3)
     turns = [
         replace(row.turns[0], logps=tuple((now[i] + lag * (-1) ** (i // 2)).tolist())) for i, row in enumerate(rows)
     ]
@@ -122,7 +122,7 @@ def test_17_sampling_and_scoring_leave_no_global_state_behind(small):
         )
 
     before = state()
-    Forward(checkpoint=True).measure(small.model, collate(play(small)))
+    Passes(checkpoint=True).measure(small.model, collate(play(small)))
     assert state() == before
 
 
@@ -135,7 +135,7 @@ def test_19_text_is_for_people_and_never_reaches_the_gradient(small):
 
     def gradient(groups):
         model = copy.deepcopy(small.model)
-        accumulate_gradients(model, Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(groups)), Forward())
+        accumulate_gradients(model, Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(groups)), Passes())
         return torch.cat([weight.grad.flatten() for weight in model.parameters()])
 
     other = [
@@ -155,7 +155,7 @@ def test_19_text_is_for_people_and_never_reaches_the_gradient(small):
 def test_21_the_overlong_punishment_is_measured_by_the_budget_not_by_the_longest_sibling():
     def punished(*lengths):
         rows = group(*(trajectory(0, [([5], [6] * n)]) for n in lengths))
-        return [t.outcome for t in Objective(RECIPES["dapo"]).shape([rows])[0].trajectories]
+        return [t.outcome for t in Objective(RECIPES["dapo"]).add_rewards([rows])[0].trajectories]
 
     assert punished(14, 2)[0] == punished(14, 16)[0] == pytest.approx(-1 / 3)
 
@@ -236,11 +236,11 @@ def test_streams_rescore_what_was_sampled_in_another_context(small):
     objective = Objective(replace(RECIPES["rloo"], streams=(stream,)))
     update = Update(TrainConfig(), objective, copy.deepcopy(small.model), None, None)
     ((_, weighted),) = update._weigh_minibatches([made], [[rescored]])
-    measured = update.forward.measure(small.model, weighted.batch).logp
+    measured = update.passes.measure(small.model, weighted.batch).logp
     assert torch.allclose(weighted.batch.measurement("logp_old"), measured)
 
 
-# Forward passes ------------------------------------------------------------------------------------------------------
+# Passes passes ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -260,13 +260,13 @@ def test_streams_rescore_what_was_sampled_in_another_context(small):
 )
 def test_no_forward_pass_is_run_that_nobody_needs(small, monkeypatch, name, settings, with_gradient, without):
     counted = []
-    score = Forward.score
+    score = Passes.score
 
     def counting(self, *arguments, **options):
         counted.append(torch.is_grad_enabled())
         return score(self, *arguments, **options)
 
-    monkeypatch.setattr(Forward, "score", counting)
+    monkeypatch.setattr(Passes, "score", counting)
     objective = Objective(RECIPES[name])
     objective.advance(1, 10)
     model, reference = copy.deepcopy(small.model), copy.deepcopy(small.model)

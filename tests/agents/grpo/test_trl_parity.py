@@ -17,7 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from palaestra.agents.grpo.batch.batch import Batch, collate  # noqa: E402
-from palaestra.agents.grpo.batch.forward import Forward, Outputs  # noqa: E402
+from palaestra.agents.grpo.batch.passes import Outputs, Passes  # noqa: E402
 from palaestra.agents.grpo.batch.tally import Tally  # noqa: E402
 from palaestra.agents.grpo.batch.trajectory import Group, Trajectory, Turn  # noqa: E402
 from palaestra.agents.grpo.objective.loss import WeightedBatch, accumulate_gradients, make_scored  # noqa: E402
@@ -170,7 +170,7 @@ def test_the_loss_and_its_slope_at_every_token_are_those_of_trl(case):
 def test_the_gradient_of_the_weights_is_that_of_trl_however_the_batch_is_cut(case, packer):
     _, weighted = weigh(case, RECIPE_OF[case.split("/")[0]])
     language = model()
-    accumulate_gradients(language, weighted, Forward(packer, budget=60))
+    accumulate_gradients(language, weighted, Passes(packer, budget=60))
     ours = torch.cat([weight.grad.flatten() for _, weight in sorted(language.named_parameters())]).numpy()
     theirs = fields(case)["grad_weights"]
     assert np.abs(theirs).max() > 100 * NEAR

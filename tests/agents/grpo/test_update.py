@@ -6,7 +6,7 @@ import copy
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
@@ -42,13 +42,13 @@ def moved(model):
 def passes(monkeypatch) -> list[int]:
     """Episodes of each micro-batch that goes through a model."""
     found: list[int] = []
-    plain = Forward._states
+    plain = Passes._states
 
     def counted(self, model, micro):
         found.append(len(micro.episodes))
         return plain(self, model, micro)
 
-    monkeypatch.setattr(Forward, "_states", counted)
+    monkeypatch.setattr(Passes, "_states", counted)
     return found
 
 
@@ -57,7 +57,7 @@ def test_compiling_a_model_that_runs_its_own_code_is_refused(small):
     model.config.model_type = "gemma2"
     with pytest.raises(InputError, match="--compile does not reach"):
         Update(TrainConfig(compile=True), Objective(RECIPES["dr_grpo"]), model, None, None)
-    assert Update(TrainConfig(compile=True), Objective(RECIPES["dr_grpo"]), small.model, None, None).forward.compile
+    assert Update(TrainConfig(compile=True), Objective(RECIPES["dr_grpo"]), small.model, None, None).passes.compile
 
 
 @pytest.mark.parametrize("minibatches", [1, 2])

@@ -11,7 +11,7 @@ import palaestra
 import pytest
 from palaestra.benchmarks.envs import command as bench_envs
 from palaestra.benchmarks.envs import peers as bench_envs_peers
-from palaestra.benchmarks.envs.matches import GAMES, MATCHES, Match, Theirs
+from palaestra.benchmarks.envs.matches import GAMES, MATCHES, Match, PeerTask
 from palaestra.scripts.cli import main
 
 COUNTDOWN = next(match for match in MATCHES if match.name == "countdown")
@@ -70,7 +70,7 @@ def test_steps_are_those_of_the_solver(monkeypatch):
 
 def test_the_command_writes_its_figures_and_a_failing_peer_is_said_to_fail(tmp_path: Path, capsys, monkeypatch):
     out = tmp_path / "envs.json"
-    match = Match("odd", "palaestra/Countdown-v0", {"count": 2}, "ours", (Theirs("reasoning-gym", "no such"),))
+    match = Match("odd", "palaestra/Countdown-v0", {"count": 2}, "ours", (PeerTask("reasoning-gym", "no such"),))
     monkeypatch.setattr(bench_envs, "MATCHES", (COUNTDOWN, match))
     code = main(["bench", "envs", "--rounds", "1", "--seconds", "0.01", "--no-games", "--json", str(out)])
     assert code == 0

@@ -94,7 +94,7 @@ def test_a_row_that_raises_says_what_is_missing(monkeypatch, tmp_path, capsys):
     for name in rows:
         request = {"name": name, "out": str(out), "device": "cpu", "shape": "tiny-llama", "folder": ""}
         monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
-        command.work(0)
+        command.run_row_process(0)
         found += json.loads(out.read_text())
     assert (found[0]["value"], found[0]["note"]) == (None, "missing: RuntimeError: CUDA out of memory.")
     assert found[1]["name"] == "speed, tiny-llama"

@@ -20,10 +20,11 @@ from palaestra.benchmarks.teachers import command as bench_teachers
 from palaestra.benchmarks.teachers.figures import compare_to_uniform, format_estimate
 from palaestra.benchmarks.teachers.page import describe_row, rank_teachers
 from palaestra.errors import InputError
+from palaestra.estimates import MeanEstimate
 from palaestra.scripts.cli import main
 from palaestra.teachers.benchmarks import categories, cost, hypercube, regret, runs, selection
 from palaestra.teachers.benchmarks.runs import BenchmarkRun, Failure, Records, play_all
-from palaestra.teachers.benchmarks.statistics import Line, MeanEstimate
+from palaestra.teachers.benchmarks.statistics import Line
 from palaestra.teachers.benchmarks.table import Table
 
 SETTINGS = ["2d", "2d-bernoulli", "R1 transfer"]

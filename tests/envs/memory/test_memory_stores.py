@@ -88,7 +88,7 @@ def test_commands_change_the_memory_or_say_why_not():
         ("insert semantic", "needs a text"),
         ("insert semantic " + "x" * 100, "of 50 that it may"),
     ]:
-        memory, found, _ = memory.apply(read_commands(text)[0], room=50)
+        memory, found, _ = memory.apply(read_commands(text)[0], capacity=50)
         assert (found is None) == (error is None), text
         assert error is None or error in found
     found = [(entry.id, entry.text) for entry in memory.entries]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palaestra.envs.puzzles.directions import read_directions
-from palaestra.envs.puzzles.maze import Labyrinth, Maze
+from palaestra.envs.puzzles.maze import Maze, MazeTask
 from palaestra.envs.question import Task
 
 STEPS = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -72,7 +72,7 @@ def depth_first_trees(size: int) -> int:
 
 # The goal is four moves off on either side of the block in the middle.
 RING = "# # # # #\n# S . . #\n# . # . #\n# . . G #\n# # # # #"
-TASK = Task("", None, data=Labyrinth(RING, 10, 12, 36, "RRDD"))
+TASK = Task("", None, data=MazeTask(RING, 10, 12, 36, "RRDD"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.sudoku import BOXES, CLUE, KNOT, Sudoku, _table, count_solutions, fill_singles
+from palaestra.envs.puzzles.sudoku import BOXES, CLUE, HARD_CELL, Sudoku, _table, count_solutions, fill_singles
 from palaestra.tools import make_sudoku_table
 
 
@@ -165,7 +165,7 @@ def test_the_table_marks_what_singles_leave_open():
     for size in BOXES:
         for solution, kinds in _table()[size][::10]:
             clues = [digit if kind == CLUE else 0 for digit, kind in zip(solution, kinds)]
-            assert [digit == 0 for digit in fill_singles(clues)] == [kind == KNOT for kind in kinds]
+            assert [digit == 0 for digit in fill_singles(clues)] == [kind == HARD_CELL for kind in kinds]
 
 
 def test_search_counts_like_the_exact_cover():

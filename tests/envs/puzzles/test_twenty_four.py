@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from palaestra.envs.puzzles.twenty_four import TwentyFour, _format_join, count_ways, find_last_steps
+from palaestra.envs.puzzles.twenty_four import TwentyFour, _format_last_step, count_ways, find_last_steps
 from palaestra.envs.question import Task
 
 
@@ -157,8 +157,8 @@ def test_wrong_answers_earn_nothing(cards: tuple[int, ...], answer: str):
 def test_every_way_is_written_with_the_parentheses_that_it_needs():
     env = TwentyFour()
     for cards in [(2, 3, 4, 5), (1, 2, 8, 10), (1, 5, 5, 5), (3, 3, 8, 8), (4, 6, 7, 9)]:
-        for join in find_last_steps(cards, (24, 1)):
-            text, _ = _format_join(join)
+        for last in find_last_steps(cards, (24, 1)):
+            text, _ = _format_last_step(last)
             assert env.verify(hand(*cards), text).success, text
 
 

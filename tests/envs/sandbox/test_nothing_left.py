@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from palaestra.envs.sandbox import Call, Job, Limits, Pool
-from palaestra.envs.sandbox.local import LocalSandbox
+from palaestra.envs.sandbox.bubblewrap import BubblewrapSandbox
 
 from ...patience import PATIENCE  # isort: skip
 from .attacks_on_walls import PLANTING
@@ -36,8 +36,8 @@ JOBS = (
 
 OWNER = """
 from palaestra.envs.sandbox import Job, Limits
-from palaestra.envs.sandbox.local import LocalSandbox
-sandbox = LocalSandbox()
+from palaestra.envs.sandbox.bubblewrap import BubblewrapSandbox
+sandbox = BubblewrapSandbox()
 print(sandbox.pid, flush=True)
 sandbox.run(Job("import time; time.sleep(60)"), Limits(seconds=60))
 """
@@ -77,8 +77,8 @@ def settled(look: Callable[[], object], want: object) -> object:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[LocalSandbox]:
-    sandbox = LocalSandbox()
+def sandbox() -> Iterator[BubblewrapSandbox]:
+    sandbox = BubblewrapSandbox()
     yield sandbox
     sandbox.close()
 
@@ -111,7 +111,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_closed_pool_leaves_no_process_descriptor_mount_or_file() -> None:
     before = seen()
-    pool = Pool(LocalSandbox, 2)
+    pool = Pool(BubblewrapSandbox, 2)
     answers = [pool.submit(Job(attack.source), attack.limits) for attack in PLANTING]
     answers.append(pool.submit(Job("import numpy"), LIMITS))
     assert all(answer.result().valid for answer in answers)
@@ -135,14 +135,14 @@ def test_sandbox_ends_with_its_owner() -> None:
     assert more_than(before) == set()
 
 
-def test_processes_of_a_run_end_with_it(sandbox: LocalSandbox) -> None:
+def test_processes_of_a_run_end_with_it(sandbox: BubblewrapSandbox) -> None:
     before = descendants(sandbox.pid)
     for job in JOBS:
         sandbox.run(job, LIMITS)
         assert descendants(sandbox.pid) == before
 
 
-def run_in_a_row(sandbox: LocalSandbox, runs: int) -> None:
+def run_in_a_row(sandbox: BubblewrapSandbox, runs: int) -> None:
     for number in range(runs):
         result = sandbox.run(JOBS[number % len(JOBS)], LIMITS)
         assert result.stdout == "42\n"
@@ -150,7 +150,7 @@ def run_in_a_row(sandbox: LocalSandbox, runs: int) -> None:
     gc.collect()
 
 
-def test_runs_in_a_row_leak_neither_memory_nor_descriptors(sandbox: LocalSandbox) -> None:
+def test_runs_in_a_row_leak_neither_memory_nor_descriptors(sandbox: BubblewrapSandbox) -> None:
     run_in_a_row(sandbox, 300)
     processes = os.getpid(), descendants(sandbox.pid)[-1]
     held, memory = [*map(descriptors, processes)], [*map(resident, processes)]

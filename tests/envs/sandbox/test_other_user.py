@@ -17,7 +17,7 @@ from typing import Any
 import palaestra
 import pytest
 from palaestra.envs.sandbox import Job, Limits, Result, Sandbox
-from palaestra.envs.sandbox.local import LocalSandbox
+from palaestra.envs.sandbox.bubblewrap import BubblewrapSandbox
 
 from .attacks import DISK, MEMORY, OUTPUT, PROCESSES, Attack
 from .attacks_on_walls import SECRET, WALLS
@@ -30,10 +30,10 @@ NOBODY = 65534
 ATTACKS = [*PROCESSES, *MEMORY, *DISK, *OUTPUT, *WALLS]
 DRIVER = """
 import dataclasses, json, os, sys
-from palaestra.envs.sandbox.local import LocalSandbox
+from palaestra.envs.sandbox.bubblewrap import BubblewrapSandbox
 from palaestra.envs.sandbox.protocol import Job, Limits
 assert os.getuid() == os.geteuid() != 0
-sandbox = LocalSandbox()
+sandbox = BubblewrapSandbox()
 for line in sys.stdin:
     source, limits = json.loads(line)
     result = sandbox.run(Job(source), Limits(**limits))
@@ -101,7 +101,7 @@ def other_user() -> Iterator[Sandbox]:
     with tempfile.TemporaryDirectory(dir="/tmp") as place:
         os.chmod(place, 0o755)
         # Only the administrator becomes another user; everybody else is one.
-        sandbox = OtherUser(place) if os.getuid() == 0 else LocalSandbox()
+        sandbox = OtherUser(place) if os.getuid() == 0 else BubblewrapSandbox()
         yield sandbox
         sandbox.close()
 

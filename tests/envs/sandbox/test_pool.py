@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from palaestra.envs import sandbox
 from palaestra.envs.sandbox import Job, Limits, Pool, Result, running
-from palaestra.envs.sandbox.local import LocalSandbox
+from palaestra.envs.sandbox.bubblewrap import BubblewrapSandbox
 from palaestra.errors import InputError
 
 from ...patience import wait_until, with_more_time  # isort: skip
@@ -157,18 +157,18 @@ def test_pool_has_a_worker_for_each_core_by_default() -> None:
     assert Pool(Recorder()).workers == len(os.sched_getaffinity(0))
 
 
-def started() -> tuple[Pool, list[LocalSandbox]]:
+def started() -> tuple[Pool, list[BubblewrapSandbox]]:
     """A pool of one real sandbox at a time, and those that it made."""
-    made: list[LocalSandbox] = []
+    made: list[BubblewrapSandbox] = []
 
-    def make() -> LocalSandbox:
-        made.append(LocalSandbox())
+    def make() -> BubblewrapSandbox:
+        made.append(BubblewrapSandbox())
         return made[-1]
 
     return Pool(make, 1), made
 
 
-def kill(made: list[LocalSandbox], count: int) -> None:
+def kill(made: list[BubblewrapSandbox], count: int) -> None:
     """Kill the ``count``-th sandbox when it is there."""
     while len(made) < count:
         time.sleep(0.005)
@@ -204,7 +204,7 @@ def test_job_whose_sandbox_is_killed_twice_says_nothing_of_the_program() -> None
 
 def test_a_missing_bubblewrap_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    pool = Pool(LocalSandbox, 1)
+    pool = Pool(BubblewrapSandbox, 1)
     with pytest.raises(InputError, match=r"^the sandbox 'local' needs .*bwrap.*bubblewrap.*docker'\.$"):
         pool.submit(Job("print(1)"), LIMITS).result()
     pool.close()
@@ -216,7 +216,7 @@ def test_a_machine_without_user_namespaces_is_reported(monkeypatch: pytest.Monke
     refusing.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"cannot be contained on this machine \(bwrap: No permissions"):
-        LocalSandbox()
+        BubblewrapSandbox()
 
 
 @needs_local

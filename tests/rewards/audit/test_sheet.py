@@ -10,7 +10,7 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import VERIFIERS
 from palaestra.rewards.audit import sheet
-from palaestra.rewards.audit.restating import restate_rows
+from palaestra.rewards.audit.restated_rows import restate_rows
 from palaestra.rewards.audit.sheet import Row, measure_grader
 
 ROWS = sheet.load_rows()

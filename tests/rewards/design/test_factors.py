@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.design import FACTOR_RUNNERS, GIVEN, compute_factors, verify_factors
+from palaestra.rewards.design import FACTOR_FUNCTIONS, FACTOR_RUNNERS, compute_factors, verify_factors
 from palaestra.rewards.design.factors import load_factor_program
 
 
@@ -98,10 +98,10 @@ def view(ahead: tuple[int, int, int], carried: int = 1) -> dict[str, np.ndarray]
     ],
 )
 def test_what_an_action_does_to_the_cell_ahead(seen, action, names):
-    assert {name for name, value in GIVEN["given"](seen, action).items() if value} == names
+    assert {name for name, value in FACTOR_FUNCTIONS["given"](seen, action).items() if value} == names
 
 
 def test_words_of_actions_are_counted():
-    found = GIVEN["given"]("a map", "go go left")
+    found = FACTOR_FUNCTIONS["given"]("a map", "go go left")
     assert sorted(found.values(), reverse=True)[:3] == [2.0, 1.0, 1.0]
-    assert set(found) == set(GIVEN["words"]("", ""))
+    assert set(found) == set(FACTOR_FUNCTIONS["words"]("", ""))

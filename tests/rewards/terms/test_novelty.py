@@ -228,7 +228,7 @@ def test_saved_visits_go_on_exactly(name: str):
 def test_a_visit_gets_the_same_bonus_at_once(name: str):
     made, again = rewards.make(name), rewards.make(name)
     steps = walk("a", "b", "a").steps
-    assert [made.at_once(s, None, False) for s in steps] == again.values(walk("a", "b", "a"))  # type: ignore[attr-defined]
+    assert [made.step_reward_now(s, None, False) for s in steps] == again.values(walk("a", "b", "a"))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

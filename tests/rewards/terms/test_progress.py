@@ -68,8 +68,8 @@ def test_an_episode_that_was_cut_off_can_keep_its_last_potential():
 def test_shaping_at_once_equals_shaping_afterwards():
     made = rewards.make("potential", potential=lambda s: float(s * s), discount=0.9)
     episode = turns(3)
-    at_once = [made.at_once(step, t + 1, terminated=t == 2) for t, step in enumerate(episode.steps)]  # type: ignore[attr-defined]
-    assert at_once == values("potential", episode, potential=lambda s: float(s * s), discount=0.9)
+    by_step = [made.step_reward_now(step, t + 1, terminated=t == 2) for t, step in enumerate(episode.steps)]  # type: ignore[attr-defined]
+    assert by_step == values("potential", episode, potential=lambda s: float(s * s), discount=0.9)
 
 
 def test_a_wrong_number_of_potentials_is_refused():

@@ -11,22 +11,22 @@ from palaestra.errors import InputError
 from palaestra.rewards import Episode
 from palaestra.rewards.judges.judge import Judge, Judgement
 from palaestra.rewards.judges.judge import make as make_judge
-from palaestra.rewards.terms.scores import Score, read_score, read_scores
+from palaestra.rewards.terms.scores import ScoreSource, read_score, read_scores
 
 Maker = Callable[..., Episode]
 
 
 def test_a_score_comes_from_the_scorer_or_else_from_the_extra(episode: Maker):
     judged = episode(judge_score=0.25)
-    assert Score(None, "judge_score")(judged) == 0.25
-    assert Score(lambda _: 0.75, "judge_score")(judged) == 0.75
-    assert Score(None, "judge_score").needs == {"judge_score"}
-    assert not Score(lambda _: 0.75, "judge_score").needs
+    assert ScoreSource(None, "judge_score")(judged) == 0.25
+    assert ScoreSource(lambda _: 0.75, "judge_score")(judged) == 0.75
+    assert ScoreSource(None, "judge_score").needs == {"judge_score"}
+    assert not ScoreSource(lambda _: 0.75, "judge_score").needs
 
 
 def test_an_extra_that_was_not_supplied_is_named(episode: Maker):
     with pytest.raises(InputError, match="judge_score"):
-        Score(None, "judge_score")(episode())
+        ScoreSource(None, "judge_score")(episode())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_one_missing_score_makes_the_sequence_missing():
 
 def test_a_scorer_must_be_callable():
     with pytest.raises(InputError, match="callable"):
-        Score(0.5, "judge_score")  # type: ignore[arg-type]
+        ScoreSource(0.5, "judge_score")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scorer", ["rules", "math", {"name": "judge"}, {"name": "math"}, make_judge("rules")])

@@ -14,9 +14,9 @@ def test_runs_are_repeatable_and_differ_by_seed():
 
 @pytest.mark.parametrize("checkpoints", [1, 4, 50])
 def test_mastery_is_recorded_at_equal_distances_and_at_the_end(checkpoints):
-    lesson = teach(SETTINGS["2d"], "random", 0, episodes=41, checkpoints=checkpoints)
-    assert len(lesson.mastered) == checkpoints
-    assert len(lesson.tasks) == lesson.student.practised == 41
+    result = teach(SETTINGS["2d"], "random", 0, episodes=41, checkpoints=checkpoints)
+    assert len(result.mastered) == checkpoints
+    assert len(result.tasks) == result.student.practised == 41
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -34,8 +34,8 @@ def test_the_frontier_oracle_needs_76_visits_a_cube():
 
 
 def test_the_oracle_practises_nothing_but_the_frontier():
-    lesson = teach(SETTINGS["2d-unlearnable"], "oracle", 0, episodes=500)
-    locked, learnable, mastered, unlearnable = lesson.student.visits
+    result = teach(SETTINGS["2d-unlearnable"], "oracle", 0, episodes=500)
+    locked, learnable, mastered, unlearnable = result.student.visits
     assert (locked, unlearnable) == (0, 0)
     assert learnable > 0.97 * 500
     assert mastered < 0.03 * 500
@@ -53,6 +53,6 @@ def test_maps_count_each_task_in_its_cell():
 
 
 def test_one_axis_is_enough():
-    lesson = teach({"dimensions": 1, "cubes": 3}, "random", 0, 30)
-    assert lesson.tasks.shape == (30, 2)
-    assert isinstance(lesson.student.space, gym.spaces.Box)
+    result = teach({"dimensions": 1, "cubes": 3}, "random", 0, 30)
+    assert result.tasks.shape == (30, 2)
+    assert isinstance(result.student.space, gym.spaces.Box)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 from palaestra.errors import InputError
+from palaestra.estimates import MeanEstimate
 from palaestra.teachers import TEACHERS, make
 from palaestra.teachers.benchmarks import categories, cost, hypercube, irregular, regret, selection, statistics, table
 from palaestra.teachers.random import RandomTeacher
@@ -61,18 +61,8 @@ def test_a_table_explains_its_settings_and_rows(each):
         assert each.rows.get(name) or (name in TEACHERS and TEACHERS[name].__doc__), name
 
 
-def test_the_interval_is_students():
-    e = statistics.estimate_mean([1.0, 2.0, 3.0])
-    assert (e.mean, e.n) == (2.0, 3)
-    # With 2 degrees of freedom the quantile of p is (2p - 1) / √(2p(1 - p)); the standard deviation is 1.
-    assert e.high - e.mean == pytest.approx(0.95 / math.sqrt(2 * 0.975 * 0.025) / math.sqrt(3), rel=1e-12)
-    assert math.isnan(statistics.estimate_mean([1.0]).low)
-
-
-def test_interquartile_means_are_those_of_the_field():
+def test_the_interval_of_an_interquartile_mean_lies_within_the_scores():
     scores = [9.0, 0.0, 1.0, 2.0, 100.0, 3.0, 4.0, 5.0, 7.0, 6.0]
-    assert statistics.interquartile_mean(scores) == pytest.approx(4.5)  # of 2 to 7: floor(10 / 4) go from either end
-    assert statistics.interquartile_mean(scores) == pytest.approx(scipy.stats.trim_mean(scores, 0.25))
     e = statistics.estimate_interquartile_mean(scores)
     assert (e.mean, e.n) == (4.5, 10)
     assert 1 < e.low < 4.5 < e.high < 40
@@ -118,7 +108,7 @@ def test_the_gain_is_paired_by_seed():
     rows = [record("random", s, 10.0 * s) for s in range(3)] + [record("mine", s, 10.0 * s + 1) for s in range(3)]
     random, mine = statistics.summarise_records(rows)
     assert random.gain is None
-    assert mine.gain == statistics.MeanEstimate(1.0, 1.0, 1.0, 3)
+    assert mine.gain == MeanEstimate(1.0, 1.0, 1.0, 3)
     assert mine.measures == {"m": 11.0}
 
 
@@ -231,7 +221,7 @@ def test_a_teacher_learns_how_long_the_run_is(run, options, length, outcomes, mo
 
 def test_over_all_settings_a_teacher_has_a_worst_rank_and_is_level_where_the_first_lies_in_its_interval():
     def line(setting, teacher, mean, half):
-        score = statistics.MeanEstimate(mean, mean - half, mean + half, 5)
+        score = MeanEstimate(mean, mean - half, mean + half, 5)
         return statistics.Line(setting, teacher, score, None, {}, {})
 
     lines = [line("a", "x", 0.9, 0.1), line("a", "y", 0.85, 0.06), line("a", "z", 0.5, 0.1)]

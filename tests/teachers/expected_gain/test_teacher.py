@@ -11,7 +11,7 @@ from palaestra.envs.axes import IntAxis
 from palaestra.envs.param_space import ParamSpace
 from palaestra.errors import InputError
 from palaestra.teachers import FiniteTasks, Outcome, discretise, make
-from palaestra.teachers.expected_gain.teacher import _CellPlaces, _Focus
+from palaestra.teachers.expected_gain.teacher import PlaceWeights, _CellPlaces
 from palaestra.teachers.students import HypercubeStudent
 
 
@@ -330,6 +330,6 @@ def test_cells_whose_groups_have_equal_returns_are_left():
     for name, mixed in {"all": np.ones(100, dtype=bool), "lower half": low}.items():
         places = _CellPlaces(1, 100, np.array([8.0, 32.0]))
         places.add(points.tolist(), returns.tolist(), mixed.tolist())
-        places.fit(_Focus(1000.0), 100, 0.0)
+        places.fit(PlaceWeights(1000.0), 100, 0.0)
         chances[name] = places.chances[places.low[:, 0] >= 0.45].sum()
     assert chances["lower half"] < 0.05 < chances["all"]

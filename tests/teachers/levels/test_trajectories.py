@@ -9,7 +9,12 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.teachers.levels import trajectories
 from palaestra.teachers.levels.scores import LEVEL_SCORES
-from palaestra.teachers.levels.trajectories import estimate_advantages, measurements, negative_advantages, td_errors
+from palaestra.teachers.levels.trajectories import (
+    estimate_advantages,
+    negative_advantages,
+    td_errors,
+    trajectory_extras,
+)
 
 REWARDS, VALUES, DONES = [0.0, 1.0], [0.5, 0.8, 9.0], [False, True]  # the 9 lies past the end and must not count
 
@@ -29,7 +34,7 @@ def test_advantages_with_lambda_one_are_returns_minus_values_and_stop_at_the_end
 
 
 def test_every_measurement_by_hand():
-    got = measurements([0.0, 0.0, 1.0], [0.9, 0.2, 0.4, 0.0], [0, 0, 1], 1.0, 0.0)
+    got = trajectory_extras([0.0, 0.0, 1.0], [0.9, 0.2, 0.4, 0.0], [0, 0, 1], 1.0, 0.0)
     # With lambda 0 the advantages are the TD errors -0.7, 0.2, 0.6.
     assert got["value_l1"] == got["one_step_td"] == pytest.approx(0.5)
     assert got["positive_value_loss"] == pytest.approx(0.8 / 3)
@@ -44,7 +49,7 @@ def test_an_exact_value_function_leaves_nothing(gamma, lam):
     values = np.zeros(9)
     for t in range(7, -1, -1):
         values[t] = rewards[t] + gamma * values[t + 1]
-    got = measurements(rewards, values, [0] * 7 + [1], gamma, lam)
+    got = trajectory_extras(rewards, values, [0] * 7 + [1], gamma, lam)
     for name in ("value_l1", "positive_value_loss", "signed_value_loss", "one_step_td", "negative_advantage"):
         assert got[name] == pytest.approx(0.0, abs=1e-12)
 
@@ -86,7 +91,7 @@ def test_lengths_that_do_not_fit_are_refused():
 
 
 def test_every_extra_that_a_policy_score_needs_is_measured_here():
-    got = measurements(REWARDS, VALUES, DONES, 0.9, 0.95, [[0.5, 0.5], [1.0, 0.0]])
+    got = trajectory_extras(REWARDS, VALUES, DONES, 0.9, 0.95, [[0.5, 0.5], [1.0, 0.0]])
     needed = {extra for name, score in LEVEL_SCORES.items() if name != "traced" for extra in score.needs}
     assert needed == {"policy_entropy", "least_confidence", "min_margin"}
     assert needed <= set(got)

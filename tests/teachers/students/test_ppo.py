@@ -10,7 +10,7 @@ import pytest
 from palaestra.errors import MissingExtra
 from palaestra.teachers import make
 from palaestra.teachers.students import PPOStudent
-from palaestra.teachers.students.ppo import Numbers
+from palaestra.teachers.students.ppo import VectorObservation
 
 
 class Corridor(gym.Env):
@@ -38,7 +38,7 @@ class Corridor(gym.Env):
 
 
 def test_observations_become_numbers_between_0_and_1_without_text():
-    env = Numbers(Corridor())
+    env = VectorObservation(Corridor())
     observation, _ = env.reset(options={"params": 4})
     assert observation.tolist() == [0.0, 0.0, 1.0, 0.0]
     assert env.observation_space.contains(observation)

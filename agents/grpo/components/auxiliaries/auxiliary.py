@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from .....checks import check_choice
 from ...batch.batch import Batch
-from ...batch.forward import Forward
+from ...batch.passes import Passes
 
 Stats = dict[str, tuple[float, float]]
 """Name of a statistic -> (sum, count)."""
@@ -49,22 +49,22 @@ class Auxiliary:
         """
         raise NotImplementedError
 
-    def train_early(self, batch: Batch, forward: Forward) -> None:
+    def train_early(self, batch: Batch, passes: Passes) -> None:
         """Train on a batch before it is measured, if ``when`` is "before"; otherwise do nothing."""
         if self.when == "before":
-            self._early.append(self.train(batch, forward))
+            self._early.append(self.train(batch, passes))
 
-    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
+    def measure(self, batch: Batch, passes: Passes) -> dict[str, Tensor]:
         """Return the measurements named in ``provides``, [N] each, without gradient; 0 at other than action tokens."""
         raise NotImplementedError
 
-    def update(self, batch: Batch, forward: Forward) -> Stats:
+    def update(self, batch: Batch, passes: Passes) -> Stats:
         """Train on a batch after the policy, if ``when`` is "after"; return statistics of `train` or `train_early`."""
         if self.when == "after":
-            return self.train(batch, forward)
+            return self.train(batch, passes)
         return self._early.pop(0) if self._early else {}
 
-    def train(self, batch: Batch, forward: Forward) -> Stats:
+    def train(self, batch: Batch, passes: Passes) -> Stats:
         """Train on a batch and return statistics."""
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class ValueHeadModel(Auxiliary):
         self.head = ValueHead(self._inputs(model), self.width, self.seed)
         self._optimizer = torch.optim.AdamW(self.head.parameters(), lr=self.lr, weight_decay=0.0)
 
-    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
+    def measure(self, batch: Batch, passes: Passes) -> dict[str, Tensor]:
         value = torch.zeros(len(batch.ids))
         with torch.no_grad():
             value[batch.action] = self.head(self._features(batch)).to(value.dtype)

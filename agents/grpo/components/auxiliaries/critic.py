@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .....checks import check_count, check_number
 from ...batch.batch import Batch
-from ...batch.forward import Forward
+from ...batch.passes import Passes
 from ...recipes.stages import AUXILIARIES
 from ..credit.process import advantage_estimates
 from ..credit.units import reward_by_token
@@ -40,7 +40,7 @@ class Critic(ValueHeadModel):
         if self.beta:
             self.needs = ValueHeadModel.needs | {"logp_old", "logp_ref"}
 
-    def train(self, batch: Batch, forward: Forward) -> Stats:
+    def train(self, batch: Batch, passes: Passes) -> Stats:
         if not batch.action.any():
             return {}
         value, episode = batch.measurement("value")[batch.action], batch.episode_of[batch.action]

@@ -17,7 +17,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from .....checks import check_choice, check_number
 from .....rewards.models.losses import bradley_terry_loss
 from ...batch.batch import Batch
-from ...batch.forward import Forward
+from ...batch.passes import Passes
 from ...batch.segments import Segments
 from ...optimizers import make_optimizer
 from ...recipes.stages import AUXILIARIES
@@ -59,11 +59,11 @@ class ImplicitRewardModel(Auxiliary):
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._optimizer = make_optimizer(self._weights, lr=self.lr, betas=(0.9, 0.999), weight_decay=0.0)
 
-    def measure(self, batch: Batch, forward: Forward) -> dict[str, Tensor]:
-        return {"logp_prm": forward.measure(self.model, batch).logp}
+    def measure(self, batch: Batch, passes: Passes) -> dict[str, Tensor]:
+        return {"logp_prm": passes.measure(self.model, batch).logp}
 
-    def train(self, batch: Batch, forward: Forward) -> Stats:
-        logp = forward.measure(self.model, batch).logp.requires_grad_()
+    def train(self, batch: Batch, passes: Passes) -> Stats:
+        logp = passes.measure(self.model, batch).logp.requires_grad_()
         score = self.beta * batch.sum_by_episode(torch.where(batch.action, logp - batch.measurement(self.base), 0))
         better, worse = Segments(batch.group_of, batch.groups).pairs(batch.outcome)
         loss = None
@@ -75,7 +75,7 @@ class ImplicitRewardModel(Auxiliary):
         if loss is None:
             return {}
         (slope,) = torch.autograd.grad(loss, logp)
-        forward.backward(self.model, batch, slope)
+        passes.backward(self.model, batch, slope)
         torch.nn.utils.clip_grad_norm_(self._weights, self.clip)
         for group in self._optimizer.param_groups:
             group["lr"] = self.lr

@@ -10,7 +10,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from .....checks import check_count, check_number
 from ...batch.batch import Batch
-from ...batch.forward import Forward
+from ...batch.passes import Passes
 from ...batch.segments import segment_sum
 from ...recipes.stages import AUXILIARIES
 from .auxiliary import Stats, ValueHeadModel
@@ -45,7 +45,7 @@ class TokenReward(ValueHeadModel):
         embedded = table[batch.ids[batch.action].to(table.device)].double().cpu()
         return torch.cat((super()._features(batch), embedded), 1)
 
-    def train(self, batch: Batch, forward: Forward) -> Stats:
+    def train(self, batch: Batch, passes: Passes) -> Stats:
         if not batch.action.any():
             return {}
         features, episode = self._features(batch), batch.episode_of[batch.action]

@@ -41,7 +41,7 @@ def importance(
     """
     check_choice("level", level, ("token", "sequence"))
     gap = sampling_gap(logp_old_t, logp_mu_t, sampled_t)
-    return bounded_exp(gap if level == "token" else episode.spread(episode.sum(gap)))
+    return bounded_exp(gap if level == "token" else episode.expand(episode.sum(gap)))
 
 
 @corrector("truncated_is")

@@ -26,7 +26,7 @@ def whiten_tokens(advantage: Tensor, batch: Batch, eps: float = 1e-8) -> Tensor:
 
 
 @ADJUSTMENTS.register("given")
-def keep_own_advantages(advantage: Tensor, batch: Batch) -> Tensor:
+def use_stored_advantages(advantage: Tensor, batch: Batch) -> Tensor:
     """Replace the advantage of episodes that have a stored one (`Trajectory.advantage`, as replayed episodes do)."""
     known = [float("nan") if t.advantage is None else t.advantage for t in batch.trajectories]
     own = batch.per_token(torch.tensor(known, dtype=advantage.dtype))

@@ -76,7 +76,7 @@ def kl_to_go(
     """Discounted return-to-go of each action token, with a KL penalty as reward of every token: sum_{k>=t}
     discount^(k-t) (-beta (log pi_old - log ref)_k), plus the outcome as reward of the last token (REINFORCE++, arXiv
     2501.03262; ReMax, arXiv 2310.10505)."""
-    scale = check_number("beta", beta, 0) * episode_t.spread(kl_scale_e)
+    scale = check_number("beta", beta, 0) * episode_t.expand(kl_scale_e)
     reward = -scale * (logp_old_t - logp_ref_t).to(outcome_e.dtype)
     last = segment_starts(episode_t.of.flip(0)).flip(0)
     reward[last] += outcome_e[episode_t.of[last]]
@@ -144,6 +144,6 @@ def soft_minimum(process_k: Tensor, episode_k: Segments, temperature: float = 0.
     """
     if temperature <= 0:
         raise InputError(f"temperature={temperature} of the soft minimum must be positive.")
-    lowest = episode_k.spread(segment_min(process_k, episode_k.of, episode_k.count))
+    lowest = episode_k.expand(segment_min(process_k, episode_k.of, episode_k.count))
     weight = ((lowest - process_k) / temperature).exp()
     return suffix_sum(weight / episode_k.shared_sum(weight) * process_k, episode_k.of)

@@ -44,14 +44,14 @@ def own_advantage(batch: Batch) -> Units:
 def outcome_by_turn(outcome_e: Tensor, episode_k: Segments, turns_left_k: Tensor, discount: float = 1.0) -> Tensor:
     """Outcome of the episode x discount^(number of turns that follow); one unit per turn, so that long episodes count
     more often in a group's statistics (step-wise rows, as in verl-agent and SkyRL)."""
-    return episode_k.spread(outcome_e) * discount ** turns_left_k.to(outcome_e.dtype)
+    return episode_k.expand(outcome_e) * discount ** turns_left_k.to(outcome_e.dtype)
 
 
 @returns("outcome_by_token", per="token")
 def outcome_by_token(outcome_e: Tensor, episode_t: Segments, discount: float = 1.0) -> Tensor:
     """Outcome of the episode x discount^(number of action tokens that follow); one unit per token (REINFORCE++, arXiv
     2501.03262, without its KL penalty)."""
-    outcome_t = episode_t.spread(outcome_e)
+    outcome_t = episode_t.expand(outcome_e)
     left = suffix_sum(outcome_t.new_ones(len(outcome_t)), episode_t.of) - 1
     return outcome_t * discount**left
 

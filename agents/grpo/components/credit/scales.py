@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...batch.batch import Batch
-from ...batch.rounding import merge_equal, subtract
+from ...batch.rounding import merge_equal, subtract_beyond_rounding
 from ...batch.segments import Segments
 from ...recipes.stages import SCALES
 from .credit_arrays import scale
@@ -55,7 +55,7 @@ def standardise(value: Tensor, count: Tensor, eps: float) -> Tensor:
     All results are 0 if the values with a positive count are equal.
     """
     whole = Segments(torch.zeros(len(value), dtype=torch.int64), min(len(value), 1))
-    centred = subtract(value, whole.shared_mean(value, count))
+    centred = subtract_beyond_rounding(value, whole.shared_mean(value, count))
     counted = torch.where(count > 0, centred, 0)
     size = counted.abs().sum()
     deviation = size * ((count * (counted / size.where(size > 0, 1)) ** 2).sum() / count.sum().clamp(min=1)).sqrt()

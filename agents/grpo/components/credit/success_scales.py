@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .....errors import InputError
 from ...batch.batch import Batch
-from ...batch.rounding import subtract
+from ...batch.rounding import subtract_beyond_rounding
 from ...batch.segments import Segments
 from ...recipes.stages import SCALES
 from .credit_arrays import scale
@@ -127,7 +127,7 @@ def consistency_blend(
     first = peers.first()
     # Every group counts once.
     groups = Segments(torch.zeros_like(peers.of), min(len(level), 1), first)
-    across = subtract(level, groups.shared_mean(level)) / (groups.shared_std(level, 1) + eps)
+    across = subtract_beyond_rounding(level, groups.shared_mean(level)) / (groups.shared_std(level, 1) + eps)
     within = units.value / (peers.shared_std(units.raw, 1) + eps)
     entropy = entropy_of_answers(batch, answer_format).to(level.dtype)[batch.group_of[units.episode]]
     share = (gamma * (entropy - rho)).sigmoid()

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .....errors import InputError
 from ...batch.batch import Batch
-from ...batch.rounding import subtract
+from ...batch.rounding import subtract_beyond_rounding
 from ...batch.scored import needs
 from ...batch.segments import segment_min, segment_sum
 from ...recipes.stages import RETURNS
@@ -158,7 +158,9 @@ def segment_gain(batch: Batch) -> Units:
     """
     tree = tree_of(batch)
     before, after = _values_around(tree, batch.outcome)
-    return Units(tree.mean_over_visits(subtract(after, before)), tree.group, tree.episode, tree.of_token)
+    return Units(
+        tree.mean_over_visits(subtract_beyond_rounding(after, before)), tree.group, tree.episode, tree.of_token
+    )
 
 
 @RETURNS.register("turning_point")
@@ -172,13 +174,13 @@ def turning_point(batch: Batch) -> Units:
     tree = tree_of(batch)
     before, after = _values_around(tree, batch.outcome)
     final = batch.outcome[tree.by]
-    gain = subtract(after, before)
+    gain = subtract_beyond_rounding(after, before)
     start = torch.ones_like(tree.last)
     start[1:] = tree.last[:-1]
     origin = before[start][tree.by]
-    direction = gain.sign() * subtract(final, origin).sign()
+    direction = gain.sign() * subtract_beyond_rounding(final, origin).sign()
     earlier = torch.where(start, 0, direction.roll(1))
-    gain = torch.where((earlier < 0) & (direction > 0), subtract(final, before), gain)
+    gain = torch.where((earlier < 0) & (direction > 0), subtract_beyond_rounding(final, before), gain)
     return Units(gain, batch.group_of[tree.by], tree.by, tree.visit_of_token)
 
 

@@ -55,7 +55,7 @@ class Units:
         inside = self.of_token[self.of_token >= 0]
         return segment_sum(torch.ones(len(inside), dtype=self.value.dtype), inside, len(self.value))
 
-    def spread(self, value: Tensor) -> Tensor:
+    def expand(self, value: Tensor) -> Tensor:
         """Repeat a unit value at each of the unit's tokens, 0 at tokens outside all units: [M] -> [N]."""
         padded = torch.cat((value, value.new_zeros(1)))
         return padded[self.of_token]

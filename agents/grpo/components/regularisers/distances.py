@@ -40,7 +40,7 @@ def kdrl(
     if unless != "none":
         right = (outcome_e > threshold).to(distance.dtype)
         solved = right if unless == "response" else group.shared_sum(right)
-        distance = distance * (episode.spread(solved) == 0)
+        distance = distance * (episode.expand(solved) == 0)
     return penalty(distance, coefficient, "kl_teacher")
 
 

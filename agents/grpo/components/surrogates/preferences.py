@@ -27,7 +27,7 @@ def dpo(
     s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     gap = s[better] - s[worse]
-    value = episode.spread(group.shared_pair_mean(better, logsigmoid(gap)))
+    value = episode.expand(group.shared_pair_mean(better, logsigmoid(gap)))
     return value, {"pair_accuracy": ((gap > 0).sum().item(), len(gap))}
 
 
@@ -40,7 +40,7 @@ def ipo_pairs(
     s = episode.sum(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))
-    return episode.spread(-group.shared_pair_mean(better, error**2))
+    return episode.expand(-group.shared_pair_mean(better, error**2))
 
 
 @surrogate("kto")
@@ -67,7 +67,7 @@ def kto(
     z = ((s * present).sum() / present.sum().clamp(min=1)).clamp(min=0).detach()
     good = outcome_e > threshold
     value = torch.where(good, desirable * torch.sigmoid(s - z), undesirable * torch.sigmoid(z - s))
-    return episode.spread(value)
+    return episode.expand(value)
 
 
 @surrogate("rrhf")
@@ -87,7 +87,7 @@ def rrhf(
     best[worse] = False
     nll = segment_sum(-episode.sum(logp_t)[best], group.of[best], group.count)
     share = segment_sum(torch.ones_like(p[best]), group.of[best], group.count).clamp(min=1)
-    return episode.spread(group.spread(-(ranking + likelihood * nll / share)))
+    return episode.expand(group.expand(-(ranking + likelihood * nll / share)))
 
 
 @surrogate("hinge_rank")
@@ -112,4 +112,4 @@ def hinge_rank(
     check_choice("expert", expert, ("teacher", "outcome"))
     rise = episode.mean(logp_ref_t - logp_t)
     better, worse = group.pairs(taught_e if expert == "teacher" else outcome_e)
-    return episode.spread(-group.shared_pair_mean(better, (rise[better] - rise[worse] + margin).clamp(min=0)))
+    return episode.expand(-group.shared_pair_mean(better, (rise[better] - rise[worse] + margin).clamp(min=0)))

@@ -30,7 +30,7 @@ def kimi(logp_t: Tensor, logp_old_t: Tensor, adv_t: Tensor, episode: Segments, t
     """A log pi - (tau / 2) l^2, l = log(pi / pi_old), both summed over the episode before l is squared (Kimi k1.5,
     arXiv 2501.12599, section 2.3.2). Public implementations square at each token, which is "dro" with beta = tau."""
     gain = episode.sum(adv_t * logp_t)
-    return episode.spread(gain - tau / 2 * episode.sum(logp_t - logp_old_t) ** 2)
+    return episode.expand(gain - tau / 2 * episode.sum(logp_t - logp_old_t) ** 2)
 
 
 @surrogate("rpg")
@@ -61,7 +61,7 @@ def sppo(
     ahead = (outcome_e[:, None] > outcome_e[None, :]).to(logp_t.dtype)
     level = (outcome_e[:, None] == outcome_e[None, :]).to(logp_t.dtype)
     win = ((ahead + level / 2) * same).sum(1) / same.sum(1)
-    return episode.spread(-((episode.sum(logp_t - logp_old_t) - eta * (win - 0.5)) ** 2))
+    return episode.expand(-((episode.sum(logp_t - logp_old_t) - eta * (win - 0.5)) ** 2))
 
 
 @surrogate("gvpo")
@@ -77,7 +77,7 @@ def gvpo(
     implied = beta * episode.sum(logp_t - logp_old_t)
     reward = episode.mean(adv_t)
     gap = (implied - group.shared_mean(implied)) - (reward - group.shared_mean(reward))
-    return episode.spread(-(gap**2) / (2 * check_number("beta", beta, 1e-9)))
+    return episode.expand(-(gap**2) / (2 * check_number("beta", beta, 1e-9)))
 
 
 @surrogate("prdp")
@@ -108,7 +108,7 @@ def prdp(
         old = episode.sum(logp_old_t - logp_ref_t)
         kept = torch.minimum(torch.maximum(s, old - window), old + window)
         square = torch.maximum(square, (reward - beta * (kept[a] - kept[b])) ** 2)
-    return episode.spread(-group.shared_pair_mean(a, square))
+    return episode.expand(-group.shared_pair_mean(a, square))
 
 
 @surrogate("log_ratio_regression")
@@ -160,7 +160,7 @@ def flow_rl(
     gap = episode.mean(logp_t - logp_ref_t) - beta * episode.mean(adv_t)
     log_z = -group.shared_mean(gap).detach()
     s = bounded_exp(episode.mean(logp_t - logp_old_t)).detach()
-    return episode.spread(-s.clamp(1 - low, 1 + high) * (log_z + gap) ** 2)
+    return episode.expand(-s.clamp(1 - low, 1 + high) * (log_z + gap) ** 2)
 
 
 @surrogate("pacs")
@@ -192,4 +192,4 @@ def pacs(
     rights = group.shared_sum(right)
     same_class = torch.where(right > 0, rights, size - rights)
     weight = torch.where((rights > 0) & (rights < size), size / (2 * same_class.clamp(min=1)), 1.0)
-    return episode.spread(-weight * binary_cross_entropy_with_logits(logit, right, reduction="none"))
+    return episode.expand(-weight * binary_cross_entropy_with_logits(logit, right, reduction="none"))

@@ -29,7 +29,7 @@ def gspo(
     """
     check_number("low of gspo", low, 0, 1)
     check_number("high of gspo", high, 0)
-    s = episode.spread(bounded_exp(episode.mean(logp_t - logp_old_t)))
+    s = episode.expand(bounded_exp(episode.mean(logp_t - logp_old_t)))
     return pessimistic(s, s.clamp(1 - low, 1 + high), adv_t)
 
 
@@ -40,7 +40,7 @@ def gspo_token(
     """PPO's clip on sg(s) pi / sg(pi): the episode's ratio s, detached, with the gradient of each token, for advantages
     that differ within an episode (GSPO, arXiv 2507.18071, eq. 13)."""
     check_number("low of gspo_token", low, 0, 1)
-    s = episode.spread(bounded_exp(episode.mean(logp_t - logp_old_t))).detach()
+    s = episode.expand(bounded_exp(episode.mean(logp_t - logp_old_t))).detach()
     free = s * (logp_t - logp_t.detach()).exp()
     return pessimistic(free, free.clamp(1 - low, 1 + high), adv_t)
 
@@ -56,7 +56,7 @@ def gmpo(
     bounded = log_r.clamp(-low, high)
     chosen = torch.where(adv_t > 0, torch.minimum(log_r, bounded), torch.maximum(log_r, bounded))
     chosen = torch.where(adv_t == 0, log_r, chosen)
-    mean = episode.spread(bounded_exp(episode.mean(chosen)))
+    mean = episode.expand(bounded_exp(episode.mean(chosen)))
     return mean * adv_t, {"clip_fraction": chosen != log_r}
 
 
@@ -78,7 +78,7 @@ def vespo(
     """
     with torch.no_grad():
         gap = (logp_t - logp_mu_t).clamp(-20, 20)
-        log_w = episode.spread(episode.sum(gap)).clamp(math.log(1e-8), 20)
+        log_w = episode.expand(episode.sum(gap)).clamp(math.log(1e-8), 20)
         k = torch.where(adv_t >= 0, k_positive, k_negative)
         rate = torch.where(adv_t >= 0, lambda_positive, lambda_negative)
         phi = (rate + k * log_w - rate * log_w.exp()).exp()

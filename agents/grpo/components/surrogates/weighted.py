@@ -55,7 +55,7 @@ def topr(
     with torch.no_grad():
         gap = logp_t - logp_mu_t
         if level != "token":
-            gap = episode.spread(episode.sum(gap) if level == "sequence" else episode.mean(gap))
+            gap = episode.expand(episode.sum(gap) if level == "sequence" else episode.mean(gap))
         w = bounded_exp(gap)
         bounded = torch.where(adv_t > 0, w.clamp(*positive), w.clamp(*negative))
     return bounded * adv_t * logp_t, {"clip_fraction": bounded != w}

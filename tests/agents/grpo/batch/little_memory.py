@@ -13,23 +13,23 @@ import sys
 from pathlib import Path
 
 import torch
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     model, batch, slope = torch.load(sys.argv[1], weights_only=False)
     one, other = copy.deepcopy(model), copy.deepcopy(model)
-    Forward(budget=1000).backward(one, batch, slope)
-    forward = Forward(budget=100_000)
+    Passes(budget=1000).backward(one, batch, slope)
+    passes = Passes(budget=100_000)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     # Room for a part of what the whole batch keeps for its backward pass.
     resource.setrlimit(resource.RLIMIT_AS, (used + (12 << 20), hard))
     try:
-        forward.backward(other, batch, slope)
+        passes.backward(other, batch, slope)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     gradients = [
         torch.cat([w.grad.flatten() for w in each.parameters() if w.grad is not None]) for each in (other, one)
     ]
-    torch.save((forward.memory.budget, *gradients), sys.argv[1])
+    torch.save((passes.memory.budget, *gradients), sys.argv[1])

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.batch import forward as passes
+from palaestra.agents.grpo.batch import passes as passes_module
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.micro_batches import MemoryLimit, is_out_of_memory
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
@@ -34,7 +34,7 @@ def fail_above(monkeypatch, tokens: int, place: str) -> list[int]:
     arrived at the first layer, so that weights of the others have their gradients. Return the sizes that failed.
     """
     failed: list[int] = []
-    true = passes.hidden_states
+    true = passes_module.hidden_states
 
     def fail(size: int) -> None:
         failed.append(size)
@@ -53,7 +53,7 @@ def fail_above(monkeypatch, tokens: int, place: str) -> list[int]:
             hook = model.model.layers[0].mlp.gate_proj.weight.register_hook(arrive)
         return out
 
-    monkeypatch.setattr(passes, "hidden_states", states)
+    monkeypatch.setattr(passes_module, "hidden_states", states)
     return failed
 
 
@@ -61,7 +61,7 @@ def gradient(model) -> torch.Tensor:
     return torch.cat([(0 * w if w.grad is None else w.grad).flatten() for w in model.parameters()])
 
 
-def train(small, ragged, forward: Forward, *, before: float = 0.0, recipe: str = "grpo"):
+def train(small, ragged, passes: Passes, *, before: float = 0.0, recipe: str = "grpo"):
     """Gradient and statistics of a batch, in double precision, on top of a gradient that was there ``before``."""
     model = copy.deepcopy(small.model).double()
     if before:
@@ -69,15 +69,15 @@ def train(small, ragged, forward: Forward, *, before: float = 0.0, recipe: str =
             weight.grad = torch.full_like(weight, before)
     weighted = Objective(RECIPES[recipe]).rollout_terms.weigh(collate(ragged))
     reference = copy.deepcopy(small.model).double()
-    return gradient_of(model, weighted, forward, reference)
+    return gradient_of(model, weighted, passes, reference)
 
 
-def gradient_of(model, weighted, forward, reference):
+def gradient_of(model, weighted, passes, reference):
     if "logp_ref" in weighted.loss.needs:
         weighted = replace(
-            weighted, batch=weighted.batch.with_(logp_ref=forward.measure(reference, weighted.batch).logp)
+            weighted, batch=weighted.batch.with_(logp_ref=passes.measure(reference, weighted.batch).logp)
         )
-    tally = accumulate_gradients(model, weighted, forward, reference=reference)
+    tally = accumulate_gradients(model, weighted, passes, reference=reference)
     return gradient(model), tally.means()
 
 
@@ -85,12 +85,12 @@ def gradient_of(model, weighted, forward, reference):
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("recipe", ["grpo", "dpo"], ids=["loss of tokens", "loss of the batch"])
 def test_the_gradient_is_the_same_wherever_memory_ran_out(small, ragged, monkeypatch, recipe, place, before):
-    expected, statistics = train(small, ragged, Forward(budget=WHOLE), before=before, recipe=recipe)
-    forward = Forward(budget=120)
+    expected, statistics = train(small, ragged, Passes(budget=WHOLE), before=before, recipe=recipe)
+    passes = Passes(budget=120)
     failed = fail_above(monkeypatch, 60, place)
-    found, again = train(small, ragged, forward, before=before, recipe=recipe)
+    found, again = train(small, ragged, passes, before=before, recipe=recipe)
     assert failed, "memory never ran out"
-    assert max(failed) > 60 >= forward.memory.budget
+    assert max(failed) > 60 >= passes.memory.budget
     assert (found - expected).abs().max() < 1e-9 * max(1.0, float(expected.abs().max()))
     assert again == pytest.approx(statistics, abs=1e-9)
 
@@ -103,16 +103,16 @@ def test_half_precision_weights_get_the_gradient_of_the_smaller_pieces_in_single
     found = []
     for budget in (120, None):
         if budget is not None:
-            forward, failed = Forward(budget=budget), fail_above(monkeypatch, 60, "backward")
+            passes, failed = Passes(budget=budget), fail_above(monkeypatch, 60, "backward")
         else:
-            forward = Forward(budget=forward.memory.budget)
+            passes = Passes(budget=passes.memory.budget)
             monkeypatch.undo()
         model = copy.deepcopy(small.model).bfloat16()
         widen_gradients(model.parameters())
         if before:
             for weight in model.parameters():
                 weight.grad = torch.full_like(weight, before, dtype=torch.float32)
-        found.append(gradient_of(model, weighted, forward, None)[0])
+        found.append(gradient_of(model, weighted, passes, None)[0])
     assert failed, "memory never ran out"
     assert found[0].dtype == torch.float32
     assert torch.equal(*found)
@@ -120,31 +120,31 @@ def test_half_precision_weights_get_the_gradient_of_the_smaller_pieces_in_single
 
 def test_a_measurement_is_the_same_in_smaller_pieces(small, ragged, monkeypatch):
     batch = collate(ragged)
-    expected = Forward(budget=WHOLE).measure(small.model, batch, hidden=True)
-    prompts = Forward(budget=WHOLE).measure_prompts(small.model, batch)
+    expected = Passes(budget=WHOLE).measure(small.model, batch, hidden=True)
+    prompts = Passes(budget=WHOLE).measure_prompts(small.model, batch)
     failed = fail_above(monkeypatch, 40, "forward")
-    found = Forward(budget=WHOLE).measure(small.model, batch, hidden=True)
+    found = Passes(budget=WHOLE).measure(small.model, batch, hidden=True)
     for name in ("logp", "entropy", "hidden"):
         torch.testing.assert_close(getattr(found, name), getattr(expected, name), rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(Forward(budget=WHOLE).measure_prompts(small.model, batch), prompts, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(Passes(budget=WHOLE).measure_prompts(small.model, batch), prompts, rtol=1e-4, atol=1e-5)
     assert len(failed) >= 2
 
 
 def test_an_episode_that_does_not_fit_alone_is_an_error_with_its_length_and_a_remedy(small, ragged, monkeypatch):
     fail_above(monkeypatch, 12, "forward")
     with pytest.raises(InputError, match=r"one episode of \d\d tokens .*CUDA out of memory.*--gradient-checkpointing"):
-        train(small, ragged, Forward(budget=WHOLE))
+        train(small, ragged, Passes(budget=WHOLE))
     with pytest.raises(InputError, match="--context") as caught:
-        train(small, ragged, Forward(budget=WHOLE, checkpoint=True))
+        train(small, ragged, Passes(budget=WHOLE, checkpoint=True))
     assert "--gradient-checkpointing" not in str(caught.value)
 
 
 def test_other_errors_and_processes_that_must_stay_together_are_left_alone(small, ragged, monkeypatch):
-    forward = Forward(budget=WHOLE, memory=MemoryLimit(splits=False))
+    passes = Passes(budget=WHOLE, memory=MemoryLimit(splits=False))
     fail_above(monkeypatch, 60, "forward")
     with pytest.raises(torch.OutOfMemoryError):
-        train(small, ragged, forward)
-    assert forward.memory.budget is None
+        train(small, ragged, passes)
+    assert passes.memory.budget is None
     assert not is_out_of_memory(RuntimeError("expected scalar type Float but found Half"))
     assert is_out_of_memory(RuntimeError("CUDA error: out of memory"))
 
@@ -171,7 +171,7 @@ def test_a_component_that_remembers_is_taken_back_before_the_batch_begins_anew(s
     weighted.loss.surrogate = counts
     fail_above(monkeypatch, 60, "backward")
     model = copy.deepcopy(small.model)
-    accumulate_gradients(model, weighted, Forward(budget=120))
+    accumulate_gradients(model, weighted, Passes(budget=120))
     assert counts.seen == len(weighted.episodes)
 
 
@@ -182,13 +182,13 @@ def test_the_update_says_once_that_the_budget_fell_and_keeps_it(small, ragged, m
     update = Update(config, objective, copy.deepcopy(small.model), None, None)
     failed = fail_above(monkeypatch, 60, "backward")
     update.run(ragged, [], rate=1e-4)
-    (sentence,) = update.forward.memory.take_notices()
+    (sentence,) = update.passes.memory.take_notices()
     assert f"{failed[0]} tokens" in sentence
-    assert f"at most {update.forward.memory.budget} tokens" in sentence
+    assert f"at most {update.passes.memory.budget} tokens" in sentence
     times = len(failed)
     update.run(ragged, [], rate=1e-4)
     assert len(failed) == times
-    assert update.forward.memory.take_notices() == []
+    assert update.passes.memory.take_notices() == []
 
 
 def test_a_limit_of_the_machine_itself_is_lived_with(small, tmp_path):

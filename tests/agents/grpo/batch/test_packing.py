@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Turn
 
 from ..conftest import group, trajectory  # isort: skip
@@ -59,7 +59,7 @@ def test_sharing_changes_no_gradient(small):
     gradients = []
     for packer in ("plain", "shared_prefix"):
         model = copy.deepcopy(small.model)
-        Forward(packer=packer).backward(model, batch, weight)
+        Passes(packer=packer).backward(model, batch, weight)
         gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]))
     assert gradients[0].abs().max() > 0.01
     torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-6)

@@ -6,7 +6,7 @@ import math
 
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.rounding import differ, exact_sum, merge_equal, subtract
+from palaestra.agents.grpo.batch.rounding import differ, exact_sum, merge_equal, subtract_beyond_rounding
 from palaestra.agents.grpo.batch.segments import Segments, suffix_sum
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
@@ -29,7 +29,7 @@ def test_values_differ_by_more_than_rounding():
 def test_a_difference_of_rounding_alone_is_zero():
     a, b = torch.tensor([0.1 + 0.2, 1e20, 2.0, math.inf]).double(), torch.tensor([0.3, 1e20, 1.0, 1.0]).double()
     a[0], b[0] = 0.1 + 0.2, 0.3
-    assert subtract(a, b).tolist() == [0.0, 0.0, 1.0, math.inf]
+    assert subtract_beyond_rounding(a, b).tolist() == [0.0, 0.0, 1.0, math.inf]
 
 
 def test_equal_values_of_a_group_are_merged_and_others_kept():

@@ -20,7 +20,7 @@ from palaestra.agents.engines.engine import ENGINES
 from palaestra.agents.engines.torch_engine import TorchEngine
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.collection import asynchronous
-from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
+from palaestra.agents.grpo.config import StageOverrides, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.run.folder import newest_checkpoint
@@ -148,7 +148,7 @@ def test_every_token_is_sampled_by_the_policy_of_so_many_updates_before(config, 
         batch = collate(groups)
         version = max(0, step - 1 - staleness)
         assert {t.version for t in batch.trajectories} == {version}
-        by = [learner.parts.update.forward.measure(learner.weights[v], batch).logp for v in (version, step - 1)]
+        by = [learner.parts.update.passes.measure(learner.weights[v], batch).logp for v in (version, step - 1)]
         assert torch.allclose(by[0][batch.action], batch.logp_mu[batch.action], atol=1e-4)
         moved = max(moved, float((by[0] - by[1])[batch.action].abs().max()))
     assert moved > 0.01
@@ -185,7 +185,7 @@ def test_a_run_is_the_same_whatever_the_speed_of_either_side(config, whole, tmp_
 @pytest.mark.parametrize("staleness", [1, 2])
 def test_a_run_that_was_stopped_continues_bit_for_bit(config, whole, tmp_path, staleness):
     if staleness == 2:  # with a memory on both sides
-        stages = Stages(replay="priority", shaping="count-bonus")
+        stages = StageOverrides(replay="priority", shaping="count-bonus")
         config = replace(config, staleness=2, recipe="recap", teacher="alp-gmm", stages=stages)
         whole = tmp_path / "whole"
         Learner.start(whole, config).run()
@@ -368,5 +368,5 @@ def test_what_needs_the_update_of_the_step_before_is_refused_in_one_sentence(con
 
 
 def test_a_reference_that_stays_is_measured_beside_the_updates(config, tmp_path):
-    shaped = replace(config, stages=Stages(shaping="repexp(embedder='reference')"), steps=3)
+    shaped = replace(config, stages=StageOverrides(shaping="repexp(embedder='reference')"), steps=3)
     assert Learner.start(tmp_path / "run", shaped).run()

@@ -89,7 +89,7 @@ def same_in_any_order(compute, groups) -> None:
 def test_returns_do_not_depend_on_the_order_of_rows(name, ragged):
     def compute(batch):
         units = instance(stages.RETURNS[name])(batch)
-        return units.spread(units.value)
+        return units.expand(units.value)
 
     same_in_any_order(compute, grown(ragged))
 
@@ -108,7 +108,7 @@ def instance(component):
 def test_baselines_do_not_depend_on_the_order_of_rows(name, ragged):
     def compute(batch):
         units = units_for(name, batch)
-        return units.spread(instance(stages.BASELINES[name])(units, batch))
+        return units.expand(instance(stages.BASELINES[name])(units, batch))
 
     same_in_any_order(compute, grown(ragged))
 
@@ -118,7 +118,7 @@ def test_scales_do_not_depend_on_the_order_of_rows(name, ragged):
     def compute(batch):
         units = stages.RETURNS["outcome"](batch)
         centred = units.with_value(units.value - units.peers.shared_mean(units.value))
-        return units.spread(stages.SCALES[name](centred, batch))
+        return units.expand(stages.SCALES[name](centred, batch))
 
     same_in_any_order(compute, grown(ragged))
 
@@ -128,7 +128,7 @@ def test_adjustments_do_not_depend_on_the_order_of_rows(name, ragged):
     def compute(batch):
         units = stages.RETURNS["outcome"](batch)
         return instance(stages.ADJUSTMENTS[name])(
-            units.spread(units.value - stages.BASELINES["leave_one_out"](units, batch)), batch
+            units.expand(units.value - stages.BASELINES["leave_one_out"](units, batch)), batch
         )
 
     same_in_any_order(compute, grown(ragged))
@@ -142,7 +142,7 @@ def test_masks_and_weights_do_not_depend_on_the_order_of_rows(stage, name, ragge
 
     def compute(batch):
         units = stages.RETURNS["outcome"](batch)
-        advantage = units.spread(units.value - units.peers.shared_mean(units.value))
+        advantage = units.expand(units.value - units.peers.shared_mean(units.value))
         return instance(registry[name])(batch, advantage, **ARGUMENTS.get((stage, name), {})).float()
 
     same_in_any_order(compute, grown(ragged))
@@ -185,7 +185,7 @@ def test_an_empty_batch_passes_through_every_stage():
         for name in registry:
             if registry is stages.RETURNS:
                 units = instance(registry[name])(batch)
-                assert units.spread(units.value).tolist() == []
+                assert units.expand(units.value).tolist() == []
             else:
                 units = (
                     stages.RETURNS["turn_return"](batch)

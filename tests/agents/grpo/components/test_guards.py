@@ -9,7 +9,7 @@ import pytest
 import torch
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.recipes import Stages
+from palaestra.agents.grpo.recipes import StageOverrides
 from palaestra.agents.grpo.recipes.stages import GUARDS
 from palaestra.errors import InputError
 
@@ -68,7 +68,9 @@ def test_an_update_that_moves_a_token_too_far_is_taken_back_with_its_trace_in_th
         final_episodes=1,
         threads=1,
         track=(),
-        stages=Stages(shaping="cosine-length", regularisers="entropy_bonus", guards=f"max_token_change(limit={limit})"),
+        stages=StageOverrides(
+            shaping="cosine-length", regularisers="entropy_bonus", guards=f"max_token_change(limit={limit})"
+        ),
     )
     learner = Learner.start(tmp_path / "run", config)
     before = [weight.detach().clone() for weight in learner.language.model.parameters()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import palaestra
 import pytest
-from palaestra.agents.grpo.config import Stages, TrainConfig, WarmUp
+from palaestra.agents.grpo.config import StageOverrides, TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.envs import IntAxis, ParamSpace, Question, Task
 from palaestra.rewards import Verdict
@@ -82,7 +82,7 @@ def train(config, tmp_path_factory) -> Callable[..., Step]:
     """Train with stages as the command line has them; ``changes`` are further fields of the configuration."""
 
     def run(changes: dict[str, Any] | None = None, **stages: str) -> Step:
-        changed = replace(config, stages=Stages(**stages), **(changes or {}))
+        changed = replace(config, stages=StageOverrides(**stages), **(changes or {}))
         learner = Learner.start(tmp_path_factory.mktemp("runs") / "run", changed)
         assert learner.run()
         return Step(learner)

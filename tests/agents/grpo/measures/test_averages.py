@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.config import Stages
+from palaestra.agents.grpo.config import StageOverrides
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.measures.averages import AverageCopy, TeacherAnswer, ThoughtlessLogps, cross_labels
+from palaestra.agents.grpo.measures.averages import AverageCopy, NoThinkLogps, TeacherAnswer, cross_labels
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.errors import InputError
 
@@ -50,7 +50,7 @@ def test_its_state_restores_it(small, moved):
 
 def test_before_the_first_update_the_average_scores_as_the_policy_does(instruments, two_turns):
     told = [group(replace(two_turns, extras={"reference": "2"}))]
-    base = ThoughtlessLogps()
+    base = NoThinkLogps()
     base.attach(instruments.language.model)
     (row,) = base(told, instruments)[0]
     (scored,) = instruments.score_texts([two_turns.turns[0].obs_ids], [instruments.encode("2")])
@@ -105,7 +105,7 @@ def test_the_decay_of_the_slow_copy_is_an_option_of_a_run(small, train):
     ids=["averages", "probers", "judges"],
 )
 def test_a_run_that_measures_continues_bit_for_bit(shaping, measures, config, tmp_path):
-    config = replace(config, stages=Stages(shaping=shaping, measures=measures), steps=3, checkpoint_every=1)
+    config = replace(config, stages=StageOverrides(shaping=shaping, measures=measures), steps=3, checkpoint_every=1)
     Learner.start(tmp_path / "whole", config).run()
     learner = Learner.start(tmp_path / "halves", config)
     learner.run(lambda progress: learner.stop() if progress.phase == "train" and progress.step == 1 else None)

@@ -63,7 +63,7 @@ def test_an_answer_is_forced_after_each_part_of_a_response(world):  # noqa: F811
     # Right after the first part, wrong from the beginning and at the end: the second part loses what the first found.
     assert measured[0].trajectories[0].extras["prefix_values"] == [0.0, 1.0, 0.0]
     objective = Objective(RECIPES["mrt"])
-    ends = objective.shape(measured, lambda turn, count: w.renderer.tokens_until(turn.act_ids, count))
+    ends = objective.add_rewards(measured, lambda turn, count: w.renderer.tokens_until(turn.act_ids, count))
     (shaped,) = ends[0].trajectories
     assert [value for _, value in shaped.turns[0].spans] == [0.5, -0.5]
     rewards = reward_by_token(collate(ends))

@@ -32,7 +32,7 @@ def measured(train):
 def test_products_are_those_of_the_gradients_of_each_objective_alone(measured):
     learner, groups = measured
     model, update = learner.language.model, learner.parts.update
-    products = gradient_products(groups, ["one", "double", "none"], update.weigh, model, update.forward)
+    products = gradient_products(groups, ["one", "double", "none"], update.weigh, model, update.passes)
     assert products[0, 0] > 0
     expected = products[0, 0] * np.outer([1, 2, 0], [1, 2, 0])
     assert products == pytest.approx(expected, rel=1e-4, abs=1e-6 * products[0, 0])
@@ -42,7 +42,7 @@ def test_products_are_those_of_the_gradients_of_each_objective_alone(measured):
 def test_the_gradient_is_that_of_the_policys_objective(measured):
     learner, groups = measured
     model, update = learner.language.model, learner.parts.update
-    product = gradient_products(groups, ["one"], update.weigh, model, update.forward)
+    product = gradient_products(groups, ["one"], update.weigh, model, update.passes)
     alone = [
         replace(
             g,

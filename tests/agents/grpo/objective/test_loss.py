@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
 from palaestra.agents.grpo.batch.packing import PACKERS
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Turn
 from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.objective.objective import Objective
@@ -27,7 +27,7 @@ def test_the_statistics_do_not_depend_on_micro_batches(small, ragged):
     weighted = Objective(RECIPES["dr_grpo"]).rollout_terms.weigh(collate(ragged))
     means = []
     for budget in (1, 10_000):
-        means.append(accumulate_gradients(model, weighted, Forward(packer="plain", budget=budget)).means())
+        means.append(accumulate_gradients(model, weighted, Passes(packer="plain", budget=budget)).means())
     assert means[0].keys() == means[1].keys() >= {"loss", "entropy", "approx_kl", "ess", "clip_fraction"}
     for name, value in means[0].items():
         assert value == pytest.approx(means[1][name], abs=1e-9), name
@@ -40,7 +40,7 @@ def gradient_size(model, reward: float, logp: float, **changes) -> float:
     weighted = Objective(replace(RECIPES["dr_grpo"], **changes)).rollout_terms.weigh(collate([rows]))
     weighted.weight[weighted.batch.episode_of == 1] = 0.0
     model.zero_grad()
-    accumulate_gradients(model, weighted, Forward())
+    accumulate_gradients(model, weighted, Passes())
     return sum(float(weight.grad.abs().sum()) for weight in model.parameters())
 
 
@@ -61,7 +61,7 @@ def test_an_episode_of_several_contexts_scores_each_token_in_its_own(small, pack
     turns = (Turn((5, 6), (7, 8), (-1.0, -1.0), "stop", 0.0), Turn((9, 10), (11,), (-1.0,), "stop", 1.0, fresh=True))
     made = replace(trajectory(1, [([5], [6])]), turns=turns)
     batch = collate([group(made, made, trajectory(0, [([5, 6], [12])]))])
-    logp = Forward(packer=packer).measure(small.model, batch).logp[batch.action]
+    logp = Passes(packer=packer).measure(small.model, batch).logp[batch.action]
 
     def alone(ids: list[int], count: int) -> list[float]:
         with torch.no_grad():
@@ -77,11 +77,11 @@ def test_coefficients_carry_any_loss_to_the_weights(small, ragged):
     model = copy.deepcopy(small.model).double()
     batch = collate(ragged)
     coefficient = torch.linspace(-1, 1, len(batch.ids), dtype=torch.float64) * batch.action
-    Forward(budget=50).backward(model, batch, coefficient, entropy=coefficient**2)
+    Passes(budget=50).backward(model, batch, coefficient, entropy=coefficient**2)
     split = torch.cat([weight.grad.flatten() for weight in model.parameters()])
     model.zero_grad()
-    (micro,) = Forward(budget=10_000).micro_batches(batch, range(batch.episodes))
-    out = Forward().score(model, micro, entropy_grad=True)
+    (micro,) = Passes(budget=10_000).micro_batches(batch, range(batch.episodes))
+    out = Passes().score(model, micro, entropy_grad=True)
     (coefficient[micro.scored] * out.logp + coefficient[micro.scored] ** 2 * out.entropy).sum().backward()
     whole = torch.cat([weight.grad.flatten() for weight in model.parameters()])
     assert (split - whole).abs().max() < 1e-9
@@ -92,11 +92,11 @@ def test_rows_that_pad_the_vocabulary_are_neither_sampled_nor_counted(small):
     # Trap 15.
     model = copy.deepcopy(small.model)
     batch = collate([group(trajectory(1, [([5, 6], [7, 8])]))])
-    before = Forward(vocabulary=len(small.tokenizer)).measure(model, batch)
+    before = Passes(vocabulary=len(small.tokenizer)).measure(model, batch)
     model.resize_token_embeddings(len(small.tokenizer) + 27)
     with torch.no_grad():
         model.get_output_embeddings().weight[-27:] = 3.0
-    after = Forward(vocabulary=len(small.tokenizer)).measure(model, batch)
+    after = Passes(vocabulary=len(small.tokenizer)).measure(model, batch)
     assert torch.allclose(before.logp, after.logp)
     assert torch.allclose(before.entropy, after.entropy)
-    assert not torch.allclose(before.logp, Forward().measure(model, batch).logp)
+    assert not torch.allclose(before.logp, Passes().measure(model, batch).logp)

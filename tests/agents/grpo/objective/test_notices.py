@@ -8,7 +8,7 @@ import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.notices import apply_overrides, recipe_notices, updates_per_batch
-from palaestra.agents.grpo.recipes import RECIPES, Stages
+from palaestra.agents.grpo.recipes import RECIPES, StageOverrides
 
 
 def notices(recipe: str, **settings) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_recipe_whose_parts_act_has_no_notice(recipe):
 @pytest.mark.parametrize("name", ["judge", "pairwise", "tournament"])
 def test_a_judge_without_a_principle_says_which_one_it_takes(name):
     def said(shaping: str) -> list[str]:
-        return notices("dapo", stages=Stages(shaping=shaping))
+        return notices("dapo", stages=StageOverrides(shaping=shaping))
 
     (sentence,) = said(name)
     assert (
@@ -62,7 +62,7 @@ def test_recipes_without_a_ratio_are_told_what_corrects_for_older_samples():
     assert "decoupled_ppo, tis and icepop" in sentence
     assert "one update old" in notices("rloo", staleness=1)[0]
     # The anchor is the policy before the update, which did not sample them; another update brings the ratio to life.
-    idle, uncorrected = notices("grpo", staleness=1, stages=Stages(anchor="policy"))
+    idle, uncorrected = notices("grpo", staleness=1, stages=StageOverrides(anchor="policy"))
     assert "however old the samples are" in idle
     assert "does not weigh them" in uncorrected
     (idle,) = notices("icepop", staleness=1)
@@ -91,7 +91,7 @@ def test_half_precision_takes_the_policy_as_the_anchor_unless_told_otherwise():
     half = TrainConfig(recipe="gspo", dtype="bfloat16")
     assert apply_overrides(RECIPES["gspo"], half).anchor == "rescored"
     assert "ratios are taken against the policy" in notices("gspo", dtype="bfloat16")[0]
-    by_hand = TrainConfig(recipe="gspo", dtype="bfloat16", stages=Stages(anchor="sampler"))
+    by_hand = TrainConfig(recipe="gspo", dtype="bfloat16", stages=StageOverrides(anchor="sampler"))
     assert apply_overrides(RECIPES["gspo"], by_hand).anchor == "sampler"
     assert apply_overrides(RECIPES["tis"], TrainConfig(recipe="tis", dtype="bfloat16")).anchor == "policy"
     assert apply_overrides(RECIPES["gspo"], TrainConfig(recipe="gspo")).anchor == "sampler"
@@ -113,7 +113,7 @@ def clip_fraction(tmp_path, **settings) -> float:
         final_episodes=1,
         threads=1,
         track=(),
-        stages=Stages(**{"shaping": "cosine-length", **settings}),
+        stages=StageOverrides(**{"shaping": "cosine-length", **settings}),
     )
     learner = Learner.start(tmp_path / str(len(settings)), config)
     assert learner.run()

@@ -166,7 +166,7 @@ def test_an_invalid_episode_leaves_baseline_batch_and_denominators():
 
 def test_groups_without_any_valid_episode_are_dropped():
     lost = group(trajectory(0, [([5], [6])], valid=False))
-    assert Objective(RECIPES["grpo"]).keep([lost]) == []
+    assert Objective(RECIPES["grpo"]).filter_groups([lost]) == []
 
 
 def test_a_judge_that_fails_makes_the_episode_invalid_and_is_no_reward_of_zero():
@@ -179,7 +179,7 @@ def test_a_judge_that_fails_makes_the_episode_invalid_and_is_no_reward_of_zero()
     if "failing-for-test" not in REWARDS:
         REWARDS.add("failing-for-test", Failing)
     objective = Objective(replace(RECIPES["grpo"], shaping=(c("failing-for-test"),)))
-    (shaped,) = objective.shape([group(trajectory(1, [([5], [6])]))])
+    (shaped,) = objective.add_rewards([group(trajectory(1, [([5], [6])]))])
     assert shaped.valid == ()
 
 
@@ -187,22 +187,22 @@ def test_dapo_punishes_length_softly():
     # budget 16, cache a fifth of it = 3: 13 tokens are free, 16 cost 1
     objective = Objective(RECIPES["dapo"])
     rows = [trajectory(1, [([5], [6] * n)]) for n in (13, 14, 16)]
-    (shaped,) = objective.shape([group(*rows)])
+    (shaped,) = objective.add_rewards([group(*rows)])
     assert [t.outcome for t in shaped.trajectories] == pytest.approx([1, 1 - 1 / 3, 0])
 
 
 def test_a_complete_reward_takes_the_place_of_the_environments_and_a_term_is_added():
     rows = group(trajectory(1, [([5], [6] * 16)]), trajectory(0, [([5], [6])]))
     doubled = c("weighted", child=c("outcome"), weight=2.0)
-    (replaced,) = Objective(replace(RECIPES["grpo"], shaping=(doubled,))).shape([rows])
+    (replaced,) = Objective(replace(RECIPES["grpo"], shaping=(doubled,))).add_rewards([rows])
     assert [t.outcome for t in replaced.trajectories] == [2.0, 0.0]
-    (both,) = Objective(replace(RECIPES["grpo"], shaping=(doubled, c("overlong")))).shape([rows])
+    (both,) = Objective(replace(RECIPES["grpo"], shaping=(doubled, c("overlong")))).add_rewards([rows])
     assert [t.outcome for t in both.trajectories] == [1.0, 0.0]
 
 
 def test_two_rewards_with_a_term_of_one_name_both_count():
     rows = group(trajectory(1, [([5], [6] * 16)]))
-    (shaped,) = Objective(replace(RECIPES["grpo"], shaping=(c("overlong"), c("overlong")))).shape([rows])
+    (shaped,) = Objective(replace(RECIPES["grpo"], shaping=(c("overlong"), c("overlong")))).add_rewards([rows])
     assert shaped.trajectories[0].outcome == 1 - 2
 
 
@@ -219,7 +219,7 @@ def test_rewards_see_the_log_probabilities_as_sampled():
     if "sampled-for-test" not in REWARDS:
         REWARDS.add("sampled-for-test", Sampled)
     objective = Objective(replace(RECIPES["grpo"], shaping=(c("sampled-for-test"),)))
-    (shaped,) = objective.shape([group(trajectory(0, [([5], [6, 7])], logps=[[-0.25, -0.5]]))])
+    (shaped,) = objective.add_rewards([group(trajectory(0, [([5], [6, 7])], logps=[[-0.25, -0.5]]))])
     assert shaped.trajectories[0].outcome == -0.75
 
 
@@ -235,7 +235,7 @@ def test_rewards_that_compare_the_groups_of_a_step_see_them_all():
     if "count-for-test" not in REWARDS:
         REWARDS.add("count-for-test", Count)
     objective = Objective(replace(RECIPES["grpo"], shaping=(c("count-for-test"),)))
-    shaped = objective.shape([group(trajectory(0, [([5], [6])])) for _ in range(3)])
+    shaped = objective.add_rewards([group(trajectory(0, [([5], [6])])) for _ in range(3)])
     assert [g.trajectories[0].outcome for g in shaped] == [3.0, 3.0, 3.0]
 
 
@@ -312,13 +312,13 @@ def test_only_tokens_of_the_named_origins_are_trained():
 def test_an_episode_is_judged_once_by_rewards_with_memory():
     objective = Objective(replace(RECIPES["grpo"], shaping=(c("count-bonus"),)))
     walks = [trajectory(0.0, [([5], [7]), ([5], [7])]) for _ in range(2)]
-    (shaped,) = objective.shape([group(*walks)])
+    (shaped,) = objective.add_rewards([group(*walks)])
     first = shaped.trajectories[0]
     assert sum(turn.shaping for turn in first.turns) == pytest.approx(first.shaping["count-bonus"])
     assert first.turns[0].shaping == 1.0
     assert first.stepwise
     state = objective.state_dict()
-    (again,) = objective.shape([shaped])
+    (again,) = objective.add_rewards([shaped])
     assert again == shaped
     assert objective.state_dict() == state
 
@@ -328,7 +328,7 @@ def test_group_rewards_of_turns_are_those_of_the_group():
     told = {"extras": {"step_labels": [1, 0, 1]}}
     turns = [([5], [7])] * 3
     rows = [trajectory(reward, turns, **told) for reward in (1.0, 0.0)]
-    (shaped,) = objective.shape([group(*rows)])
+    (shaped,) = objective.add_rewards([group(*rows)])
     assert [turn.shaping for turn in shaped.trajectories[0].turns] == pytest.approx([0.5, -0.5, 0.0])
     assert [turn.shaping for turn in shaped.trajectories[1].turns] == pytest.approx([-1.0, 1.0, 0.0])
     # By the name of its term, too: the wrong step of the success loses what the group's success rate makes of it.
@@ -340,7 +340,7 @@ def test_group_rewards_of_turns_are_those_of_the_group():
 def test_composites_hand_rewards_of_turns_to_the_learner():
     weighted = c("weighted", child=c("count-bonus"), weight=2.0)
     objective = Objective(replace(RECIPES["grpo"], shaping=(weighted,)))
-    (shaped,) = objective.shape([group(trajectory(0.0, [([5], [7]), ([6], [7])]))])
+    (shaped,) = objective.add_rewards([group(trajectory(0.0, [([5], [7]), ([6], [7])]))])
     assert [turn.shaping for turn in shaped.trajectories[0].turns] == [2.0, 2.0]
 
 
@@ -384,6 +384,6 @@ def test_a_reward_that_fails_makes_episodes_invalid_and_is_named():
     objective = Objective(RECIPES["grpo"])
     for reward, valid in ((Fails(), [False, True]), (FailsAsAWhole(), [False, False])):
         objective.rewards = [reward]
-        (shaped,) = objective.shape([group(trajectory(1.0, [([5], [6])]), trajectory(0.0, [([5], [6])]))])
+        (shaped,) = objective.add_rewards([group(trajectory(1.0, [([5], [6])]), trajectory(0.0, [([5], [6])]))])
         assert [t.valid for t in shaped.trajectories] == valid
         assert "'fails'" in shaped.trajectories[0].error

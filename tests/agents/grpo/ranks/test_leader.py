@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.ranks.channel import RankChannel
-from palaestra.agents.grpo.ranks.leader import Ranks, plain
+from palaestra.agents.grpo.ranks.leader import Ranks, single_process_passes
 from palaestra.agents.grpo.ranks.work import split_episodes
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.update import Update
@@ -73,7 +73,7 @@ def gradient(models: Any, name: str, groups: Any, ranks: Ranks | None, temperatu
     """Gradient and statistics of the first mini-batch."""
     update = update_of(models, name, ranks, temperature)
     update.model.zero_grad()
-    kept = update.objective.keep(update.objective.shape(groups))
+    kept = update.objective.filter_groups(update.objective.add_rewards(groups))
     tally = update._accumulate(update._weigh_minibatches(kept, [groups for _ in update.objective.streams])[0])
     assert tally is not None
     zero = [torch.zeros_like(w) if w.grad is None else w.grad for w in update.model.parameters()]
@@ -157,13 +157,13 @@ def test_two_processes_add_up_half_precision_gradients_in_single_precision(ranks
 def test_weights_that_changed_are_known_to_the_other_process_at_its_next_measurement(ranks, models, full):  # noqa: F811
     update = update_of(models, "grpo", ranks)
     batch = collate(full)
-    before = update.forward.measure(models[0], batch).logp
+    before = update.passes.measure(models[0], batch).logp
     with torch.no_grad():
         for weight in models[0].parameters():
             weight.mul_(1.05)
     try:
-        after = update.forward.measure(models[0], batch)
-        expected = plain(update.forward).measure(models[0], batch)
+        after = update.passes.measure(models[0], batch)
+        expected = single_process_passes(update.passes).measure(models[0], batch)
     finally:
         with torch.no_grad():
             for weight in models[0].parameters():
@@ -177,7 +177,7 @@ def test_weights_after_an_optimiser_step_are_known_to_the_other_process(ranks, m
     # Torch's fused optimiser leaves the version of a weight as it is.
     update = update_of(models, "grpo", ranks)
     batch = collate(full)
-    before = update.forward.measure(models[0], batch).logp
+    before = update.passes.measure(models[0], batch).logp
     kept = copy.deepcopy(models[0].state_dict())
     for weight in models[0].parameters():
         weight.grad = torch.ones_like(weight)
@@ -185,8 +185,8 @@ def test_weights_after_an_optimiser_step_are_known_to_the_other_process(ranks, m
         for group in update.optimizer.param_groups:
             group["lr"] = 0.01
         update.optimizer.step()
-        after = update.forward.measure(models[0], batch).logp
-        expected = plain(update.forward).measure(models[0], batch).logp
+        after = update.passes.measure(models[0], batch).logp
+        expected = single_process_passes(update.passes).measure(models[0], batch).logp
     finally:
         update.optimizer.zero_grad()
         models[0].load_state_dict(kept)
@@ -197,10 +197,10 @@ def test_weights_after_an_optimiser_step_are_known_to_the_other_process(ranks, m
 def test_settings_of_a_measurement_are_those_of_both_processes(ranks, models, full):  # noqa: F811
     update = update_of(models, "grpo", ranks)
     batch = collate(full)
-    hot = replace(update.forward, temperature=3.0)
+    hot = replace(update.passes, temperature=3.0)
     measured = hot.measure(models[0], batch).logp
-    torch.testing.assert_close(measured, plain(hot).measure(models[0], batch).logp)
-    assert (measured - update.forward.measure(models[0], batch).logp).abs().max() > 1e-3
+    torch.testing.assert_close(measured, single_process_passes(hot).measure(models[0], batch).logp)
+    assert (measured - update.passes.measure(models[0], batch).logp).abs().max() > 1e-3
 
 
 def test_gradients_that_nobody_adds_up_are_computed_by_the_leader_alone(ranks, models, full):  # noqa: F811
@@ -208,9 +208,9 @@ def test_gradients_that_nobody_adds_up_are_computed_by_the_leader_alone(ranks, m
     batch = collate(full)
     slope = batch.action.double()
     found = []
-    for forward in (update.forward, Forward(budget=200)):
+    for passes in (update.passes, Passes(budget=200)):
         update.model.zero_grad()
-        forward.backward(models[0], batch, slope)
+        passes.backward(models[0], batch, slope)
         found.append(next(update.model.parameters()).grad.clone())
     update.model.zero_grad()
     torch.testing.assert_close(*found)
@@ -259,7 +259,7 @@ def test_a_run_that_plays_ahead_shares_its_updates_and_plays_alone(ranks, small,
     for name, others in (("alone", None), ("shared", ranks)):
         learner = Learner.start(tmp_path / name, config, ranks=others)
         assert learner.run()
-        assert type(learner.parts.collector._forward) is Forward
+        assert type(learner.parts.collector._passes) is Passes
         weights.append(torch.cat([weight.detach().flatten() for weight in learner.language.model.parameters()]))
     assert torch.allclose(*weights, atol=1e-5)
     assert (tmp_path / "alone/proposals.jsonl").read_bytes() == (tmp_path / "shared/proposals.jsonl").read_bytes()

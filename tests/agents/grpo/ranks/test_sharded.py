@@ -79,10 +79,10 @@ def ranks():
 def split_gradient(models: Any, name: str, groups: Any, ranks: ShardedRanks) -> Any:  # noqa: F811
     """Gradient and statistics of the first mini-batch; the models are left as they are."""
     update = update_of(copy.deepcopy(models), name, ranks)
-    kept = update.objective.keep(update.objective.shape(groups))
+    kept = update.objective.filter_groups(update.objective.add_rewards(groups))
     tally = update._accumulate(update._weigh_minibatches(kept, [groups for _ in update.objective.streams])[0])
     assert tally is not None
-    found = zip(update.model.parameters(), ranks.together("gradients"), strict=True)
+    found = zip(update.model.parameters(), ranks.call_all("gradients"), strict=True)
     return torch.cat([(torch.zeros_like(w) if g is None else g).flatten() for w, g in found]), tally.means()
 
 
@@ -105,7 +105,7 @@ def test_a_process_with_nothing_to_train_takes_part_and_weights_without_gradient
         mine[0].model.layers[1].mlp.requires_grad_(True)
         update = update_of(mine, "reinforce", processes)
         update._accumulate(update._weigh_minibatches([group], [])[0])
-        grads = [w.grad for w in mine[0].parameters()] if processes is None else ranks.together("gradients")
+        grads = [w.grad for w in mine[0].parameters()] if processes is None else ranks.call_all("gradients")
         found.append(grads)
     for mine, theirs in zip(*found, strict=True):
         assert (mine is None) == (theirs is None)
@@ -130,7 +130,7 @@ def state_of(update: Update, ranks: ShardedRanks | None) -> list[torch.Tensor]:
     """Weights, moments of the optimiser, and the reference."""
     policy = [w.detach().clone() for w in update.model.parameters()]
     if ranks is not None:
-        return [*policy, *ranks.together("moments"), *ranks.together("reference")]
+        return [*policy, *ranks.call_all("moments"), *ranks.call_all("reference")]
     moments = [state[key] for state in update.optimizer.state.values() for key in ("exp_avg", "exp_avg_sq")]
     return [*policy, *moments, *update.reference.parameters()]
 
@@ -165,7 +165,7 @@ def test_adapters_over_a_half_precision_base_are_trained_alone(ranks, small, ful
         )
         update = Update(config, objective, language.model, language.reference().model, None, ranks=processes)
         update._accumulate(update._weigh_minibatches(full, [])[0])
-        grads = [w.grad for w in language.model.parameters()] if processes is None else ranks.together("gradients")
+        grads = [w.grad for w in language.model.parameters()] if processes is None else ranks.call_all("gradients")
         found.append([None if grad is None else grad.clone() for grad in grads])
     assert sum(grad is not None for grad in found[0]) == 2 * 7 * len(small.model.model.layers)
     for mine, theirs in zip(*found, strict=True):
@@ -194,7 +194,7 @@ def test_a_step_that_is_taken_back_leaves_weights_and_optimiser_as_they_were(ran
 def test_each_process_has_its_part_and_the_leader_a_copy_without_gradients(ranks, models, full):  # noqa: F811
     update = updates(models, full, ranks)
     update._accumulate(update._weigh_minibatches(full, [])[0])
-    parts = ranks.together("all_bytes")
+    parts = ranks.call_all("all_bytes")
     whole = sum(w.numel() * w.element_size() for w in models[0].parameters())
     for part in parts:
         assert part["weights"] == pytest.approx(2 * whole / 2, rel=0.02)  # of the policy and its reference

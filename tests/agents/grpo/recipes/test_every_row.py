@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Outputs
+from palaestra.agents.grpo.batch.passes import Outputs
 from palaestra.agents.grpo.batch.tally import Tally
 from palaestra.agents.grpo.batch.trajectory import Node
 from palaestra.agents.grpo.objective.dry_run import with_measurements
@@ -104,7 +104,7 @@ def directions(updates: Callable[[Recipe], int]) -> dict[str, torch.Tensor]:
     for name, recipe in RECIPES.items():
         objective = Objective(replace(recipe, shaping=()), teacher_model=True)
         objective.advance(5, 10)
-        batch = with_measurements(collate(objective.keep(played_groups())), objective)
+        batch = with_measurements(collate(objective.filter_groups(played_groups())), objective)
         weighted = objective.rollout_terms.weigh(replace(batch, logp_old=batch.logp_mu))
         place = batch.action.nonzero()[:, 0]
         moved = 0.4 * torch.randn(len(batch.ids), generator=torch.Generator().manual_seed(0))[place]
@@ -152,7 +152,7 @@ def labelled(labels: list[bool], success: bool):
 
 def test_tp_grpo_spares_right_thoughts_of_failures_and_charges_wrong_ones_of_successes():
     objective = Objective(RECIPES["tp_grpo"], extras={"step_labels"})
-    groups = objective.shape([group(labelled([True, False, True], True), labelled([True, False, True], False))])
+    groups = objective.add_rewards([group(labelled([True, False, True], True), labelled([True, False, True], False))])
     batch = collate(groups)
     got = objective.rollout_terms.weigh(batch).advantage[batch.action].tolist()
     # The outcomes are standardised to 1 and -1; half of the group's accuracy is 1/4.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.objective.binding import Clock, bind_number
 from palaestra.agents.grpo.recipes import RECIPES, Component
@@ -82,7 +82,7 @@ def test_log_probabilities_are_those_of_the_tokens_in_the_trained_context(small,
     # Except where a hint has been taken out of that context, and where the policy did not sample.
     _, groups, _ = known(small, name, env)
     batch = collate(groups)
-    measured = Forward().measure(small.model, batch).logp
+    measured = Passes().measure(small.model, batch).logp
     sampled = batch.written_by(Origin.POLICY, Origin.COPY) & ~batch.per_token(batch.rescore)
     assert torch.allclose(measured[sampled], batch.logp_mu[sampled], atol=1e-4)
     assert not batch.logp_mu[batch.written_by(Origin.HINT, Origin.TEACHER)].any()

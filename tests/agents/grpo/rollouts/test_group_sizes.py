@@ -10,7 +10,7 @@ from palaestra.agents.grpo.batch.trajectory import Trajectory, Turn
 from palaestra.agents.grpo.rollouts.group_sizes import (
     AdaptiveRounds,
     FirstFinished,
-    GreedyTwin,
+    GreedyBaseline,
     GrowingGroups,
     ResampleOnCorrect,
     clumsiness,
@@ -36,7 +36,7 @@ def test_the_greedy_twin_is_played_at_temperature_zero_and_stays_out_of_the_grou
     w = world(ARITHMETIC, "")
     right = answer_of(w)
     w = world(ARITHMETIC, lambda session, text: right if session == 2 else "0", samples=2)
-    (group,) = GreedyTwin().play([w.task], w.player)
+    (group,) = GreedyBaseline().play([w.task], w.player)
     assert [r.temperature for r in w.sampler.requests] == [1.0, 1.0, 0.0]
     assert len(group.trajectories) == 2
     assert group.greedy == 1.0
@@ -51,7 +51,7 @@ def test_the_return_of_the_twin_includes_the_shaping(world):
         ]
 
     w = world(ARITHMETIC, "0", judge=judge)
-    assert GreedyTwin().play([w.task], w.player)[0].greedy == 7.0
+    assert GreedyBaseline().play([w.task], w.player)[0].greedy == 7.0
 
 
 # GRPO-RoC

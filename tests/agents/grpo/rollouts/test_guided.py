@@ -52,7 +52,7 @@ def play_recipe(name: str, env: str, untrained: Any) -> tuple[Watched, list[Grou
     engine = untrained.engine(16, LIMITS.context)
     engine.seed(1)
     player = Watched(
-        environments, engine, untrained.renderer, LIMITS, 1.0, np.random.default_rng(1), judge=objective.shape
+        environments, engine, untrained.renderer, LIMITS, 1.0, np.random.default_rng(1), judge=objective.add_rewards
     )
     params = environments.param_space.at(0.25)
     player.strategy = objective.rollout.refresh()

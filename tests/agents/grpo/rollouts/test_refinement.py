@@ -17,7 +17,7 @@ RETRY = "does not meet these criteria:"
 def judged(world, says, **options):
     """A world whose player adds the rewards of RGR-GRPO."""
     w = world(WORDS, says, **options)
-    w.player.judge = Objective(RECIPES["rgr_grpo"], extras=w.environments.supplies).shape
+    w.player.judge = Objective(RECIPES["rgr_grpo"], extras=w.environments.supplies).add_rewards
     return w
 
 

@@ -9,7 +9,7 @@ import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
-from palaestra.agents.grpo.recipes import RECIPES, Stages
+from palaestra.agents.grpo.recipes import RECIPES, StageOverrides
 from palaestra.agents.grpo.rollouts.reworded import PairedRephrase, PerturbedTwin
 from palaestra.errors import InputError
 
@@ -41,7 +41,7 @@ def test_the_majority_of_one_wording_is_the_label_of_the_other(world):
     # Sessions 0 to 2 see the original, 3 to 5 the rewording: (4, 4, 5) and (5, 5, 4).
     w = world(ARITHMETIC, lambda session, text: "445554"[session])
     objective = Objective(RECIPES["co_rewarding"])
-    w.player.judge = objective.shape
+    w.player.judge = objective.add_rewards
     plain, twin = PairedRephrase().play(w.tasks(3), w.player)
     assert [t.outcome for t in plain.trajectories] == [0, 0, 1]
     assert [t.outcome for t in twin.trajectories] == [0, 0, 1]
@@ -53,7 +53,7 @@ def test_a_task_whose_rewording_does_not_fit_is_played_alone_and_cannot_be_judge
     (prompt,) = texts(PairedRephrase().play(w.tasks(1), w.player)[0])
     used = len(w.renderer.observation(prompt, first=True))
     w.player.limits = replace(ROOM, context=used + ROOM.action)
-    w.player.judge = Objective(RECIPES["co_rewarding"]).shape
+    w.player.judge = Objective(RECIPES["co_rewarding"]).add_rewards
     (alone,) = PairedRephrase().play(w.tasks(2), w.player)
     assert [t.valid for t in alone.trajectories] == [False, False]
     assert alone.trajectories[0].extras["twin_prompt"] is None
@@ -77,7 +77,7 @@ def learner(tmp_path, steps: int = 2, **stages) -> Learner:
         final_episodes=1,
         threads=1,
         track=(),
-        stages=Stages(shaping="cosine-length", **stages),
+        stages=StageOverrides(shaping="cosine-length", **stages),
     )
     return Learner.start(tmp_path / "run", config)
 

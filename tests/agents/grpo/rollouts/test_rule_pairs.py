@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.learner import Learner
 from palaestra.errors import InputError
@@ -36,7 +36,7 @@ def gaps(learner: Learner, groups) -> list[float]:
     batch = collate(groups)
     trained = batch.written_by(Origin.TEACHER)
     with torch.no_grad():
-        logps = batch.sum_by_episode(Forward().measure(learner.language.model, batch).logp * trained)
+        logps = batch.sum_by_episode(Passes().measure(learner.language.model, batch).logp * trained)
     return (logps[::2] - logps[1::2]).tolist()
 
 

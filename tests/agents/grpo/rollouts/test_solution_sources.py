@@ -14,7 +14,7 @@ from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.objective import Objective
-from palaestra.agents.grpo.recipes import RECIPES, Stages
+from palaestra.agents.grpo.recipes import RECIPES, StageOverrides
 from palaestra.agents.grpo.rollouts.episode_starts import Start
 from palaestra.agents.grpo.rollouts.guided import Guided
 from palaestra.agents.grpo.rollouts.solution_sources import SOLUTIONS, gather_solutions, make_sources
@@ -181,7 +181,9 @@ def test_a_run_samples_its_second_model_for_teacher_rows(small, tmp_path):
     config = TrainConfig(
         env=ENV,
         recipe="ampo_multi_guidance",
-        stages=Stages(rollout="teacher_rows(trigger='all_fail', merge='failures', most=2, sources='model(samples=2)')"),
+        stages=StageOverrides(
+            rollout="teacher_rows(trigger='all_fail', merge='failures', most=2, sources='model(samples=2)')"
+        ),
         model=str(tmp_path / "policy"),
         teacher_model=str(tmp_path / "teacher"),
         teacher="random",

@@ -8,7 +8,7 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.recipes.stages import BASELINES, RETURNS
 from palaestra.agents.grpo.rollouts.episode_starts import FinishedEpisode, RolloutTask
-from palaestra.agents.grpo.rollouts.lineage import Member, tree_group
+from palaestra.agents.grpo.rollouts.episode_tree import Member, tree_group
 from palaestra.agents.grpo.rollouts.trees import EntropyBranch, RandomTree, SplitTree, ToolBranch
 from palaestra.agents.grpo.rollouts.vine import Vine
 from palaestra.errors import InputError
@@ -60,14 +60,14 @@ def test_values_of_a_two_level_tree_are_normalised_within_their_depth(world):
     ]
     batch = collate([group.__class__(0, tuple(rewarded))])
     units = RETURNS["node_return"](batch)
-    at_token = units.spread(units.value)[batch.action]
+    at_token = units.expand(units.value)[batch.action]
     lengths = [t.action_tokens for t in rewarded]
     rows = torch.split(at_token, lengths)
     assert [row[0].item() for row in rows] == [0.25] * 4
     assert [row[2].item() for row in rows] == [0.5, 0.0, 0.5, 0.0]
     assert [row[4].item() for row in rows] == [1.0, 0.0, 0.0, 0.0]
     centred = units.with_value(units.value - BASELINES["depth_mean"](units, batch))
-    assert centred.spread(centred.value)[batch.action][2].item() == 0.25
+    assert centred.expand(centred.value)[batch.action][2].item() == 0.25
 
 
 @pytest.mark.parametrize(("copies", "trained"), [("once", 7 + 7 + 7 + 7), ("each", 7 + 9 + 11 + 11)])

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.collection.task_collector import cut_batch
-from palaestra.agents.grpo.config import RequestSettings, Stages
+from palaestra.agents.grpo.config import RequestSettings, StageOverrides
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.objective.loss import accumulate_gradients
 from palaestra.agents.grpo.update import split_groups
@@ -48,16 +48,21 @@ def plain(groups, **fields):
 def gradient(learner, groups, packer="shared_prefix", budget=2048):
     """The gradient of the learner's loss on these groups, as one vector."""
     model, update = learner.language.model, learner.parts.update
-    update.forward = Forward(packer, budget, learner.config.temperature)
+    update.passes = Passes(packer, budget, learner.config.temperature)
     model.zero_grad()
-    accumulate_gradients(model, update.weigh(groups), update.forward, reference=update.reference)
+    accumulate_gradients(model, update.weigh(groups), update.passes, reference=update.reference)
     return torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
 
 
 @pytest.fixture
 def moved(start, advise):
     """A learner whose policy has left its reference, and its next groups, the first of which scales the penalty."""
-    options = {"recipe": "grpo", "stages": Stages(regularisers="kl_k3(coefficient=1.0)"), "lr": 3e-3, "steps": 9}
+    options = {
+        "recipe": "grpo",
+        "stages": StageOverrides(regularisers="kl_k3(coefficient=1.0)"),
+        "lr": 3e-3,
+        "steps": 9,
+    }
     learner = start(advise({"kl_scale": 0.25}), **options)
     for step in (1, 2):
         learner.parts.objective.advance(step, 9)

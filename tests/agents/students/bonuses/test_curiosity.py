@@ -26,7 +26,7 @@ def walk(bonus, steps: int, noise: bool = True) -> tuple[float, float]:
             after[1] = rng.integers(8) if noise else (seen[1] + 1) % 8
         else:
             after[0] = min(max(seen[0] + (1, -1)[action], 0), 4)
-        found.append((action == WATCH, bonus.at_once(Step(seen, action, 0.0, {"env": 0.0}, 1), after, False)))
+        found.append((action == WATCH, bonus.step_reward_now(Step(seen, action, 0.0, {"env": 0.0}, 1), after, False)))
         seen = after
     late = found[-steps // 5 :]
     return tuple(float(np.mean([value for watched, value in late if watched == which])) for which in (True, False))

@@ -18,7 +18,7 @@ SMALL = {"settle": 64, "size": 16, "batch": 16, "normalise": False}
 
 
 def take(bonus, state: int) -> float:
-    return bonus.at_once(Step(0, 0, 0.0, {"env": 0.0}, 1), state, False)
+    return bonus.step_reward_now(Step(0, 0, 0.0, {"env": 0.0}, 1), state, False)
 
 
 def settled(kind, **options):

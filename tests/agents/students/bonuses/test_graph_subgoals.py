@@ -15,7 +15,7 @@ def place(bonus: GraphSubgoalBonus, x: int) -> float:
     if not bonus.memory:
         bonus.begin(0, extras)
         return 0.0
-    return bonus.at_once(Step(0, 0, 0.0, {"env": 0.0}, 1, extras=extras), 0, False)
+    return bonus.step_reward_now(Step(0, 0, 0.0, {"env": 0.0}, 1, extras=extras), 0, False)
 
 
 def test_a_state_far_from_all_nodes_is_one_and_else_its_edge_grows():

@@ -16,7 +16,7 @@ def walk(bonus: LandmarkBonus, *cells: int, slot: int = 0) -> list[float]:
     reward = bonus.of_slot(slot)
     reward.begin(0, {"positions": [[cells[0], 0]]})
     return [
-        reward.at_once(Step(0, 0, 0.0, {"env": 0.0}, 1, extras={"positions": [[cell, 0]]}), 0, False)
+        reward.step_reward_now(Step(0, 0, 0.0, {"env": 0.0}, 1, extras={"positions": [[cell, 0]]}), 0, False)
         for cell in cells[1:]
     ]
 

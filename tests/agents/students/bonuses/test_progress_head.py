@@ -31,7 +31,7 @@ def walk(bonus: ProgressHeadBonus, path: list[int]) -> list[float | None]:
     rewards = []
     for state in path[1:]:
         step = Step(0, "", 0.0, {"env": 0.0}, 1, extras={"completion": (0.0, state / (STATES - 1))})
-        rewards.append(bonus.at_once(step, state, state == STATES - 1))
+        rewards.append(bonus.step_reward_now(step, state, state == STATES - 1))
     return rewards
 
 

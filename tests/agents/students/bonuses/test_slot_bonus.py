@@ -35,7 +35,7 @@ class Hills(StateBonus):
 
 
 def step(bonus: SlotBonus, slot: int, cell: int, terminated: bool = False) -> float | None:
-    return bonus.of_slot(slot).at_once(Step(0, 0, 0.0, {"env": 0.0}, 1), cell, terminated)
+    return bonus.of_slot(slot).step_reward_now(Step(0, 0, 0.0, {"env": 0.0}, 1), cell, terminated)
 
 
 def test_a_potential_is_the_difference_and_a_plain_bonus_the_number_itself():

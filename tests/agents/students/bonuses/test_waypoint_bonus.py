@@ -24,7 +24,7 @@ def follow(
 ) -> list[float]:
     bonus.begin(0, {"positions": places[:1], "waypoints": waypoints})
     return [
-        bonus.at_once(
+        bonus.step_reward_now(
             Step(0, 0, 0.0, {"env": 0.0}, 1, extras={"positions": places[: t + 1]}), 0, ends and t == len(places) - 1
         )
         for t in range(1, len(places))
@@ -99,11 +99,11 @@ def test_no_words_are_no_bonus_and_no_answer_is_no_reward(author):
     bonus.begin(observation, info["extras"])
     *_, info = env.step(0)
     step = Step(0, 0, 0.0, {"env": 0.0}, 1, extras=info["extras"])
-    assert bonus.at_once(step, observation, False) == 0.0
+    assert bonus.step_reward_now(step, observation, False) == 0.0
     author.reply = 7
     observation, info = env.reset(seed=2)
     bonus.begin(observation, info["extras"])
-    assert bonus.at_once(step, observation, False) is None
+    assert bonus.step_reward_now(step, observation, False) is None
 
 
 def test_an_agent_needs_a_gridworld_to_name_waypoints_of():

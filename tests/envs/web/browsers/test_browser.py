@@ -128,7 +128,7 @@ def test_a_snapshot_brings_back_page_values_history_and_cookies(backend: str):
     tab = browser.tab()
     before = show(browser)
     act(browser, "goto /lone")
-    browser.forget()
+    browser.clear_cookies()
     other = make_browser(backend)
     for one in (browser, other):
         one.restore(tab)

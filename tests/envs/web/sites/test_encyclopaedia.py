@@ -11,7 +11,7 @@ from palaestra.envs.web.sites.encyclopaedia import Encyclopaedia
 from palaestra.envs.web.sites.encyclopaedia_content import MEASURES, PLURALS, read_value
 from palaestra.envs.web.sites.site import generate
 from palaestra.envs.web.wiki.corpus import make_corpus, strip_links
-from palaestra.envs.web.wiki.wiki_relations import FORWARD
+from palaestra.envs.web.wiki.wiki_relations import RELATIONS
 from werkzeug.test import Client
 
 
@@ -53,7 +53,7 @@ def test_every_article_shows_the_text_of_the_corpus_and_its_links_lead_where_it_
 def test_values_at_a_glance_are_those_that_the_text_states():
     wiki, _ = site()
     corpus = make_corpus(*wiki.one("SELECT seed, size FROM source"))
-    every = [one for one in FORWARD.values() if not one.is_link]
+    every = [one for one in RELATIONS.values() if not one.is_link]
     assert {label for some in MEASURES.values() for label, _ in some} >= {"Population", "Born"}
     expected = sum(one.name in thing.facts for thing in corpus.world.things for one in every)
     facts = wiki.query("SELECT article, value FROM facts")

@@ -10,7 +10,7 @@ import pytest
 from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.sites.portal import TITLES
 from palaestra.envs.web.tasks.across_clues import ClueTemplate
-from palaestra.envs.web.tasks.template import TEMPLATES, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, make_task_start
 
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
@@ -65,7 +65,7 @@ def test_the_task_alone_does_not_say_what_the_clues_name(name: str):
     env = make()
     begin(env, name)
     task = env.here().task
-    assert dict(task.slots)["name"] not in start_of(task).instruction
+    assert dict(task.slots)["name"] not in make_task_start(task).instruction
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,7 +75,7 @@ def test_nothing_done_and_a_change_on_another_site_fail(name: str):
     assert not env.step('answer "done"')[4]["is_success"]
     begin(env, name)
     play(env, actions)
-    site = template_of(name).carriers[0]
+    site = template_of(name).clue_sites[0]
     click(env, f"Go to the {TITLES[site]}")
     if site == "tracker":
         click(env, "Tickets")
@@ -98,7 +98,7 @@ def test_a_price_of_somebody_else_is_not_the_right_one():
     env = make()
     plan = begin(env, "compare-prices")
     play(env, plan[:-1])
-    difference = float(start_of(env.here().task).goal.answer or "nan")
+    difference = float(make_task_start(env.here().task).goal.answer or "nan")
     assert not env.step(f'answer "{abs(difference - 1.5):.2f}"')[4]["is_success"]
 
 

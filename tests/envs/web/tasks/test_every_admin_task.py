@@ -14,7 +14,7 @@ from palaestra.envs.web.sites.admin import Admin
 from palaestra.envs.web.sites.admin_content import PERMISSIONS
 from palaestra.envs.web.sites.admin_rules import check_permissions
 from palaestra.envs.web.sites.site import connect, generate, release
-from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, make_task_start
 from palaestra.envs.web.tasks.walk import Walk
 
 from ..browsers.pages import missing_chromium
@@ -72,7 +72,7 @@ def test_the_solver_solves_twenty_tasks_of_every_template_at_every_size(size: in
             release(database)
             if slots is None:
                 continue
-            start = start_of(WebTask("admin", size, seed, name, tuple(sorted(slots.items()))))
+            start = make_task_start(WebTask("admin", size, seed, name, tuple(sorted(slots.items()))))
             site = Admin(start.database)
             browser = InProcessBrowser(site)
             browser.open("/")
@@ -98,7 +98,7 @@ def test_the_solver_reaches_every_milestone_and_doing_nothing_or_a_wrong_answer_
         assert progress == sorted(progress)
     env.set_state(start)
     assert not finish(env, 'answer "done"')[0]
-    goal = start_of(env.here().task).goal
+    goal = make_task_start(env.here().task).goal
     if goal.answer is not None:
         env.set_state(start)
         assert finish(env, *plan[:-1], 'answer "41.00"') == (False, "The answer is not right.")
@@ -193,7 +193,7 @@ def test_permissions_count_in_any_order_and_not_with_one_left_out():
     *actions, _ = begin(env, "compare-roles", items=3)
     for action in actions:
         env.step(action)
-    parts = start_of(env.here().task).goal.answer.split(", ")
+    parts = make_task_start(env.here().task).goal.answer.split(", ")
     start = env.get_state()
     for answer, success in ((parts[::-1], True), (parts[1:] or ["none"], False), ([*parts, "View rooms"], False)):
         env.set_state(start)

@@ -13,7 +13,7 @@ import pytest
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
 from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.sites.site import SITES, connect, generate, release
-from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, make_task_start
 from palaestra.envs.web.tasks.walk import Walk
 
 from ..browsers.pages import missing_chromium
@@ -71,7 +71,7 @@ def test_the_solver_succeeds_on_twenty_sites_of_the_least_and_of_the_usual_size(
             if slots is None:
                 continue
             task = WebTask("booking", size, seed, name, tuple(sorted(slots.items())))
-            start = start_of(task)
+            start = make_task_start(task)
             # What is asked stands in the task; numbers of rows are never told.
             assert "None" not in start.instruction
             site = SITES["booking"](start.database)

@@ -8,7 +8,7 @@ import gymnasium as gym
 import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.page_cache import parse_page
-from palaestra.envs.web.tasks.template import TEMPLATES, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, make_task_start
 
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
@@ -60,7 +60,7 @@ def test_the_solver_reaches_every_milestone_of_every_template_under_any_number_o
 def test_doing_nothing_and_a_wrong_answer_fail(name: str):
     env = make()
     *actions, _ = begin(env, name)
-    if start_of(env.here().task).goal.answer is not None:
+    if make_task_start(env.here().task).goal.answer is not None:
         for action in actions:
             env.step(action)
     assert not env.step('answer "done"')[4]["is_success"]

@@ -11,7 +11,7 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.commands import Command
 from palaestra.envs.web.browsers.page_cache import parse_page
-from palaestra.envs.web.tasks.template import TEMPLATES, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, make_task_start
 from palaestra.errors import InputError
 
 NAMES = [name for name in TEMPLATES if name.startswith("shop/")]
@@ -61,7 +61,7 @@ def test_doing_nothing_and_a_wrong_answer_are_failures(name: str):
     _, reward, terminated, _, info = env.step('answer "done"')
     assert (reward, terminated, info["is_success"]) == (0.0, True, False)
     begin(env, name.removeprefix("shop/"))
-    if start_of(env.here().task).goal.answer is not None:
+    if make_task_start(env.here().task).goal.answer is not None:
         for action in env.plan(env.here())[:-1]:
             env.step(action)
         assert not env.step('answer "41.00"')[4]["is_success"]
@@ -123,7 +123,7 @@ def test_prices_may_have_a_currency_and_names_any_case():
         *actions, _ = env.plan(env.here())
         for action in actions:
             env.step(action)
-        right = str(start_of(env.here().task).goal.answer)
+        right = str(make_task_start(env.here().task).goal.answer)
         assert env.step(str(Command("answer", 0, form.format(right.upper()))))[4]["is_success"]
 
 

@@ -14,7 +14,7 @@ from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.sites.site import SITES, connect, generate, release
 from palaestra.envs.web.sites.tracker_content import VISITOR
 from palaestra.envs.web.tasks.plan import plan_from_start
-from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, make_task_start
 
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
@@ -65,7 +65,7 @@ def test_there_are_templates_of_every_intent():
 def test_the_solver_solves_every_template_on_twenty_trackers_of_every_size(name: str, size: int):
     site = SITES["tracker"](generate("tracker", size, 0))
     for task in tasks(name, size, 20):
-        start, (*actions, answer) = start_of(task), plan_from_start(task)
+        start, (*actions, answer) = make_task_start(task), plan_from_start(task)
         untouched = judge(start, start.rows, "done")[0]
         site.restore(start.database)
         browser = InProcessBrowser(site)
@@ -116,7 +116,7 @@ def test_a_wrong_answer_fails_where_one_is_asked_for(name: str):
     *actions, answer = begin(env, name)
     for action in actions:
         env.step(action)
-    is_asked = start_of(env.here().task).goal.answer is not None
+    is_asked = make_task_start(env.here().task).goal.answer is not None
     assert is_asked or answer == 'answer "done"'
     for wrong in ("done", VISITOR + " Jr", "1000", "Slow search in the map of Rome"):
         start = env.get_state()
@@ -153,7 +153,7 @@ def test_another_ticket_in_the_same_bulk_edit_fails():
     for action in env.plan(env.here())[:-1]:
         env.step(action)
     rows = judged_rows("tracker", connect(env.here().database))
-    wanted = start_of(env.here().task).goal.added["tickets"]
+    wanted = make_task_start(env.here().task).goal.added["tickets"]
     assert all(rows["tickets"][row] for row in wanted)
     info = env.step(answer)[4]
     assert not info["is_success"]

@@ -8,7 +8,7 @@ import gymnasium as gym
 import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.page_cache import parse_page
-from palaestra.envs.web.tasks.template import TEMPLATES, start_of
+from palaestra.envs.web.tasks.template import TEMPLATES, make_task_start
 
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
@@ -57,7 +57,7 @@ def test_the_solver_reaches_every_milestone_under_any_number_of_conditions(name:
 def test_nothing_done_a_wrong_answer_and_a_watch_that_nobody_asked_for_fail(name: str):
     env = make()
     *actions, answer = begin(env, name)
-    if start_of(env.here().task).goal.answer is not None:
+    if make_task_start(env.here().task).goal.answer is not None:
         play(env, actions)
     assert not env.step('answer "done"')[4]["is_success"]
     begin(env, name)
@@ -81,7 +81,7 @@ def test_nothing_done_a_wrong_answer_and_a_watch_that_nobody_asked_for_fail(name
 def test_what_the_text_says_corrects_a_value():
     env = make()
     begin(env, "correct-values", items=1, constraints=1)
-    start = start_of(env.here().task)
+    start = make_task_start(env.here().task)
     ((article, _, wrong),) = start.goal.removed["facts"]
     ((*_, right),) = start.goal.added["facts"]
     env.step(f"goto /article/{article}")

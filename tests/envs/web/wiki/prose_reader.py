@@ -8,7 +8,7 @@ from typing import Any
 
 from palaestra.envs.web.wiki.corpus import Article
 from palaestra.envs.web.wiki.listings import LISTED_AT
-from palaestra.envs.web.wiki.wiki_relations import BY_KIND, FORWARD
+from palaestra.envs.web.wiki.wiki_relations import BY_KIND, RELATIONS
 from palaestra.envs.web.wiki.world import MONTHS
 
 _LINK = re.compile(r"\[\[([^\]|]+)(?:\|[^\]]*)?\]\]")
@@ -94,7 +94,7 @@ def answer(form: tuple[Any, ...], facts: Mapping[tuple[str, str], Any], title_of
     if head == "more":
         (one,), (other,) = (answer(part, facts, title_of) for part in rest[1:])
         first, second = facts[one, rest[0]], facts[other, rest[0]]
-        if FORWARD[rest[0]].value == "number":
+        if RELATIONS[rest[0]].value == "number":
             first, second = -first, -second
         return {one if first < second else other} if first != second else set()
     (one,), (other,) = (answer(("of", *rest[place : place + 2]), facts, title_of) for place in (0, 2))

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 from palaestra.envs.web.wiki.corpus import PART, Corpus, make_corpus, normalise_title, split_words, strip_links
-from palaestra.envs.web.wiki.wiki_relations import FORWARD
+from palaestra.envs.web.wiki.wiki_relations import RELATIONS
 
 from .prose_reader import read_page
 
@@ -24,7 +24,7 @@ def test_a_reader_of_the_prose_finds_every_fact_of_the_world_and_no_other(corpus
         own |= stated
         listed |= told
     true = {
-        (corpus.title(number), name, corpus.title(value) if FORWARD[name].is_link else value)
+        (corpus.title(number), name, corpus.title(value) if RELATIONS[name].is_link else value)
         for number, thing in enumerate(corpus.world.things)
         for name, value in thing.facts.items()
     }

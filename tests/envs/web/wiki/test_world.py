@@ -6,7 +6,7 @@ import calendar
 from typing import Any
 
 import pytest
-from palaestra.envs.web.wiki.wiki_relations import BY_KIND, FORWARD
+from palaestra.envs.web.wiki.wiki_relations import BY_KIND, RELATIONS
 from palaestra.envs.web.wiki.world import NOW, WikiWorld, name_of_value
 
 WORLDS = [WikiWorld(seed, size) for size, seeds in ((20, 8), (40, 12), (320, 3)) for seed in range(seeds)]
@@ -38,10 +38,10 @@ def test_there_are_as_many_things_as_asked_for_and_values_have_the_kind_of_their
     for thing in world.things:
         assert thing.name.isascii()
         for name, value in thing.facts.items():
-            assert FORWARD[name] in BY_KIND[thing.kind]
-            if FORWARD[name].is_link:
-                assert world.things[value].kind == FORWARD[name].value
-            elif FORWARD[name].value == "date":
+            assert RELATIONS[name] in BY_KIND[thing.kind]
+            if RELATIONS[name].is_link:
+                assert world.things[value].kind == RELATIONS[name].value
+            elif RELATIONS[name].value == "date":
                 assert 1 <= value[2] <= calendar.monthrange(value[0], value[1])[1]
             else:
                 assert value > 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import Forward
+from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 
 from ...conftest import group, trajectory  # isort: skip
 
-FORWARD = Forward()
+PASSES = Passes()
 
 
 def answers(*rewards: float, lengths=(3, 2, 4, 1)):
@@ -22,7 +22,7 @@ def answers(*rewards: float, lengths=(3, 2, 4, 1)):
 
 def measure_batch(small, *groups):
     batch = collate(groups or [answers(1.0, 0.0, 0.0, 1.0)])
-    out = FORWARD.measure(small.model, batch, hidden=True)
+    out = PASSES.measure(small.model, batch, hidden=True)
     return batch.with_(logp_old=out.logp, logp_ref=out.logp, hidden=out.hidden)
 
 

@@ -13,20 +13,20 @@ from palaestra.agents.grpo.components.auxiliaries.token_reward import TokenRewar
 from palaestra.agents.grpo.recipes.stages import AUXILIARIES
 from palaestra.errors import InputError
 
-from .conftest import FORWARD, make_auxiliary, measure_batch  # isort: skip
+from .conftest import PASSES, make_auxiliary, measure_batch  # isort: skip
 
 
 @pytest.mark.parametrize("name", list(AUXILIARIES))
 def test_it_measures_what_it_provides_and_leaves_the_policy_alone(name, small):
     before = copy.deepcopy(small.model.state_dict())
     model, batch = make_auxiliary(name, small), measure_batch(small)
-    found = model.measure(batch, FORWARD)
+    found = model.measure(batch, PASSES)
     assert set(found) == model.provides
     for value in found.values():
         assert value.shape == batch.ids.shape
         assert not value.requires_grad
         assert (value[~batch.action] == 0).all()
-    model.train(batch.with_(**found), FORWARD)
+    model.train(batch.with_(**found), PASSES)
     assert all(torch.equal(weight, before[key]) for key, weight in small.model.state_dict().items())
     assert all(weight.grad is None for weight in small.model.parameters())
 
@@ -37,7 +37,7 @@ def test_it_goes_on_from_a_saved_state(name, small):
     batch = measure_batch(small)
 
     def train(model):
-        return model.train(batch.with_(**model.measure(batch, FORWARD)), FORWARD)
+        return model.train(batch.with_(**model.measure(batch, PASSES)), PASSES)
 
     train(one)
     file = io.BytesIO()
@@ -46,7 +46,7 @@ def test_it_goes_on_from_a_saved_state(name, small):
     other.load(torch.load(file, weights_only=True))
     assert train(one) == train(other)
     for name in one.provides:
-        assert torch.equal(one.measure(batch, FORWARD)[name], other.measure(batch, FORWARD)[name])
+        assert torch.equal(one.measure(batch, PASSES)[name], other.measure(batch, PASSES)[name])
 
 
 @pytest.mark.parametrize("name", list(AUXILIARIES))
@@ -54,7 +54,7 @@ def test_a_batch_without_episodes_teaches_nothing(name, small):
     model, batch = make_auxiliary(name, small), collate([])
     empty = torch.zeros(0)
     batch = batch.with_(logp_old=empty, logp_ref=empty, value=empty, hidden=torch.zeros(0, 32))
-    assert model.train(batch, FORWARD) == {}
+    assert model.train(batch, PASSES) == {}
 
 
 def test_wrong_parameters_are_refused():

@@ -15,7 +15,6 @@ from palaestra.agents.grpo.components.credit.adjustments import (
     discount_turns,
     dual_uncertainty,
     entropy_shaped,
-    keep_own_advantages,
     limit_advantages,
     sigma_filter,
     sign_weights,
@@ -23,6 +22,7 @@ from palaestra.agents.grpo.components.credit.adjustments import (
     thoughts,
     token_reward_weight,
     turns_ahead,
+    use_stored_advantages,
     whiten_tokens,
 )
 from palaestra.errors import InputError
@@ -216,7 +216,7 @@ def test_earlier_turns_are_discounted():
 
 def test_episodes_with_an_advantage_of_their_own_keep_it():
     batch = collate([group(trajectory(1, [([5], [6])], advantage=-2.0), trajectory(1, [([5], [6])]))])
-    got = keep_own_advantages(at_actions(batch, [0.5, 0.5]), batch)
+    got = use_stored_advantages(at_actions(batch, [0.5, 0.5]), batch)
     assert got[batch.action].tolist() == [-2, 0.5]
     assert not got[~batch.action].any()
 

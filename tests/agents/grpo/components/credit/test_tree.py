@@ -82,7 +82,7 @@ def test_gains_of_stretches_add_up_to_the_outcome_less_the_value_of_the_start():
     batch = collate([group(path(1.0, ("a", 2, 0.5), ("b", 1, 0.2), ("c", 1, 0.6)))])
     units = RETURNS["segment_gain"](batch)
     assert units.value.tolist() == pytest.approx([-0.3, 0.4, 0.4])
-    assert units.spread(units.value)[batch.action].tolist() == pytest.approx([-0.3, -0.3, 0.4, 0.4])
+    assert units.expand(units.value)[batch.action].tolist() == pytest.approx([-0.3, -0.3, 0.4, 0.4])
     assert units.value.sum().item() == pytest.approx(1 - 0.5)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.recipes import Stages
+from palaestra.agents.grpo.recipes import StageOverrides
 from palaestra.agents.grpo.recipes.stages import REGULARISERS
 
 from ..tokens import slope, tokens  # isort: skip
@@ -137,7 +137,7 @@ def test_the_recipe_shields_in_the_first_update_of_a_run(tmp_path):
         threads=1,
         track=(),
         # A tenth of all tokens: the one per cent of the recipe is two, of which none need have a negative advantage.
-        stages=Stages(shaping="cosine-length", regularisers="low_prob_shield(share=0.1)"),
+        stages=StageOverrides(shaping="cosine-length", regularisers="low_prob_shield(share=0.1)"),
     )
     learner = Learner.start(tmp_path / "run", config)
     assert learner.run()

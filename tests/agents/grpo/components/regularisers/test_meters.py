@@ -8,7 +8,7 @@ import math
 import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.recipes import Stages
+from palaestra.agents.grpo.recipes import StageOverrides
 from palaestra.agents.grpo.recipes.stages import REGULARISERS
 
 from ..tokens import slope, tokens  # isort: skip
@@ -43,7 +43,7 @@ def test_a_run_reports_the_clips_bias_and_a_guard_stops_updates_by_it(tmp_path):
             final_episodes=1,
             threads=1,
             track=(),
-            stages=Stages(shaping="cosine-length", regularisers="clip_bias(high=0.28)", guards=guard),
+            stages=StageOverrides(shaping="cosine-length", regularisers="clip_bias(high=0.28)", guards=guard),
         )
         learner = Learner.start(tmp_path / guard[:4], config)
         assert learner.run()

@@ -28,7 +28,7 @@ def geometric_band(
     """Drop episodes whose geometric mean of c = pi_old / mu, independent of length, lies outside [low, high]."""
     check_band(low, high)
     mean = episode.mean(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
-    return episode.spread(((mean >= low) & (mean <= high)).to(logp_old_t.dtype))
+    return episode.expand(((mean >= low) & (mean <= high)).to(logp_old_t.dtype))
 
 
 @corrector("product_band")
@@ -39,7 +39,7 @@ def product_band(
     """Drop episodes whose product of c = pi_old / mu lies outside [low, high]; long episodes are dropped more often."""
     check_band(low, high)
     product = episode.sum(sampling_gap(logp_old_t, logp_mu_t, sampled_t)).exp()
-    return episode.spread(((product >= low) & (product <= high)).to(logp_old_t.dtype))
+    return episode.expand(((product >= low) & (product <= high)).to(logp_old_t.dtype))
 
 
 @corrector("outlier_token")
@@ -51,7 +51,7 @@ def outlier_token(
     check_number("floor", floor, 0, 1)
     c = sampling_gap(logp_old_t, logp_mu_t, sampled_t).exp()
     outliers = episode.sum((c < floor).to(logp_old_t.dtype))
-    return episode.spread((outliers == 0).to(logp_old_t.dtype))
+    return episode.expand((outliers == 0).to(logp_old_t.dtype))
 
 
 @corrector("opsm")
@@ -66,7 +66,7 @@ def opsm(
     """
     check_number("delta", delta, 0)
     drift = episode.mean(-sampling_gap(logp_t, logp_mu_t, sampled_t))
-    far = episode.spread(drift) > delta
+    far = episode.expand(drift) > delta
     return (~(far & (adv_t < 0))).to(logp_mu_t.dtype)
 
 

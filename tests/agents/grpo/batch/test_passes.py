@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.batch import collate
-from palaestra.agents.grpo.batch.forward import TOP, Forward
+from palaestra.agents.grpo.batch.passes import TOP, Passes
 
 from ..conftest import group, trajectory  # isort: skip
 
@@ -26,7 +26,7 @@ def test_prompts_are_measured_token_by_token_and_alike_for_all_who_share_one(sma
             group(trajectory(0.0, [(other, [14])])),
         ]
     )
-    logp = Forward().measure_prompts(small.model, batch)
+    logp = Passes().measure_prompts(small.model, batch)
     expected = dense(small.model, prompt)
     wanted = [0.0, *(expected[i, prompt[i + 1]].item() for i in range(3))]
     for episode in (0, 1):
@@ -40,7 +40,7 @@ def test_prompts_are_measured_token_by_token_and_alike_for_all_who_share_one(sma
 
 def test_the_likeliest_tokens_are_those_of_the_distribution_that_the_action_was_drawn_from(small):
     batch = collate([group(trajectory(1.0, [([5, 9], [11, 12])]), trajectory(0.0, [([5, 9], [13])]))])
-    ids, logps = Forward().likeliest(small.model, batch)
+    ids, logps = Passes().likeliest(small.model, batch)
     assert ids.shape[1] == min(TOP, len(small.tokenizer))
     second = batch.action.nonzero()[1, 0]
     best, expected = dense(small.model, [5, 9, 11])[-1].sort(descending=True)
@@ -54,7 +54,7 @@ def test_the_divergence_between_two_wordings_is_symmetric_and_zero_without_anoth
     reworded = replace(trajectory(1.0, [(prompt, [11, 12])]), extras={"twin_prompt": twin})
     same = replace(reworded, extras={"twin_prompt": prompt})
     batch = collate([group(reworded, trajectory(0.0, [(prompt, [11, 12])]), same)])
-    found = Forward().measure_twins(small.model, batch)[batch.action].tolist()
+    found = Passes().measure_prompt_divergence(small.model, batch)[batch.action].tolist()
     expected = []
     for before in ([], [11]):
         p, q = (dense(small.model, [*words, *before])[-1] for words in (prompt, twin))

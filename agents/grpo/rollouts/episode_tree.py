@@ -1,8 +1,8 @@
 """Groups whose episodes branch off from one another and form trees.
 
-A group grows in several steps. Each plays a number of `Shoot`s: new episodes, or branches from an earlier member after
-some of its action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`), from which
-credit assignment reads the segments that episodes share.
+A group grows in several steps. Each plays a number of `PlannedEpisode`s: new episodes, or branches from an earlier
+member after some of its action tokens. At the end every trajectory gets its path through the tree (`Trajectory.nodes`),
+from which credit assignment reads the segments that episodes share.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .independent import play_by_task
 
 
 @dataclass(frozen=True)
-class Shoot:
+class PlannedEpisode:
     """Episode to play: a new one, or a branch from member ``parent`` after ``tokens`` tokens of its action ``turn``.
 
     See `Start` for ``hint`` and ``keep_hint``.
@@ -48,12 +48,12 @@ def grow(
     player: EpisodePlayer,
     tasks: Sequence[RolloutTask],
     trees: Sequence[list[Member]],
-    shoots: Sequence[Sequence[Shoot]],
+    planned: Sequence[Sequence[PlannedEpisode]],
     *,
     trained: bool = False,
     entropies: bool = False,
 ) -> None:
-    """Play the shoots of all tasks together and append them to the trees.
+    """Play the planned episodes of all tasks together and append them to the trees.
 
     Args:
         trees: the members of each task so far, extended in place.
@@ -61,22 +61,22 @@ def grow(
     """
     starts: list[list[Start]] = []
     shared: list[list[int]] = []
-    for task, tree, several in zip(tasks, trees, shoots, strict=True):
+    for task, tree, several in zip(tasks, trees, planned, strict=True):
         starts.append([])
         shared.append([])
-        for shoot in several:
-            hint = {"hint": shoot.hint, "keep_hint": shoot.keep_hint}
-            if shoot.parent < 0:
+        for plan in several:
+            hint = {"hint": plan.hint, "keep_hint": plan.keep_hint}
+            if plan.parent < 0:
                 starts[-1].append(Start(task, **hint))
                 shared[-1].append(0)
             else:
-                parent = tree[shoot.parent]
-                starts[-1].append(branch(task, parent.played, shoot.turn, shoot.tokens, trained, **hint))
-                copied = parent.trajectory.turns[: shoot.turn]
-                shared[-1].append(sum(len(turn.act_ids) for turn in copied) + shoot.tokens)
+                parent = tree[plan.parent]
+                starts[-1].append(branch(task, parent.played, plan.turn, plan.tokens, trained, **hint))
+                copied = parent.trajectory.turns[: plan.turn]
+                shared[-1].append(sum(len(turn.act_ids) for turn in copied) + plan.tokens)
     by_task = play_by_task(player, starts, states=True, entropies=entropies)
-    for tree, several, lengths, episodes in zip(trees, shoots, shared, by_task, strict=True):
-        tree += [Member(p, shoot.parent, length) for p, shoot, length in zip(episodes, several, lengths, strict=True)]
+    for tree, several, lengths, episodes in zip(trees, planned, shared, by_task, strict=True):
+        tree += [Member(p, plan.parent, length) for p, plan, length in zip(episodes, several, lengths, strict=True)]
 
 
 def place_of(trajectory: Trajectory, token: int) -> tuple[int, int]:

@@ -50,7 +50,7 @@ def kl_by_difficulty(
     (`Trajectory.kl_scale`), that factor is used instead of ``hard``."""
     rate = group.shared_mean((outcome_e > threshold).to(logp_t.dtype))
     graded = (rate <= border + 1e-6) & kl_scale_e.isnan()
-    factor = torch.where(episode.spread(graded), hard, 1.0)
+    factor = torch.where(episode.expand(graded), hard, 1.0)
     return penalty(k3(logp_ref_t - logp_t), coefficient * factor)
 
 

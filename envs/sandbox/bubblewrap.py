@@ -61,7 +61,7 @@ _ENVIRONMENT = {
 }
 
 
-class LocalSandbox:
+class BubblewrapSandbox:
     """Backend of one warm interpreter, started at once. It ends, at the latest, with the thread that started it.
 
     Jobs with other modules or packages run in separate interpreters, started for the first such job; the last few are
@@ -77,7 +77,7 @@ class LocalSandbox:
 
     def __init__(self, modules: Sequence[str] = (), packages: str = "") -> None:
         self.modules, self.packages = tuple(modules), packages
-        self._others: dict[tuple[tuple[str, ...], str], LocalSandbox] = {}
+        self._others: dict[tuple[tuple[str, ...], str], BubblewrapSandbox] = {}
         self.group = control_group.make_group()
         self._socket, theirs = socket.socketpair()
         try:
@@ -136,12 +136,12 @@ class LocalSandbox:
             for descriptor in given:
                 os.close(descriptor)
 
-    def _other(self, modules: tuple[str, ...], packages: str) -> LocalSandbox:
+    def _other(self, modules: tuple[str, ...], packages: str) -> BubblewrapSandbox:
         """Return the sandbox with these modules and packages, and mark it as most recently used."""
         wanted = modules, packages
         other = self._others.pop(wanted, None)
         if other is None or other.lost:
-            other = LocalSandbox(modules, packages)
+            other = BubblewrapSandbox(modules, packages)
         self._others[wanted] = other
         if len(self._others) > _KEPT:
             self._others.pop(next(iter(self._others))).close()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner, TrainingProgress
-from palaestra.agents.grpo.run.blend import environment_of, join_evaluations
 from palaestra.agents.grpo.run.folder import newest_checkpoint
+from palaestra.agents.grpo.run.mixture import environment_of, join_evaluations
 from palaestra.errors import InputError
 from palaestra.scripts.report import write_report
 

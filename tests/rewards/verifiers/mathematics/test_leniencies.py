@@ -8,9 +8,9 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import verify
 from palaestra.rewards.audit import measure_fuzz, sheet
-from palaestra.rewards.verifiers.mathematics.policies import POLICIES, Policy
+from palaestra.rewards.verifiers.mathematics.leniencies import POLICIES, Leniencies
 
-SETTINGS = tuple(Policy.__dataclass_fields__)
+SETTINGS = tuple(Leniencies.__dataclass_fields__)
 # For each setting an answer and a reference that are right only with it, and a near miss.
 ALONE = {
     "functions": ("f(x)=2x+1", "2x+1", "f(x)=2x"),
@@ -48,7 +48,7 @@ def test_each_setting_forgives_its_own_and_nothing_else(setting: str):
 
 
 def test_strict_is_the_default_and_sets_nothing():
-    assert POLICIES["strict"] == Policy()
+    assert POLICIES["strict"] == Leniencies()
     assert all(getattr(POLICIES["dataset"], setting) for setting in SETTINGS)
     for answer, reference, _ in ALONE.values():
         assert verify("math", answer, reference) == verify("math", answer, reference, policy="strict")

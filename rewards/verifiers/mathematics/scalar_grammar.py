@@ -40,7 +40,7 @@ _BRACKETED = frozenset(("abs", "floor", "ceil", "factorial", "binomial", "cbrt")
 _SIMPLE = {"√": 2, "∛": 3, "∜": 4}
 
 
-class Expressions(Names):
+class ScalarGrammar(Names):
     """Recursive-descent parser of scalars over tokens; `grammar.Grammar` adds the values that are built of scalars."""
 
     # Sums and products.

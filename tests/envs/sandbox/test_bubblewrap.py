@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from palaestra.envs.sandbox import Job, Limits, control_group, local, seccomp
+from palaestra.envs.sandbox import Job, Limits, bubblewrap, control_group, seccomp
+from palaestra.envs.sandbox.bubblewrap import BubblewrapSandbox
 from palaestra.envs.sandbox.inside import watch
-from palaestra.envs.sandbox.local import LocalSandbox
 from palaestra.errors import InputError
 
 from ...patience import wait_until  # isort: skip
@@ -34,18 +34,18 @@ UNTIL_SEEN = "\nimport os, time\nwhile not os.path.exists('/dev/shm/seen'): time
 
 
 @pytest.fixture
-def sandbox() -> Iterator[LocalSandbox]:
-    sandbox = LocalSandbox()
+def sandbox() -> Iterator[BubblewrapSandbox]:
+    sandbox = BubblewrapSandbox()
     yield sandbox
     sandbox.close()
 
 
-def supervisor(sandbox: LocalSandbox) -> int:
+def supervisor(sandbox: BubblewrapSandbox) -> int:
     # bubblewrap twice, and the interpreter.
     return descendants(sandbox.pid)[2]
 
 
-def see(sandbox: LocalSandbox) -> None:
+def see(sandbox: BubblewrapSandbox) -> None:
     """Let a program go on that waits until it is seen."""
     Path(f"/proc/{supervisor(sandbox)}/root/dev/shm/seen").touch()
 
@@ -53,8 +53,8 @@ def see(sandbox: LocalSandbox) -> None:
 @pytest.mark.parametrize("name", ["namespaces", "mounts", "capabilities"])
 def test_wall_stands_without_the_filter_of_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # One instruction: allow.
-    monkeypatch.setattr(local, "system_call_filter", lambda: struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000))
-    sandbox = LocalSandbox()
+    monkeypatch.setattr(bubblewrap, "system_call_filter", lambda: struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000))
+    sandbox = BubblewrapSandbox()
     attack = next(attack for attack in KERNEL if attack.name == name)
     result = sandbox.run(Job(attack.source), attack.limits)
     assert attack.contained(result), result
@@ -84,7 +84,7 @@ def test_machine_whose_calls_are_not_known_is_refused(monkeypatch: pytest.Monkey
     assert seccomp.system_call_filter("aarch64") != seccomp.system_call_filter("x86_64")
 
 
-def test_files_of_a_run_are_removed_when_it_ends(sandbox: LocalSandbox) -> None:
+def test_files_of_a_run_are_removed_when_it_ends(sandbox: BubblewrapSandbox) -> None:
     program = "open('/tmp/x', 'wb').write(b'x' * (8 << 20)); open('/dev/shm/y', 'w').close()"
     assert sandbox.run(Job(program), LIMITS).ok
     root = Path(f"/proc/{supervisor(sandbox)}/root")
@@ -92,7 +92,7 @@ def test_files_of_a_run_are_removed_when_it_ends(sandbox: LocalSandbox) -> None:
     assert settled(lambda: [*os.listdir(root / "tmp"), *os.listdir(root / "dev/shm")], []) == []
 
 
-def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: LocalSandbox) -> None:
+def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: BubblewrapSandbox) -> None:
     job = Job("print('said', flush=True)" + UNTIL_SEEN)
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(sandbox.run, job, LIMITS)
@@ -109,7 +109,7 @@ def test_end_of_a_run_is_not_waited_for_where_its_output_stays_open(sandbox: Loc
     assert (result.stdout, result.reason, result.valid) == ("said\n", "exit", True)
 
 
-def test_time_in_which_the_machine_stands_still_is_not_the_programs(sandbox: LocalSandbox) -> None:
+def test_time_in_which_the_machine_stands_still_is_not_the_programs(sandbox: BubblewrapSandbox) -> None:
     # It works for a second, a little at a time, after it was seen.
     job = Job(UNTIL_SEEN + "for _ in range(100): time.sleep(0.01)\nprint('done')")
     with ThreadPoolExecutor(1) as pool:
@@ -126,7 +126,7 @@ def test_time_in_which_the_machine_stands_still_is_not_the_programs(sandbox: Loc
     assert result.seconds > 3.5
 
 
-def test_a_program_has_no_more_than_a_few_seconds_of_its_supervisor_back(sandbox: LocalSandbox) -> None:
+def test_a_program_has_no_more_than_a_few_seconds_of_its_supervisor_back(sandbox: BubblewrapSandbox) -> None:
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(sandbox.run, Job("import time; time.sleep(100)"), Limits(seconds=1, program_seconds=1))
         wait_until(lambda: len(descendants(sandbox.pid)) == 5)
@@ -142,7 +142,7 @@ def test_a_program_has_no_more_than_a_few_seconds_of_its_supervisor_back(sandbox
     assert 2 <= stops <= 11  # of half a second each: a second of its own, and four
 
 
-def test_memory_that_runs_out_takes_programs_first_and_then_the_supervisor(sandbox: LocalSandbox) -> None:
+def test_memory_that_runs_out_takes_programs_first_and_then_the_supervisor(sandbox: BubblewrapSandbox) -> None:
     assert Path(f"/proc/{supervisor(sandbox)}/oom_score_adj").read_text() == "900\n"
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(sandbox.run, Job(UNTIL_SEEN), LIMITS)
@@ -168,7 +168,7 @@ time.sleep(60)
 """
 
 
-def test_memory_that_the_kernel_holds_for_programs_is_bounded_by_a_control_group(sandbox: LocalSandbox) -> None:
+def test_memory_that_the_kernel_holds_for_programs_is_bounded_by_a_control_group(sandbox: BubblewrapSandbox) -> None:
     if sandbox.group is None:
         pytest.skip("this process cannot make a control group")
     result = sandbox.run(Job(_MAPPINGS), Limits(seconds=20, memory_mb=32, disk_mb=1))
@@ -194,12 +194,12 @@ def test_groups_of_processes_that_were_killed_are_removed_and_no_others() -> Non
         assert not one.folder.exists()
 
 
-def test_interpreter_keeps_to_a_few_cores(sandbox: LocalSandbox) -> None:
+def test_interpreter_keeps_to_a_few_cores(sandbox: BubblewrapSandbox) -> None:
     assert 1 <= len(os.sched_getaffinity(supervisor(sandbox))) <= 4
     assert os.sched_getaffinity(supervisor(sandbox)) <= os.sched_getaffinity(0)
 
 
-def test_program_may_use_all_cores_of_the_interpreter(sandbox: LocalSandbox) -> None:
+def test_program_may_use_all_cores_of_the_interpreter(sandbox: BubblewrapSandbox) -> None:
     cores = os.sched_getaffinity(supervisor(sandbox))
     for _ in range(3):
         assert sandbox.run(Job("import os; print(os.sched_getaffinity(0))"), LIMITS).stdout == f"{cores}\n"
@@ -213,7 +213,7 @@ def turn(pid: int) -> int:
 
 
 @pytest.mark.skipif(not turn(os.getpid()), reason="this kernel has no turns that can be asked for")
-def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: LocalSandbox) -> None:
+def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: BubblewrapSandbox) -> None:
     at = supervisor(sandbox)
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(sandbox.run, Job(UNTIL_SEEN), LIMITS)
@@ -223,7 +223,7 @@ def test_supervisor_asks_for_short_turns_and_programs_for_usual_ones(sandbox: Lo
         assert run.result().ok
 
 
-def test_modules_are_loaded_beforehand_where_the_job_says_so_and_nowhere_else(sandbox: LocalSandbox) -> None:
+def test_modules_are_loaded_beforehand_where_the_job_says_so_and_nowhere_else(sandbox: BubblewrapSandbox) -> None:
     loaded = "import sys; print('numpy' in sys.modules)"
     for _ in range(2):
         assert sandbox.run(Job(loaded, preload=("numpy", "no_such_module")), LIMITS).stdout == "True\n"
@@ -234,7 +234,7 @@ def test_modules_are_loaded_beforehand_where_the_job_says_so_and_nowhere_else(sa
     assert len(set(drawn)) == 6
 
 
-def test_limits_below_one_mebibyte_and_many_files_are_kept(sandbox: LocalSandbox) -> None:
+def test_limits_below_one_mebibyte_and_many_files_are_kept(sandbox: BubblewrapSandbox) -> None:
     program = "import os\nfor n in range(99):\n    open(f'{n}', 'wb', 0).write(b'x' * 65536); os.write(1, b'.')"
     assert sandbox.run(Job(program), Limits(seconds=20, disk_mb=0.5)).stdout == "." * 8
     assert sandbox.run(Job(program), Limits(seconds=20, files=9)).stdout == "." * 9
@@ -269,7 +269,7 @@ def opened(place: Path) -> BinaryIO:
         time.sleep(0.01)
 
 
-def test_memory_of_many_processes_that_grow_at_once_is_bounded(sandbox: LocalSandbox) -> None:
+def test_memory_of_many_processes_that_grow_at_once_is_bounded(sandbox: BubblewrapSandbox) -> None:
     place, taken = Path(f"/proc/{supervisor(sandbox)}/root/dev/shm/taken"), []
     # A busy machine may look too late once.
     for _ in range(3):
@@ -297,7 +297,7 @@ print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
 
 @pytest.mark.parametrize("megabytes", [10, 60, 90], ids=["little", "half of the limit", "most of the limit"])
-def test_memory_that_processes_share_counts_once(megabytes: int, sandbox: LocalSandbox) -> None:
+def test_memory_that_processes_share_counts_once(megabytes: int, sandbox: BubblewrapSandbox) -> None:
     want = [sum(range(1_000_000)) % 251 + place for place in range(6)]
     result = sandbox.run(Job(f"megabytes = {megabytes}{_SHARED}"), Limits(seconds=20, memory_mb=128))
     assert (result.stdout, result.reason) == (f"{want}\n", "exit")
@@ -343,7 +343,7 @@ def test_processes_take_turns_near_the_limit_and_all_go_on_far_from_it() -> None
             os.close(processes)
 
 
-def test_a_broken_report_of_the_supervisor_is_a_lost_sandbox(sandbox: LocalSandbox) -> None:
+def test_a_broken_report_of_the_supervisor_is_a_lost_sandbox(sandbox: BubblewrapSandbox) -> None:
     os.kill(supervisor(sandbox), 9)
     result = sandbox.run(Job("print(1)"), LIMITS)
     assert (result.valid, result.reason) == (False, "lost")

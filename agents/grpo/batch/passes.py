@@ -1,7 +1,7 @@
 """The learner's passes through a model: scoring micro-batches, measuring a whole batch, the backward pass.
 
 The outputs of a model are numbers per action token, and a loss is a function of these outputs. The gradient of the loss
-with respect to them is one coefficient per token and output; `Forward.backward` turns the coefficients into the
+with respect to them is one coefficient per token and output; `Passes.backward` turns the coefficients into the
 gradient of the weights.
 """
 
@@ -20,7 +20,7 @@ from .batch import Batch, collate
 from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
 from .micro_batches import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
-from .token_places import send
+from .token_indices import send
 from .trajectory import Group
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Outputs of a model at scored tokens, [A] each (`Forward.score`) or [N] each (`Forward.measure`).
+    """Outputs of a model at scored tokens, [A] each (`Passes.score`) or [N] each (`Passes.measure`).
 
     Attributes:
         logp: log-probability of the token, nats.
@@ -50,7 +50,7 @@ TOP = 64
 
 
 @dataclass(frozen=True)
-class Forward:
+class Passes:
     """Passes through a model in micro-batches (score, measure, backward), with their settings as attributes.
 
     Attributes:
@@ -73,7 +73,7 @@ class Forward:
     compile: bool = False
     memory: MemoryLimit = field(default_factory=MemoryLimit, compare=False)
 
-    together = False
+    in_step = False
     """True if every micro-batch must have a backward pass, even without any gradient: other processes wait for it."""
 
     def micro_batches(self, batch: Batch, episodes: Sequence[int], packer: str | None = None) -> list[MicroBatch]:
@@ -241,7 +241,7 @@ class Forward:
         return logp
 
     @torch.no_grad()
-    def measure_twins(self, model: Any, batch: Batch) -> Tensor:
+    def measure_prompt_divergence(self, model: Any, batch: Batch) -> Tensor:
         """Measure how far the distributions at each action token change if the prompt is replaced by a reworded one.
 
         The second prompt is ``Trajectory.extras["twin_prompt"]``. Returns (KL(p || q) + KL(q || p)) / 2, nats, [N] on

@@ -61,8 +61,8 @@ _INTRODUCED = re.compile(r"(?:[a-z]{3} ?: ?| is:? | are:? | equals )")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """Leniencies of a policy; `verifier.verify_math` explains each."""
+class Leniencies:
+    """Leniencies of a policy, True if granted; `verifier.verify_math` explains each."""
 
     functions: bool = False
     chains: bool = False
@@ -73,12 +73,12 @@ class Policy:
     spellings: bool = False
 
 
-STRICT = Policy()
-POLICIES: Mapping[str, Policy] = {"strict": STRICT, "dataset": Policy(True, True, True, True, True, True, True)}
+STRICT = Leniencies()
+POLICIES: Mapping[str, Leniencies] = {"strict": STRICT, "dataset": Leniencies(True, True, True, True, True, True, True)}
 
 
-def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
-    """Return the policy of a name, overridden by the settings that are not None.
+def make_leniencies(name: str, settings: Mapping[str, Any]) -> Leniencies:
+    """Return the leniencies of a policy, by its name, overridden by the settings that are not None.
 
     Raises:
         InputError: an unknown name, or a setting that is neither a bool nor None.
@@ -94,8 +94,8 @@ def make_policy(name: str, settings: Mapping[str, Any]) -> Policy:
     return replace(POLICIES[name], **own) if own else POLICIES[name]
 
 
-def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Value:
-    """Read a text by `grammar.read`, or else by the further readings of a policy.
+def read_under(text: str, leniencies: Leniencies, *, is_reference: bool = False) -> Value:
+    """Read a text by `grammar.read`, or else by the further readings of the leniencies.
 
     Raises:
         Malformed: no reading succeeds.
@@ -103,8 +103,8 @@ def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Valu
     try:
         return read(text)
     except Malformed:
-        other = _with_words(text) if policy.words else None
-        if other is None and policy.prose:
+        other = _with_words(text) if leniencies.words else None
+        if other is None and leniencies.prose:
             other = _in_prose(text, is_reference)
         if other is None:
             raise
@@ -112,25 +112,25 @@ def read_under(text: str, policy: Policy, *, is_reference: bool = False) -> Valu
 
 
 def further_pairs(
-    answer: tuple[str, Value, Value], reference: tuple[Any, Value, Value], policy: Policy
+    answer: tuple[str, Value, Value], reference: tuple[Any, Value, Value], leniencies: Leniencies
 ) -> Iterator[tuple[Value, Value]]:
     """Yield further pairs of an answer's and a reference's value; the answer is right if one of them is equal.
 
     Args:
         answer: (text, parsed value, value in the strict comparison) of the answer.
         reference: the same of the reference.
-        policy: the leniencies.
+        leniencies: those granted.
     """
-    left, right = _readings(*answer[1:], policy), _readings(*reference[1:], policy)
+    left, right = _readings(*answer[1:], leniencies), _readings(*reference[1:], leniencies)
     for a in left:
         for b in right:
             if a is not answer[2] or b is not reference[2]:
                 yield a, b
-            if policy.functions and isinstance(a, Relation) != isinstance(b, Relation):
+            if leniencies.functions and isinstance(a, Relation) != isinstance(b, Relation):
                 content = _content(a if isinstance(a, Relation) else b)
                 if content is not None:
                     yield (content, b) if isinstance(a, Relation) else (a, content)
-    if policy.percent and isinstance(reference[0], str):
+    if leniencies.percent and isinstance(reference[0], str):
         given, expected = _without_percent(answer[0]), _without_percent(reference[0])
         # Not for 1 percent or less: half a percent is not a half.
         if given is not None and expected is None and is_scalar(reference[2]) and abs(roughly(given) or 0) > 1:
@@ -142,8 +142,8 @@ def further_pairs(
 # Chains and functions.
 
 
-def _readings(written: Value, value: Value, policy: Policy) -> list[Value]:
-    last = _last_link(written) if policy.chains and isinstance(written, Relation) else None
+def _readings(written: Value, value: Value, leniencies: Leniencies) -> list[Value]:
+    last = _last_link(written) if leniencies.chains and isinstance(written, Relation) else None
     return [value] if last is None else [value, last]
 
 

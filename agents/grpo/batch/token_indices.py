@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 
-def join_ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+def concatenate_ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Concatenate the ranges start_i, ..., start_i + length_i - 1: int64 [sum of lengths]."""
     before = np.cumsum(length) - length
     return np.repeat(start - before, length) + np.arange(int(length.sum()))

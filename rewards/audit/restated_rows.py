@@ -12,7 +12,7 @@ from ..verifiers.mathematics.grammar import read
 from ..verifiers.mathematics.tree import Malformed, Quantity, Value, Words, leaves
 from .metamorphic import DELIMITERS, STYLES, one_letter_variables, reorder
 from .sheet import Row
-from .writing import MISREAD, Unwritable, write_value
+from .value_writer import MISREAD, Unwritable, write_value
 
 # Letters that may be renamed: not x (a sign in 3 x 10^4), nor names of functions, constants or the union.
 _RENAMED = frozenset("abcdjklmnorstuvwyzABCDJKLMNRSVWXYZ")

@@ -10,7 +10,7 @@ from .environments import Environments, begin
 from .episode_starts import TokenLimits
 
 _FEW, _EASIEST, _MANY = 16, 8, 64
-"""Numbers of tasks that `check_room` measures: over all difficulties first, at difficulty 0, then over all again."""
+"""Numbers of tasks that `check_context` measures: over all difficulties first, at difficulty 0, then over all again."""
 
 
 def token_limits(config: TrainConfig) -> TokenLimits:
@@ -18,7 +18,7 @@ def token_limits(config: TrainConfig) -> TokenLimits:
     return TokenLimits(config.max_new_tokens, config.max_episode_tokens, config.context)
 
 
-def check_room(
+def check_context(
     environments: Environments, language: LanguageModel, limits: TokenLimits, most_overlong: float = 1.0
 ) -> float:
     """Return the estimated share of tasks whose first observation leaves no context for a full action.

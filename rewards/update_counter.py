@@ -1,4 +1,4 @@
-"""`Timed`: mixin for rewards that change during training; stores and saves the number of the current update."""
+"""`UpdateCounter`: mixin for rewards that change during training; stores and saves the number of the current update."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schedules import ScheduleLike, schedule
 from .reward import Reward
 
 
-class Timed(Reward):
+class UpdateCounter(Reward):
     """Mixin that stores the current update ``step`` of ``steps``; both are 0 (unknown) until `advance` is called."""
 
     step: int = 0
