@@ -35,8 +35,8 @@ class Counting(Question):
         avoid). Every condition changes the count, which is at least 100.
 
     Parameters:
-        size (7 to 12, on request up to 18): the largest number of people on chairs, of members of a group, and width and
-            height of the grid; letters may be up to two more. Each is at least about half of ``size``.
+        size (7 to 12, on request up to 18): the largest number of people on chairs, of members of a group, and width
+            and height of the grid; letters may be up to two more. Each is at least about half of ``size``.
         conditions (1 to 3): number of conditions to be met.
 
     Observation:

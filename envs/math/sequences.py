@@ -36,7 +36,7 @@ class Sequences(Question):
     Parameters:
         rules ("add", "woven", "affine", "growing", "mixed"): the rules that may occur: the one named and all listed
             before it. At least half of the tasks follow the one named. No easier rule than the one followed fits.
-        size (20 to 1000, log-spaced, on request 5 to 1000000): the largest absolute value of a first term and of a step.
+        size (20 to 1000, log-spaced, on request 5 to 1000000): the largest absolute value of first terms and steps.
         ahead (1 to 5, on request up to 20): the place of the answer, counted from the last shown term.
 
     Observation:

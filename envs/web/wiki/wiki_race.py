@@ -51,8 +51,8 @@ class WikiRace(Game):
         links. A fifth of the worlds is in the test split.
 
     Parameters:
-        distance (2 to 6, on request 1 to 12): links on a shortest path; if none of 12 goals has a start so far away, the
-            largest distance found.
+        distance (2 to 6, on request 1 to 12): links on a shortest path; if none of 12 goals has a start so far away,
+            the largest distance found.
         size (0 to 4, on request up to 7): the encyclopaedia has 40 * 2 ** size articles.
         spare (12 to 2, harder downwards, on request 0 to 60): turns beyond the links on a shortest path.
 

@@ -139,10 +139,10 @@ class WikiReading(EncyclopaediaQuestion):
             of facts; which of two things has more or was first; which thing meets two conditions; how many things are
             on a list; the years between two events.
         hops (1 to 4, on request up to 6): facts on the longest chain; fewer if a small world has no such question.
-        size (0 to 4, on request up to 7): the world has 40 * 2 ** size articles, and the prompt has up to 2 + 2 * size +
-            distractors distracting sentences.
-        distractors (0 to 3, on request up to 10): target number of other articles whose name shares a word with the first
-            thing named in the question; of several possible questions the nearest to this number is used.
+        size (0 to 4, on request up to 7): the world has 40 * 2 ** size articles, and the prompt has up to 2 + 2 * size
+            + distractors distracting sentences.
+        distractors (0 to 3, on request up to 10): target number of other articles whose name shares a word with the
+            first thing named in the question; of several possible questions the nearest to this number is used.
         ambiguity (0 to 2): the question names the first thing by the title of its article (0), by a redirect (1), or by
             a name that several things share, with a description (2).
 
