@@ -29,7 +29,7 @@ import gymnasium as gym
 from ..errors import InputError, needs_extra
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper, make, serve
 from ..teachers.registration import choose_space, range_options
-from ..teachers.students.ppo import Numbers
+from ..teachers.students.ppo import VectorObservation
 from .core import make_array_env
 
 _KEPT = ("is_success", "progress", "difficulty", "action_error")
@@ -90,7 +90,7 @@ def environment(
             if space is None:
                 raise InputError(f"{env_id} has no parameters that a teacher could choose; leave the teacher out.")
             teacher = make(teacher, space, seed=seed, **range_options(env))
-        Numbers(env if teacher is None else TeacherWrapper(env, teacher))
+        VectorObservation(env if teacher is None else TeacherWrapper(env, teacher))
     finally:
         env.close()
     with needs_extra("palaestra.integrations.rllib", "rllib"):
@@ -141,7 +141,7 @@ class _Maker:
         if teacher is not None:
             # One handle per environment, so that closing an environment disconnects only itself.
             env = TeacherWrapper(env, teacher.handle(str(getattr(context, "worker_index", 0))))
-        return JudgedSteps(Numbers(env))
+        return JudgedSteps(VectorObservation(env))
 
 
 def _plain(info: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import gymnasium as gym
 
 from ..checks import check_count
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper
-from ..teachers.students.ppo import Numbers
+from ..teachers.students.ppo import VectorObservation
 from .core import make_array_env
 
 
@@ -43,7 +43,7 @@ def curriculum_env(
         InputError: an unknown environment or teacher, or an environment that is played in text.
     """
     env = make_array_env(env_id, kwargs)
-    return Numbers(
+    return VectorObservation(
         TeacherWrapper(env, teacher, seed=seed) if isinstance(teacher, str) else TeacherWrapper(env, teacher)
     )
 
@@ -72,7 +72,7 @@ def success_rate(
         InputError: as for `curriculum_env`.
     """
     check_count("episodes", episodes, 1)
-    env = Numbers(make_array_env(env_id, {**kwargs, "split": split}))
+    env = VectorObservation(make_array_env(env_id, {**kwargs, "split": split}))
     solved = 0
     for episode in range(seed, seed + episodes):
         observation, _ = env.reset(seed=episode)
