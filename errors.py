@@ -26,6 +26,11 @@ class InputError(ValueError):
     remedy."""
 
 
+class MachineryError(InputError):
+    """Raised where something that an environment runs beside this process (a sandbox, a server of tools) is absent or
+    fails. It reaches whoever makes the environment; in a step it makes the reward invalid."""
+
+
 class BaseModelError(InputError):
     """The model that adapters were trained on is gone, or its weights are others."""
 

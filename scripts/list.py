@@ -37,7 +37,7 @@ from ..agents.history import HISTORIES
 from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
 from ..envs.registration import ids
-from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
+from ..errors import InputError, MachineryError, MissingExtra, find_near, shorten, unknown_name
 from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
@@ -205,7 +205,7 @@ def envs() -> list[Row]:
     for env_id in ids():
         try:
             env = gym.make(env_id, disable_env_checker=True).unwrapped
-        except MissingExtra as error:
+        except (MissingExtra, MachineryError) as error:
             rows.append({"id": env_id, "summary": str(error), "axes": ""})
             continue
         space = getattr(env, "param_space", None)

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from ...errors import InputError
+from ...errors import InputError, MachineryError
 from .protocol import Job, Limits, Result, Sandbox
 
 _Entry = tuple[Job, Limits, "Future[Result]"]
@@ -23,7 +23,8 @@ class Pool:
     fork the child starts new sandboxes.
 
     Args:
-        make: makes a sandbox; its exceptions are raised where the result of the job is awaited.
+        make: makes a sandbox; its exceptions are raised where the result of the job is awaited, as MachineryError where
+            the machine is the cause.
         workers: the most sandboxes; by default the processor cores that this process may use.
 
     Raises:
@@ -100,6 +101,12 @@ class Pool:
                         break
                     sandbox.close()
                     sandbox = None
+            except (InputError, OSError) as error:
+                failure = MachineryError(
+                    str(error) if isinstance(error, InputError) else f"no sandbox starts: {error}."
+                )
+                failure.__cause__ = error
+                answer.set_exception(failure)
             except BaseException as error:
                 answer.set_exception(error)
             else:

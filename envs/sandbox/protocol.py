@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
@@ -132,21 +130,14 @@ class Result:
 
 
 class Sandbox(Protocol):
-    """A place where programs run, one at a time. It is used by one thread."""
+    """A place where programs run, one at a time. It is used by one thread.
+
+    A class may have a classmethod ``check()``, which raises MachineryError or MissingExtra where this machine cannot
+    provide it. It is called for each environment that will run programs.
+    """
 
     def run(self, job: Job, limits: Limits) -> Result:
         """Run a job. No program makes it raise; the result has ``valid=False`` if the sandbox failed."""
         ...
 
     def close(self) -> None: ...
-
-
-MISSING = (
-    "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or choose the "
-    "backend 'docker'."
-)
-
-
-def is_missing(backend: str) -> bool:
-    """Return True if this machine obviously lacks the sandbox, checked without starting it."""
-    return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)
