@@ -67,6 +67,7 @@ _EXTRAS = {
     "lm-eval": ("lm_eval",),
     "lora": ("peft",),
     "math": ("sympy",),
+    "mcp": ("mcp", "mcp_types"),
     "miniwob": ("miniwob",),
     "ppo": ("stable_baselines3",),
     "ray": ("ray",),

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "what practice on one task takes from the others, or a student loses where its view is changed"),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
+    "mcp": ("mcp", "serve an environment's actions as tools of the Model Context Protocol"),
     "report": ("report", "write a run's report.html again"),
     "doctor": ("doctor", "what this machine can do, and the command that adds each missing part"),
     "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),

@@ -7,7 +7,7 @@
     env = connect("http://127.0.0.1:8000")                          # a Gymnasium environment, ours or not
     observation, info = env.reset(seed=7)
 
-`server` and `client` each have one end of the conversation, `session` plays one episode after another for a connection.
+`server` and `client` each have one end of the conversation.
 """
 
 from .client import OpenEnvClient, connect
