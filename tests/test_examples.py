@@ -20,14 +20,15 @@ SMALL = {
     "trl_under_a_teacher": ["--steps", "1"],
 }
 NEEDS = {
+    "curriculum_for_cartpole": ["stable_baselines3"],
     "curriculum_for_q_learning": ["minigrid"],
     "curriculum_for_sb3": ["minigrid", "stable_baselines3"],
     "teachers_compared": ["matplotlib"],
     "train_a_tiny_model": ["torch"],
     "trl_under_a_teacher": ["torch", "trl"],
 }
-OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3")
-WARM = ("curriculum_for_sb3", "train_a_tiny_model", "trl_under_a_teacher")
+OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3", "curriculum_for_cartpole")
+WARM = ("curriculum_for_cartpole", "curriculum_for_sb3", "train_a_tiny_model", "trl_under_a_teacher")
 """Examples that load PyTorch are forked from a process that has; the others show that they import all they use."""
 
 
