@@ -27,26 +27,27 @@ def pytest_generate_tests(metafunc: Any) -> None:
 
 def every_question(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test for environments that one answer ends."""
-    test.suits = _suit(lambda env: isinstance(env.unwrapped, Question))  # type: ignore[attr-defined]
+    test.suits = suits(lambda env: isinstance(env.unwrapped, Question))  # type: ignore[attr-defined]
     return test
 
 
 def every_text(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test for environments whose observations are text."""
-    test.suits = _suit(lambda env: isinstance(env.observation_space, Unicode))  # type: ignore[attr-defined]
+    test.suits = suits(lambda env: isinstance(env.observation_space, Unicode))  # type: ignore[attr-defined]
     return test
 
 
-def _suit(check: Callable[[gym.Env[Any, Any]], bool]) -> Callable[[str], bool]:
-    """Apply a check to ids. One that this machine lacks the machinery for suits: its test then says what is missing."""
+def suits(check: Callable[[Any], bool], missing: bool = True) -> Callable[[str], bool]:
+    """Apply a check of environments to ids. One that this machine lacks the machinery for suits if ``missing``: its
+    test then says what is missing."""
 
-    def suits(env_id: str) -> bool:
+    def is_suited(env_id: str) -> bool:
         try:
             return check(make(env_id))
         except MachineryError:
-            return True
+            return missing
 
-    return suits
+    return is_suited
 
 
 def lacks_sandbox(env_id: str) -> bool:
