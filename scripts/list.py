@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import tyro
+from gymnasium.envs.registration import load_env_creator
 
 from ..agents.agent import AGENTS
 from ..agents.engines.engine import ENGINES
@@ -204,14 +205,17 @@ def envs() -> list[Row]:
     rows = []
     for env_id in ids():
         try:
-            env = gym.make(env_id, disable_env_checker=True).unwrapped
-        except (MissingExtra, MachineryError) as error:
+            env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
+            env.close()
+            family = type(env)
+        except MissingExtra as error:
             rows.append({"id": env_id, "summary": str(error), "axes": ""})
             continue
+        except MachineryError:  # it can be told of, though not made here
+            env = family = load_env_creator(str(gym.spec(env_id).entry_point))
         space = getattr(env, "param_space", None)
         axes = ", ".join(format_axis(axis) for axis in space.axes) if space is not None else ""
-        rows.append({"id": env_id, "summary": summary(type(env)), "axes": axes})
-        env.close()
+        rows.append({"id": env_id, "summary": summary(family), "axes": axes})
     return rows
 
 
