@@ -46,6 +46,7 @@ class ParamEnv(gym.Env[Any, Any]):
         return_range: the least and the most that an episode can earn, which teachers are told.
         success: the least return that counts as a success, for ``info["is_success"]``; None leaves that to ``env``.
         axes: narrower ranges of axes; see `ParamSpace.restrict`.
+        render_mode: of an environment that is given by its id.
         split: "train", "test" or "all", for who names one: all tasks are in each, told apart by their seeds alone.
         **fixed: any axis by name, fixed to one value.
 
@@ -63,14 +64,18 @@ class ParamEnv(gym.Env[Any, Any]):
         return_range: tuple[float, float] = (0.0, 1.0),
         success: float | None = None,
         axes: Mapping[str, Any] | None = None,
+        render_mode: str | None = None,
         split: str = "train",
         **fixed: Any,
     ):
         if isinstance(env, str):
             try:
-                env = gym.make(env, disable_env_checker=True)
+                picture = {} if render_mode is None else {"render_mode": render_mode}
+                env = gym.make(env, disable_env_checker=True, **picture)
             except gym.error.UnregisteredEnv:
                 raise unknown_environment(str(env)) from None
+        elif render_mode not in (None, env.render_mode):
+            raise InputError(f"the render mode of {env} is {env.render_mode!r}; make it with {render_mode!r} instead.")
         space = param_space if isinstance(param_space, ParamSpace) else ParamSpace(param_space)
         for name in {*fixed, *(apply or {})}:
             if name not in space.names:
@@ -119,18 +124,21 @@ class ParamEnv(gym.Env[Any, Any]):
         observation, info = self.env.reset(seed=inner_seed, options=others or None)
         self._return = 0.0
         self._params, self._task_difficulty = params, space.difficulty(params)
-        return observation, {**info, "params": dict(params), "difficulty": self._task_difficulty}
+        return observation, self._tell(info, False)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._return += float(reward)
-        info = {**info, "params": dict(self._params), "difficulty": self._task_difficulty}
         over = terminated or truncated
-        if self.success is not None:
-            info["is_success"] = bool(over and self._return >= self.success)
         if over:
             self._end_watch()
-        return observation, reward, terminated, truncated, info
+        return observation, reward, terminated, truncated, self._tell(info, over)
+
+    def _tell(self, info: Mapping[str, Any], over: bool) -> dict[str, Any]:
+        told = {"params": dict(self._params), "difficulty": self._task_difficulty}
+        if self.success is not None:
+            told["is_success"] = bool(over and self._return >= self.success)
+        return {**info, **told}
 
     def render(self) -> Any:
         return self.env.render()

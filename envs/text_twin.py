@@ -9,13 +9,14 @@ With a `ParamEnv` inside, its parameters and its difficulty are the twin's.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from ..checks import check_count
+from ..checks import check_choice, check_count
 from ..errors import InputError
 from ..rewards.answers import THOUGHTS
 from ..rewards.answers.readings import readings_up_to
@@ -44,6 +45,7 @@ class TextTwin(gym.Env[str, str]):
         write: writes an observation as text, in place of named numbers.
         digits: significant digits of real numbers.
         max_turns: turns after which an episode is truncated, unless the environment ends it before.
+        render_mode: None, or "ansi" for the newest observation.
 
     Raises:
         InputError: there is no such environment, its actions are not discrete, or the names do not fit.
@@ -62,6 +64,7 @@ class TextTwin(gym.Env[str, str]):
         write: Callable[[Any], str] | None = None,
         digits: int = 4,
         max_turns: int = 1_000,
+        render_mode: str | None = None,
     ):
         if isinstance(env, str):
             try:
@@ -71,6 +74,7 @@ class TextTwin(gym.Env[str, str]):
         space = env.action_space
         if not isinstance(space, gym.spaces.Discrete):
             raise InputError(f"a text twin needs discrete actions, and those of {env} are {space}.")
+        self.render_mode = None if render_mode is None else check_choice("render_mode", render_mode, ("ansi",))
         self.env, self._about, self._names, self._write = env, about, names, write
         every = [str(space.start + i) for i in range(int(space.n))] if actions is None else list(map(str, actions))
         if len(every) != space.n or len({name.lower() for name in every}) < len(every):
@@ -83,26 +87,27 @@ class TextTwin(gym.Env[str, str]):
         self.takes_difficulty = len(self.param_space) > 0
         self.observation_space, self.action_space = Unicode(1_000_000), Unicode(MAX_ACTION)
         self._observation, self._turn = "", 0
+        self._known: Mapping[str, Any] = {}
         if write is None:
             self._describe(env.observation_space.sample())  # says what does not fit
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         super().reset(seed=seed)
         observation, info = self.env.reset(seed=seed, options=options)
-        self._observation, self._turn = self._show(observation), 0
+        self._observation, self._turn, self._known = self._show(observation), 0, info
         return f"{self._about}\n{self._observation}".lstrip(), info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._turn += 1
         number = self._read(action)
         if number is None:
-            reward, terminated, truncated, info = 0.0, False, False, {}
+            reward, terminated, truncated, info = 0.0, False, False, copy.deepcopy(dict(self._known))
             error = f"There is no such action. {self._request}"
             observation = f"{error}\n{self._observation}"
         else:
             seen, reward, terminated, truncated, info = self.env.step(number)
             error, observation = None, self._show(seen)
-            self._observation = observation
+            self._observation, self._known = observation, info
         truncated = bool(truncated) or (not terminated and self._turn >= self._most)
         terms = {"env": float(reward)}
         info = {"reward_terms": terms, "reward_valid": True, "feedback": error or "", **info, "action_error": error}

@@ -128,6 +128,15 @@ def test_it_is_an_environment_of_gymnasium():
     check_env(cart(), skip_render_check=True)
 
 
+def test_the_render_mode_is_the_environments():
+    pytest.importorskip("pygame")
+    env = cart(render_mode="rgb_array")
+    env.reset(seed=0)
+    assert env.render().shape[2] == 3
+    with pytest.raises(InputError, match=r"the render mode of .*CartPole.* is None; make it with 'rgb_array' instead"):
+        ParamEnv(gym.make("CartPole-v1"), [GRAVITY], render_mode="rgb_array")
+
+
 def test_a_success_is_a_return():
     info = episode(ParamEnv(Own(), [IntAxis("length", 1, 9)], success=3.0), seed=0, options={"params": {"length": 3}})
     assert info["is_success"] is True

@@ -45,7 +45,10 @@ def test_an_action_that_cannot_be_read_takes_no_step():
         assert observation == f"There is no such action. Answer with one action: left or right.\n{before}"
         assert (reward, terminated, truncated) == (0.0, False, False)
         assert info["action_error"] == "There is no such action. Answer with one action: left or right."
-    assert env.step("up")[3] is True
+    _, _, _, truncated, info = env.step("up")
+    assert truncated
+    assert info["is_success"] is False
+    assert set(info["params"]) == {"gravity"}
 
 
 def test_parts_tables_numbers_and_texts_are_written():
