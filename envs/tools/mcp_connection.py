@@ -139,6 +139,7 @@ class _Running:
         self._ready: concurrent.futures.Future[tuple[Client, list[Tool]]] = concurrent.futures.Future()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._work, daemon=True, name="palaestra-mcp")
         self._errors = _Tail()
         self._thread.start()
@@ -177,11 +178,19 @@ class _Running:
 
     def end(self) -> None:
         """End the session and wait for it; a server that was started gets two seconds to end by itself."""
-        if not self.is_usable or self._loop is None or self._stop is None:
+        if not self.is_usable or self._loop is None:
             return
         with contextlib.suppress(RuntimeError):  # the loop has just ended
-            self._loop.call_soon_threadsafe(self._stop.set)
+            self._loop.call_soon_threadsafe(self._leave)
         self._thread.join(_END_SECONDS)
+
+    def _leave(self) -> None:
+        """End the conversation, even if it has not begun."""
+        assert self._stop is not None
+        assert self._task is not None
+        self._stop.set()
+        if not self._ready.done():
+            self._task.cancel()
 
     def _work(self) -> None:
         try:
@@ -193,7 +202,8 @@ class _Running:
     async def _converse(self) -> None:
         from mcp import Client
 
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._stop, self._task = asyncio.Event(), asyncio.current_task()
+        self._loop = asyncio.get_running_loop()
         async with contextlib.AsyncExitStack() as stack:
             transport = await self._transport(stack)
             client = await stack.enter_async_context(Client(transport, read_timeout_seconds=self._server.seconds))

@@ -194,6 +194,15 @@ def test_what_cannot_be_started_is_said_when_the_environment_is_made(
     assert sentence in str(caught.value)
 
 
+def test_a_server_that_never_answers_is_given_up_and_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    silent = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(100)"
+    place = tmp_path / "pid"
+    monkeypatch.setattr("palaestra.envs.tools.mcp_connection.START_SECONDS", 0.5)
+    with pytest.raises(MachineryError, match=r"does not answer within 0\.5 s"):
+        mcp_tools([sys.executable, "-c", silent, str(place)], seconds=100)
+    assert not lives(int(place.read_text()))
+
+
 def test_names_and_arguments_that_do_not_fit_are_one_sentence():
     with pytest.raises(InputError, match=r"unknown tool of the MCP server .*: 'adds'; did you mean 'add'"):
         mcp_tools(SERVER, only=["adds"])
