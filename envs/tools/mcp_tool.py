@@ -19,13 +19,14 @@ from ...errors import InputError, unknown_name
 from ...rewards.verifiers.tool_calls import CallError
 from ..code.judging.outputs import keep_ends
 from ..question import Question, Task
-from .mcp_connection import McpConnection, McpServer
 from .tool import CALL_TAGS, Arguments, Tool, ToolResult, read_call
 from .tool_function import ToolFunction
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
     from mcp.types import Tool as ListedTool
+
+    from .mcp_connection import McpConnection
 
 SHOWN = 1_000
 """Characters of an output that an agent sees, unless said otherwise."""
@@ -116,6 +117,8 @@ def mcp_tools(
         MachineryError: the server does not start or answer.
         MissingExtra: the extra [mcp] is not installed.
     """
+    from .mcp_connection import McpConnection, McpServer  # with asyncio, which nothing else here needs
+
     if shown < 1:
         raise InputError(f"shown must be at least 1 character, not {shown!r}.")
     connection = McpConnection(McpServer(server, seconds, environ or {}, headers or {}))
