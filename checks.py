@@ -19,7 +19,7 @@ import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
@@ -340,3 +340,40 @@ def _document(text: str, options: dict[str, DeclaredOption]) -> str:
     raises = "" if re.search(r"^Raises:$", text, re.MULTILINE) else "Raises:\n    InputError: an option out of range."
     parts = (text[:end].rstrip(), "Args:\n" + "\n".join(lines), text[end:], raises)
     return "\n\n".join(part for part in parts if part)
+
+
+class WatchedMapping(dict[Any, Any]):
+    """A dictionary that notes in ``read`` which of its keys were looked up."""
+
+    def __init__(self, values: Mapping[Any, Any]):
+        super().__init__(values)
+        self.read: set[Any] = set()
+
+    def __getitem__(self, key: Any) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        self.read.add(key)
+        return super().get(key, default)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        self.read.add(key)
+        return super().pop(key, *default)
+
+    def __iter__(self) -> Iterator[Any]:  # without it, dict(self) and {**self} would not call __getitem__
+        return super().__iter__()
+
+    def items(self) -> Any:
+        self.read |= self.keys()
+        return super().items()
+
+    def values(self) -> Any:
+        self.read |= self.keys()
+        return super().values()
+
+    def copy(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __or__(self, other: Any) -> Any:
+        return dict(self) | other

@@ -26,6 +26,11 @@ class InputError(ValueError):
     the remedy."""
 
 
+class MachineryError(InputError):
+    """Raised where something that an environment runs beside this process (a sandbox, a server of tools) is absent or
+    fails. It reaches whoever makes the environment; in a step it makes the reward invalid."""
+
+
 class BaseModelError(InputError):
     """Error for adapters whose base model is missing, or has other weights than those they were trained on."""
 
@@ -64,6 +69,7 @@ _EXTRAS = {
     "lm-eval": ("lm_eval",),
     "lora": ("peft",),
     "math": ("sympy",),
+    "mcp": ("mcp", "mcp_types"),
     "miniwob": ("miniwob",),
     "ppo": ("stable_baselines3",),
     "ray": ("ray",),

@@ -23,10 +23,12 @@ from . import (
 )
 from .datasets.own_questions import from_dataset
 from .game import Game, Transition
+from .param_env import ParamEnv
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
 from .registration import ids, register, register_installed
 from .task_env import TaskEnv
+from .text_twin import TextTwin
 from .unicode import Unicode
 
 __all__ = [
@@ -35,10 +37,12 @@ __all__ = [
     "FloatAxis",
     "Game",
     "IntAxis",
+    "ParamEnv",
     "ParamSpace",
     "Question",
     "Task",
     "TaskEnv",
+    "TextTwin",
     "Transition",
     "Unicode",
     "code",

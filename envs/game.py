@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, MachineryError
 from ..rewards.answers import REQUESTS
 from .task_env import TaskEnv
 from .unicode import Unicode
@@ -172,7 +172,10 @@ class Game(TaskEnv):
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
-        result = self._act_on_reply(action)
+        try:
+            result = self._act_on_reply(action)
+        except MachineryError as failure:
+            result = Transition(self._state, progress=self._progress, valid=False, feedback=str(failure))
         self._state = result.state
         self._progress = float(result.progress)
         self._turn += 1

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
+from ..errors import MachineryError
 from ..rewards import Verdict, verify
 from ..rewards.answers import REQUESTS, Form, without_thoughts
 from ..rewards.answers.numbers import find_counted
@@ -162,7 +163,10 @@ class Question(TaskEnv):
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.require_running()
         task = self.here()
-        verdict, error = self.judge(task, action)
+        try:
+            verdict, error = self.judge(task, action)
+        except MachineryError as failure:
+            verdict, error = Verdict(0.0, False, valid=False, feedback=str(failure)), None
         self._ended = True
         info = self.step_info(
             task,

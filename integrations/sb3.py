@@ -1,4 +1,4 @@
-"""Stable-Baselines3 on gridworlds, with a teacher that chooses the levels.
+"""Stable-Baselines3 under a teacher that chooses the tasks, on gridworlds and on any environment with parameters.
 
     from palaestra.integrations.sb3 import curriculum_env, success_rate
     from stable_baselines3 import PPO
@@ -10,47 +10,57 @@
     print(success_rate(model, "palaestra/LavaGap-v0", episodes=20, difficulty=0))
 
 Any algorithm of Stable-Baselines3 works, and any other learner of Gymnasium environments with array observations.
-Environments in text have no array observations; language models play them.
+Environments in text have no array observations; language models play them. An environment of another package gets
+parameters by `palaestra.envs.ParamEnv`:
+
+    cart = ParamEnv("CartPole-v1", [FloatAxis("gravity", 5, 20)], return_range=(0, 500), success=475)
+    env = curriculum_env(cart, "alp-gmm")
+    print(success_rate(model, cart, difficulty=1))
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from ..checks import check_count
+from ..errors import InputError
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper
 from ..teachers.students.ppo import VectorObservation
 from .core import make_array_env
 
 
 def curriculum_env(
-    env_id: str, teacher: str | Teacher | ServedTeacher | TeacherHandle, seed: int = 0, **kwargs: Any
+    env: str | gym.Env[Any, Any], teacher: str | Teacher | ServedTeacher | TeacherHandle, seed: int = 0, **kwargs: Any
 ) -> gym.Env[Any, Any]:
-    """Make an environment whose levels a teacher chooses, with observations as one array of float32 in [0, 1].
+    """Make an environment whose tasks a teacher chooses, with observations as one array.
+
+    A vector without bounds stays as it is; everything else becomes float32 in [0, 1].
 
     ``env.get_wrapper_attr("teacher")`` is the teacher. For several processes (``SubprocVecEnv``) pass a served teacher:
     ``with palaestra.teachers.serve(teacher) as served``.
 
     Args:
-        env_id: an environment with arrays or numbers as observations, such as palaestra/DoorKey-v0.
+        env: an environment with arrays or numbers as observations, or the id of one, such as palaestra/DoorKey-v0.
         teacher: a registered name, a teacher, or a served teacher.
         seed: seed of a teacher given by name.
-        **kwargs: arguments of the environment.
+        **kwargs: arguments of an environment given by its id.
 
     Raises:
         InputError: an unknown environment or teacher, or an environment that is played in text.
     """
-    env = make_array_env(env_id, kwargs)
-    return VectorObservation(
-        TeacherWrapper(env, teacher, seed=seed) if isinstance(teacher, str) else TeacherWrapper(env, teacher)
+    made = _make(env, kwargs)
+    return _as_arrays(
+        TeacherWrapper(made, teacher, seed=seed) if isinstance(teacher, str) else TeacherWrapper(made, teacher)
     )
 
 
 def success_rate(
     model: Any,
-    env_id: str,
+    env: str | gym.Env[Any, Any],
     episodes: int = 100,
     seed: int = 0,
     split: str = "test",
@@ -61,26 +71,47 @@ def success_rate(
 
     Args:
         model: an object with ``predict(observation, deterministic=...)``, such as a model of Stable-Baselines3.
-        env_id: as for `curriculum_env`.
+        env: an environment without a teacher, or the id of one.
         episodes: number of episodes, at least 1; episode i has the seed ``seed`` + i.
         seed: seed of the first episode.
-        split: "train", "test" or "all".
+        split: "train", "test" or "all", for an environment given by its id.
         deterministic: take the most probable actions; otherwise draw them with the model's own generator.
-        **kwargs: arguments of the environment, such as ``difficulty=0.3``.
+        **kwargs: arguments of an environment given by its id, or options of the resets of a given environment, such as
+            ``difficulty=0.3``.
 
     Raises:
-        InputError: as for `curriculum_env`.
+        InputError: as for `curriculum_env`, or the environment does not say what a success is.
     """
     check_count("episodes", episodes, 1)
-    env = VectorObservation(make_array_env(env_id, {**kwargs, "split": split}))
+    is_id = isinstance(env, str)
+    played, options = _as_arrays(_make(env, {**kwargs, "split": split} if is_id else {})), None if is_id else kwargs
     solved = 0
     for episode in range(seed, seed + episodes):
-        observation, _ = env.reset(seed=episode)
+        observation, _ = played.reset(seed=episode, options=options or None)
         over, info = False, {}
         while not over:
             action, _ = model.predict(observation, deterministic=deterministic)
-            observation, _, terminated, truncated, info = env.step(action.item() if hasattr(action, "item") else action)
+            one = action.item() if np.ndim(action) == 0 and hasattr(action, "item") else action
+            observation, _, terminated, truncated, info = played.step(one)
             over = terminated or truncated
+        if "is_success" not in info:
+            raise InputError(f"{played.unwrapped} does not say what a success is; give ParamEnv a success=, a return.")
         solved += bool(info["is_success"])
-    env.close()
+    if is_id:
+        played.close()
     return solved / episodes
+
+
+def _make(env: str | gym.Env[Any, Any], kwargs: Mapping[str, Any]) -> gym.Env[Any, Any]:
+    if isinstance(env, str):
+        return make_array_env(env, kwargs)
+    if kwargs:
+        raise InputError(f"{', '.join(kwargs)} must be given to {env} itself, where it is made.")
+    return env
+
+
+def _as_arrays(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Observations as learners of arrays take them; see `curriculum_env`."""
+    space = env.observation_space
+    is_open = isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and not space.is_bounded()
+    return env if is_open else Numbers(env)

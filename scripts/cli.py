@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "measure forgetting between tasks, or what a student loses when its observations are changed"),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
+    "mcp": ("mcp", "serve an environment's actions as tools of the Model Context Protocol"),
     "report": ("report", "write a run's report.html again"),
     "doctor": ("doctor", "check what this machine can do, with the command that adds each missing part"),
     "completion": ("completion", "write a script that completes commands and names in bash, zsh or fish"),

@@ -259,6 +259,7 @@ _EXTRAS = {
     "gemma3": "the model gemma3-270m",
     "ppo": "Stable-Baselines3, beside our PPO and under a teacher (palaestra.integrations.sb3)",
     "serve": "palaestra serve, and environments behind an OpenEnv server",
+    "mcp": "palaestra mcp, and tools of MCP servers (palaestra/ToolUse-v0 with mcp=)",
     "trl": "tasks in TRL's trainer (palaestra.integrations.trl)",
     "inspect": "tasks in Inspect (inspect eval palaestra/NAME)",
     "verifiers": "tasks in verifiers and prime-rl (vf-eval palaestra_vf), in an environment of its own",

@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import tyro
+from gymnasium.envs.registration import load_env_creator
 
 from ..agents.agent import AGENTS
 from ..agents.engines.engine import ENGINES
@@ -37,7 +38,7 @@ from ..agents.history import HISTORIES
 from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
 from ..envs.registration import ids
-from ..errors import InputError, MissingExtra, find_near, shorten, unknown_name
+from ..errors import InputError, MachineryError, MissingExtra, find_near, shorten, unknown_name
 from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
@@ -204,14 +205,17 @@ def envs() -> list[Row]:
     rows = []
     for env_id in ids():
         try:
-            env = gym.make(env_id, disable_env_checker=True).unwrapped
+            env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
+            env.close()
+            family = type(env)
         except MissingExtra as error:
             rows.append({"id": env_id, "summary": str(error), "axes": ""})
             continue
+        except MachineryError:  # it can be told of, though not made here
+            env = family = load_env_creator(str(gym.spec(env_id).entry_point))
         space = getattr(env, "param_space", None)
         axes = ", ".join(format_axis(axis) for axis in space.axes) if space is not None else ""
-        rows.append({"id": env_id, "summary": summary(type(env)), "axes": axes})
-        env.close()
+        rows.append({"id": env_id, "summary": summary(family), "axes": axes})
     return rows
 
 

@@ -15,7 +15,7 @@ import gymnasium as gym
 
 from ..agents.pages import render
 from ..agents.replay import draw_png, name_action
-from ..errors import MissingExtra
+from ..errors import MachineryError, MissingExtra
 from .axes import format_axis
 
 SIZES = (("easy", 0.0), ("hard", 1.0))
@@ -66,7 +66,7 @@ def entry(env_id: str) -> GalleryEntry:
     anchor = env_id.replace("/", "-")
     try:
         env = gym.make(env_id, disable_env_checker=True)
-    except MissingExtra as error:
+    except (MissingExtra, MachineryError) as error:
         return GalleryEntry(env_id, anchor, "not installed", str(error), [], [], [])
     inner: Any = env.unwrapped
     title, sections = headings(type(inner))

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 
 from ..envs.registration import ids
-from ..errors import InputError, MissingExtra, unknown_name
+from ..errors import InputError, MachineryError, MissingExtra, unknown_name
 from ..rewards import REWARDS
 from ..rewards.measures import MEASURES
 from ..teachers import TEACHERS
@@ -92,7 +92,7 @@ def _environments() -> Iterator[Named]:
     for env_id in ids():
         try:
             env: Any = gym.make(env_id, disable_env_checker=True)
-        except MissingExtra:
+        except (MissingExtra, MachineryError):
             continue
         yield env_id.removeprefix("palaestra/"), getattr(env.unwrapped, "supplies", ())
         env.close()

@@ -128,12 +128,13 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
 
 
 def choose_space(name: str, env: Any) -> Any:
-    """Return the space in which the teacher ``name`` chooses tasks of an environment. A teacher of kind "levels" gets
-    the environment's ``level_functions``, if it has any. All others get its ``param_space``, or None without one."""
+    """Return the space in which the teacher ``name`` chooses tasks of an environment. Teachers of kind "levels"
+    get the environment's ``level_functions``, if it has any. All others get its ``param_space``, or None without one.
+    If several wrappers have the attribute, that of the outermost one is taken."""
     from .levels.space import Levels
 
     inner = env.unwrapped
-    space, functions = getattr(inner, "param_space", None), getattr(inner, "level_functions", None)
+    space, functions = _attribute(env, "param_space", None), _attribute(env, "level_functions", None)
     if functions is None or getattr(TEACHERS[name], "kind", "") != "levels":
         return space
     bounds = json.dumps(as_cube(space).signature, sort_keys=True)
@@ -142,8 +143,12 @@ def choose_space(name: str, env: Any) -> Any:
 
 def range_options(env: Any) -> dict[str, Any]:
     """Return {"return_range": (low, high)} as an environment declares it, for `make`; {} for (0, 1), the default."""
-    low, high = map(float, getattr(env.unwrapped, "return_range", (0.0, 1.0)))
+    low, high = map(float, _attribute(env, "return_range", (0.0, 1.0)))
     return {} if (low, high) == (0.0, 1.0) else {"return_range": (low, high)}
+
+
+def _attribute(env: Any, name: str, default: Any) -> Any:
+    return env.get_wrapper_attr(name) if env.has_wrapper_attr(name) else default
 
 
 def fixed_pool(name: str, space: Any, n: int, seed: int = 0) -> FiniteTasks:

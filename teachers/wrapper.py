@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
 
+from ..checks import WatchedMapping
 from ..errors import InputError
 from ..rewards.recording import Recording
 from .pools import instance
 from .protocol import Outcome, Proposal, Teacher
-from .registration import choose_space, make, range_options
+from .registration import TEACHERS, choose_space, make, range_options
 from .served import ServedTeacher, TeacherHandle
 
 MAX_SEEDS = 10_000  # number of latest reset seeds whose proposals are remembered
@@ -41,7 +43,9 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             envs = AsyncVectorEnv([lambda: TeacherWrapper(gym.make("palaestra/Countdown-v0"), teacher)] * 4)
 
     Args:
-        env: an environment; a teacher given by name chooses from ``env.unwrapped.param_space`` (see `choose_space`).
+        env: an environment whose reset reads the task from ``options["params"]``; `palaestra.envs.ParamEnv` makes one
+            from any other environment. A teacher given by name chooses from the ``param_space`` of the environment or
+            of one of its wrappers (see `choose_space`).
         teacher: a teacher, shared with the caller and not copied; a served teacher or a handle to it; or a registered
             name, which gives each wrapper a separate teacher, with the range of returns that the environment declares,
             and keeps the spec JSON-able.
@@ -50,9 +54,11 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
-        InputError: the teacher needs extras and ``measure`` is None; options are given with a teacher object; or a name
-            is given and the environment has no ``param_space``. At a reset: the teacher is a copy made by pickling or
-            forking.
+        InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
+            or there is no space. At a reset: the teacher is a copy made by pickling or forking.
+
+    Warns:
+        UserWarning: the first reset does not read the task.
     """
 
     def __init__(
@@ -69,9 +75,13 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         )
         gym.Wrapper.__init__(self, env)
         if isinstance(teacher, str):
+            TEACHERS[teacher]  # an unknown name is said first
             space = choose_space(teacher, env)
             if space is None:
-                raise InputError(f"{env} has no param_space; pass make({teacher!r}, space) instead of the name.")
+                raise InputError(
+                    f"{env} has no param_space; give it one by palaestra.envs.ParamEnv(env, [axes]), or, where its "
+                    f"reset reads options['params'], pass make({teacher!r}, space): a ParamSpace, Box or Discrete."
+                )
             teacher = make(teacher, space, seed=seed, **{**range_options(env), **options})
         elif options:
             raise InputError(f"{sorted(options)} have no effect on a teacher already made; pass them to teachers.make.")
@@ -87,6 +97,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._proposal: Proposal | None = None
         self._played: WrappedEpisode | None = None
         self._group = _Group()
+        self._is_checked = False  # that the environment reads its task
         self._proposal_of: dict[int, Proposal] = {}  # seed -> proposal, the oldest seed first
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -102,7 +113,18 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             while len(self._proposal_of) > MAX_SEEDS:
                 del self._proposal_of[next(iter(self._proposal_of))]
         params, own = instance(proposal.task)
-        observation, info = self.env.reset(seed=seed if own is None else own, options={**chosen, "params": params})
+        chosen["params"] = params
+        if not self._is_checked:
+            chosen = WatchedMapping(chosen)
+        observation, info = self.env.reset(seed=seed if own is None else own, options=chosen)
+        if isinstance(chosen, WatchedMapping):
+            self._is_checked = True
+            if "params" not in chosen.read:
+                warnings.warn(
+                    f"the reset of {self.env.unwrapped} does not read options['params'], so that it plays the same "
+                    "tasks whatever the teacher proposes; palaestra.envs.ParamEnv(env, [axes]) sets its parameters.",
+                    stacklevel=2,
+                )
         self._played = WrappedEpisode(proposal, Recording(observation, info), again is not None)
         return observation, {**info, "proposal": proposal}
 

@@ -78,6 +78,7 @@ def _refuse_skip(report: Any) -> Any:
 
 # What the sandbox says where it is missing; a program that a test starts says so on its error output.
 _NO_SANDBOX = "needs Linux and the program bwrap"
+_WITHOUT = "Skipped: bwrap is not installed (Debian's package bubblewrap)"
 
 
 def _skip_without_sandbox(report: Any, call: Any) -> Any:
@@ -85,8 +86,7 @@ def _skip_without_sandbox(report: Any, call: Any) -> Any:
         return report
     if _NO_SANDBOX in f"{call.excinfo.value} {report.capstderr}":
         file, line, _ = report.location
-        reason = "Skipped: bwrap is not installed (Debian's package bubblewrap)"
-        report.outcome, report.longrepr = "skipped", (file, line or 0, reason)
+        report.outcome, report.longrepr = "skipped", (file, line or 0, _WITHOUT)
     return report
 
 
@@ -96,8 +96,12 @@ def pytest_runtest_makereport(call: Any) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, Any, Any]:
-    return _refuse_skip((yield))
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    report = yield
+    if report.failed and _NO_SANDBOX in str(report.longrepr) and shutil.which("bwrap") is None:
+        # A module whose families are made as it is imported.
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, _WITHOUT)
+    return _refuse_skip(report)
 
 
 @pytest.fixture(scope="session")

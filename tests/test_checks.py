@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from palaestra.checks import (
     Declared,
+    WatchedMapping,
     check_choice,
     check_count,
     check_number,
@@ -210,3 +211,27 @@ def test_a_class_without_options_is_set_up_too():
             self.ready = True
 
     assert Bare().ready
+
+
+@pytest.mark.parametrize(
+    ("read", "keys"),
+    [
+        (lambda found: found["a"], {"a"}),
+        (lambda found: found.get("b"), {"b"}),
+        (lambda found: found.get("c", 0), {"c"}),
+        (lambda found: found.pop("a"), {"a"}),
+        (lambda found: "a" in found, set()),
+        (lambda found: list(found), set()),
+        (lambda found: dict(found), {"a", "b"}),
+        (lambda found: {**found}, {"a", "b"}),
+        (lambda found: found | {}, {"a", "b"}),
+        (lambda found: found.copy(), {"a", "b"}),
+        (lambda found: list(found.items()), {"a", "b"}),
+        (lambda found: list(found.values()), {"a", "b"}),
+    ],
+)
+def test_a_watched_mapping_knows_which_keys_were_read(read: Any, keys: set[str]):
+    found = WatchedMapping({"a": 1, "b": 2})
+    read(found)
+    assert found.read == keys
+    assert isinstance(found, dict)

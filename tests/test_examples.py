@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,14 +21,17 @@ SMALL = {
     "trl_under_a_teacher": ["--steps", "1"],
 }
 NEEDS = {
+    "curriculum_for_cartpole": ["stable_baselines3"],
     "curriculum_for_q_learning": ["minigrid"],
     "curriculum_for_sb3": ["minigrid", "stable_baselines3"],
     "teachers_compared": ["matplotlib"],
     "train_a_tiny_model": ["torch"],
     "trl_under_a_teacher": ["torch", "trl"],
 }
-OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3")
-WARM = ("curriculum_for_sb3", "train_a_tiny_model", "trl_under_a_teacher")
+OTHERS_WARN = ("trl_under_a_teacher", "curriculum_for_sb3", "curriculum_for_cartpole")
+LEARNS = ("curriculum_for_cartpole",)
+"""Examples that print a rate of success before and after training."""
+WARM = ("curriculum_for_cartpole", "curriculum_for_sb3", "train_a_tiny_model", "trl_under_a_teacher")
 """Examples that load PyTorch are forked from a process that has; the others show that they import all they use."""
 
 
@@ -45,6 +49,9 @@ def test_an_example_runs(script: Path, tmp_path: Path, monkeypatch: pytest.Monke
         code, output, errors = done.returncode, done.stdout, done.stderr
     assert code == 0, errors
     assert output.strip()
+    if script.stem in LEARNS:
+        before, after = (float(found) for found in re.findall(r"^(?:before|after): (.*)$", output, re.MULTILINE))
+        assert before < after
 
 
 def test_the_table_of_the_examples_has_all_of_them():

@@ -48,7 +48,9 @@ OUTSIDE = {
     "envs": {
         *("PIL", "bm25s", "datasets", "docker", "duckdb", "gymnasium", "huggingface_hub", "jinja2", "lxml"),
         *(
+            "httpx2",
             "markupsafe",
+            "mcp",
             "minigrid",
             "numpy",
             "playwright",
@@ -66,8 +68,26 @@ OUTSIDE = {
         *("matplotlib", "pandas", "tokenizers", "torch", "transformers", "tyro", "vllm"),
     },
     "integrations": {
-        *("anyio", "datasets", "gem", "gymnasium", "huggingface_hub", "inspect_ai", "numpy", "openai", "pydantic"),
-        *("palaestra", "ray", "textarena", "transformers", "verifiers"),  # palaestra: of palaestra_vf, another package
+        *(
+            "anyio",
+            "datasets",
+            "gem",
+            "gymnasium",
+            "huggingface_hub",
+            "inspect_ai",
+            "mcp",
+            "numpy",
+            "openai",
+            "pydantic",
+        ),
+        *(
+            "uvicorn",
+            "palaestra",
+            "ray",
+            "textarena",
+            "transformers",
+            "verifiers",
+        ),  # palaestra: of palaestra_vf, another package
         "websockets",
     },
 }

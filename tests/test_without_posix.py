@@ -17,9 +17,9 @@ import gymnasium, palaestra
 from palaestra.scripts.cli import main
 found = {}
 for name in ("Arithmetic", "GuessNumber", "TextToSQL", "Shop", "ProgramSynthesis"):
-    env = gymnasium.make(f"palaestra/{name}-v0", difficulty=0.0)
-    env.reset(seed=0)
     try:
+        env = gymnasium.make(f"palaestra/{name}-v0", difficulty=0.0)
+        env.reset(seed=0)
         over = False
         while not over:
             *_, terminated, truncated, info = env.step(env.unwrapped.oracle())

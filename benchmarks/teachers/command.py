@@ -23,6 +23,7 @@ examples:
   palaestra bench teachers --tables T7
   palaestra bench teachers --tables T7 --settings NextDigits --teachers all --seeds 1
   palaestra bench teachers --tables T8 --settings DoorKey --seeds 2
+  palaestra bench teachers --env my_module:mine/Cart-v0 --teachers alp-gmm plr --episodes 100000
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import gymnasium as gym
 import tyro
 
 from ...agents.atomic import write_atomically
+from ...agents.evaluation import environment_spec
 from ...agents.evaluation.formats import Format, format_rows
 from ...errors import InputError, MissingExtra
 from ...estimates import MeanEstimate
@@ -77,6 +80,9 @@ class TeacherBenchOptions:
     """Tables to make."""
     settings: tuple[str, ...] = ()
     """Settings to run; all by default. Tables without any of these settings are left out."""
+    env: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """An environment of your own, "module:id", as a setting of table T8, the only table made unless
+    --tables is given. It needs a param_space (palaestra.envs.ParamEnv gives any environment one)."""
     teachers: tuple[str, ...] = ()
     """Teachers, each in the tables that it fits; by default each table's own list. "all" adds all registered teachers,
     in table T7 with one seed and in two settings unless --seeds is given."""
@@ -103,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_least(config, 1, "seeds", "jobs")
     check_least(config, 10, "episodes")
     check_names("table", config.tables, TABLES)
+    config = add_environments(config)
     named.PEERS.clear()
     named.PEERS.update(find_peers(config.peer_python))
     places = {name: TABLES[name] for name in dict.fromkeys(config.tables)}
@@ -140,6 +147,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"stopped; the same command goes on where it was (results in {config.out}).", file=sys.stderr)
         return 130
     return 1 if failures else 0
+
+
+def add_environments(config: TeacherBenchOptions) -> TeacherBenchOptions:
+    """Make the environments of ``--env`` settings of T8, in place of those of an earlier call, and choose them.
+
+    Raises:
+        InputError: there is no such environment, or it has no parameters.
+    """
+    settings: Any = load_table(TABLES["T8"]).settings
+    for name in [name for name, options in settings.items() if name == options["env"]]:
+        del settings[name]
+    if not config.env:
+        return config
+    for env_id in config.env:
+        env: Any = gym.make(environment_spec(env_id), disable_env_checker=True)
+        if not len(getattr(env.unwrapped, "param_space", ())):
+            raise InputError(
+                f"{env_id} has no parameters for a teacher to choose; palaestra.envs.ParamEnv gives it some."
+            )
+        env.close()
+        settings[env_id] = settings[env_id]
+    tables = ("T8",) if config.tables == TeacherBenchOptions.tables else config.tables
+    return replace(config, tables=tables, settings=(*config.settings, *config.env))
 
 
 def _rows(table: str, lines: Sequence[Line]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from ...rewards.answers import MAX_PROGRAM, fenced, program_in
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from ..registration import register
-from ..sandbox import Call, CallTest, Limits, run, run_tests, warn_if_missing
+from ..sandbox import Call, CallTest, Limits, check_backend, run, run_tests
 from .judging.literals import read_arguments
 from .judging.outputs import describe_output, keep_ends
 from .judging.program_question import EXAMPLE, format_examples, make_call_tests
@@ -106,7 +106,8 @@ class ProgramDebugging(Game):
         **kwargs: as for every environment.
 
     Raises:
-        InputError: at the first program or call, if this machine cannot provide the sandbox.
+        MachineryError: this machine cannot provide the sandbox.
+        MissingExtra: the package of the backend 'docker' is not installed.
     """
 
     param_space = ParamSpace(
@@ -128,7 +129,7 @@ class ProgramDebugging(Game):
     def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)
         self.graded, self.backend = graded, backend
-        warn_if_missing(backend)
+        check_backend(backend)
         self.limits = Limits(seconds=seconds)
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Debugging:

@@ -60,6 +60,7 @@ class PythonTool(ToolQuestion):
 
     Raises:
         InputError: ``of`` is not the id of a question, or an argument does not fit.
+        MachineryError: this machine cannot provide the sandbox.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from .judge import CallTest, ProgramJudgement, StdioTest, run_tests
 from .pool import Pool
 from .protocol import Call, Job, Limits, Result, Sandbox, Value
-from .running import BACKENDS, pool, run, submit, warn_if_missing
+from .running import BACKENDS, check_backend, pool, run, submit
 
 Judgement = ProgramJudgement  # the earlier name
 
@@ -30,9 +30,9 @@ __all__ = [
     "Sandbox",
     "StdioTest",
     "Value",
+    "check_backend",
     "pool",
     "run",
     "run_tests",
     "submit",
-    "warn_if_missing",
 ]

@@ -30,10 +30,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from ...errors import InputError
+from ...errors import MachineryError
 from . import control_group
 from .inside.frames import PACKAGES, PARTS
-from .protocol import MISSING, Call, Job, Limits, Result, is_missing
+from .protocol import Call, Job, Limits, Result
 from .seccomp import system_call_filter
 from .wire import decode_result, encode_job
 
@@ -72,8 +72,13 @@ class BubblewrapSandbox:
         packages: a folder of further packages, "" for none.
 
     Raises:
-        InputError: this machine cannot contain programs; the message says what is missing.
+        MachineryError: this machine cannot contain programs; the message says what is missing.
     """
+
+    @classmethod
+    def check(cls) -> None:
+        """Raise MachineryError where bubblewrap is absent, or cannot contain programs; the latter is tried once."""
+        _start_once(_find_bubblewrap())
 
     def __init__(self, modules: Sequence[str] = (), packages: str = "") -> None:
         self.modules, self.packages = tuple(modules), packages
@@ -112,7 +117,7 @@ class BubblewrapSandbox:
                 self.close()
                 errors.seek(0)
                 last = errors.read(2_000).decode(errors="replace").strip().rpartition("\n")[2]
-                raise InputError(
+                raise MachineryError(
                     f"programs cannot be contained on this machine ({last or 'the sandbox does not start'}). The "
                     "backend 'local' needs Linux with user namespaces for everybody; 'docker' needs an engine; "
                     "'unsafe-subprocess' runs programs without any protection."
@@ -205,15 +210,27 @@ def command(descriptor: int, packages: str = "", entrance: str = "") -> list[str
         entrance: the file through which a process enters the control group, "" without a group.
 
     Raises:
-        InputError: bubblewrap is not installed.
+        MachineryError: bubblewrap is not installed.
     """
-    bwrap = shutil.which("bwrap")
-    if bwrap is None or is_missing("local"):
-        raise InputError(MISSING)
     here = [sys.executable, "-s", "-S", "-m", "inside.launch", entrance]
     more = ["--ro-bind", packages, PACKAGES, "--setenv", "PYTHONPATH", PACKAGES] if packages else []
     inside = [os.path.realpath(sys.executable), "-s", "-B", "-m", "inside.zygote", str(descriptor)]
-    return [*here, *_bubblewrap(bwrap), *more, *_LAST, *inside]
+    return [*here, *_bubblewrap(_find_bubblewrap()), *more, *_LAST, *inside]
+
+
+def _find_bubblewrap() -> str:
+    bwrap = shutil.which("bwrap")
+    if bwrap is None or sys.platform != "linux":
+        raise MachineryError(
+            "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or "
+            "choose the backend 'docker'."
+        )
+    return bwrap
+
+
+@functools.cache
+def _start_once(bwrap: str) -> None:
+    LocalSandbox().close()
 
 
 @functools.cache

@@ -82,6 +82,11 @@ class DockerSandbox:
         MissingExtra: the package docker is not installed.
     """
 
+    @classmethod
+    def check(cls) -> None:
+        """Raise MachineryError or MissingExtra where no engine answers."""
+        connect_engine().close()
+
     def __init__(self, image: str | None = None, cpus: float = 1.0):
         self.image = image or os.environ.get("PALAESTRA_SANDBOX_IMAGE") or IMAGE
         self.cpus = cpus

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import InputError, MissingExtra
+from ...errors import InputError, MachineryError, MissingExtra
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -26,7 +26,7 @@ def connect_engine() -> DockerClient:
     """Connect to the engine.
 
     Raises:
-        InputError: no engine answers.
+        MachineryError: no engine answers.
         MissingExtra: the package docker is not installed.
     """
     try:
@@ -37,7 +37,7 @@ def connect_engine() -> DockerClient:
         client = docker.from_env(timeout=ENGINE_SECONDS)
         client.ping()
     except (*engine_errors(), ValueError) as error:
-        raise InputError(
+        raise MachineryError(
             f"no container engine answers at {describe_host()}: {error}. Start Docker, or set DOCKER_HOST to an engine "
             "that runs, or choose the backend 'local'."
         ) from None

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from ...errors import InputError
+from ...errors import InputError, MachineryError
 from .protocol import Job, Limits, Result, Sandbox
 
 _Entry = tuple[Job, Limits, "Future[Result]"]
@@ -23,7 +23,8 @@ class Pool:
     fork the child starts new sandboxes.
 
     Args:
-        make: makes a sandbox; an exception of ``make`` becomes the exception of the job's future.
+        make: makes a sandbox; an exception of ``make`` becomes the exception of the job's future, as a MachineryError
+            if the machine is the cause.
         workers: the maximum number of sandboxes; None for the number of processor cores that this process may use.
 
     Raises:
@@ -104,6 +105,12 @@ class Pool:
                         break
                     sandbox.close()
                     sandbox = None
+            except (InputError, OSError) as error:
+                failure = MachineryError(
+                    str(error) if isinstance(error, InputError) else f"no sandbox starts: {error}."
+                )
+                failure.__cause__ = error
+                answer.set_exception(failure)
             except BaseException as error:
                 answer.set_exception(error)
             else:

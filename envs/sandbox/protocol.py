@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
@@ -132,21 +130,14 @@ class Result:
 
 
 class Sandbox(Protocol):
-    """Interface of a backend, which runs one program at a time. One instance must be used by one thread only."""
+    """Interface of a backend, which runs one program at a time. One instance must be used by one thread only.
+
+    A class may have a classmethod ``check()``, which raises MachineryError or MissingExtra if this machine cannot
+    provide the backend. It is called when an environment that runs programs is made.
+    """
 
     def run(self, job: Job, limits: Limits) -> Result:
         """Run a job. No program can cause an exception; the result has ``valid=False`` if the sandbox failed."""
         ...
 
     def close(self) -> None: ...
-
-
-MISSING = (
-    "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or choose the "
-    "backend 'docker'."
-)
-
-
-def is_missing(backend: str) -> bool:
-    """Return True if this machine obviously lacks the sandbox. The sandbox is not started for this check."""
-    return backend == "local" and (sys.platform != "linux" or shutil.which("bwrap") is None)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import PurePosixPath
 
-from ...errors import InputError
+from ...errors import InputError, MachineryError
 from ...registry import Registry
 from .pool import Pool
-from .protocol import MISSING, Call, Job, Limits, Result, Sandbox, is_missing
+from .protocol import Call, Job, Limits, Result, Sandbox
 
 BACKENDS: Registry[type[Sandbox]] = Registry("sandbox backend", group="palaestra.sandboxes")
 BACKENDS.add("local", f"{__package__}.bubblewrap:BubblewrapSandbox")
@@ -42,7 +41,7 @@ def _find_backend(name: str) -> type[Sandbox]:
     except ModuleNotFoundError as error:
         if error.name not in ("fcntl", "resource"):
             raise
-        raise InputError(
+        raise MachineryError(
             f"programs cannot be run on {sys.platform}, which has no {error.name!r}; use Linux, or on Windows "
             "its subsystem for Linux (WSL)."
         ) from None
@@ -130,7 +129,15 @@ def _check_files(files: Mapping[str, str], limits: Limits) -> None:
         )
 
 
-def warn_if_missing(backend: str) -> None:
-    """Warn if this machine obviously lacks the sandbox. Called when an environment that needs the sandbox is made."""
-    if is_missing(backend):
-        warnings.warn(f"tasks can be read, but not answered: {MISSING}", stacklevel=4)
+def check_backend(backend: str, packages: str | os.PathLike[str] = "") -> None:
+    """Check, when an environment is made, that its agent's programs can run.
+
+    Raises:
+        InputError: there is no such backend, or no such folder of packages.
+        MachineryError: this machine cannot provide the backend.
+        MissingExtra: the package that connects to it is not installed.
+    """
+    check = getattr(_find_backend(backend), "check", None)
+    if check is not None:
+        check()
+    _check_packages(packages, backend)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from ...errors import MachineryError
 from ..measured import Measured, find_measured
 from ..question import Question
 from ..unicode import Unicode
@@ -27,19 +27,36 @@ def pytest_generate_tests(metafunc: Any) -> None:
 
 def only_questions(test: Callable[..., None]) -> Callable[..., None]:
     """Restrict a test to environments that are a `Question`."""
-    test.suits = lambda env_id: isinstance(make(env_id).unwrapped, Question)  # type: ignore[attr-defined]
+    test.suits = suits(lambda env: isinstance(env.unwrapped, Question))  # type: ignore[attr-defined]
     return test
 
 
 def only_text(test: Callable[..., None]) -> Callable[..., None]:
     """Restrict a test to environments whose observations are text."""
-    test.suits = lambda env_id: isinstance(make(env_id).observation_space, Unicode)  # type: ignore[attr-defined]
+    test.suits = suits(lambda env: isinstance(env.observation_space, Unicode))  # type: ignore[attr-defined]
     return test
 
 
+def suits(check: Callable[[Any], bool], missing: bool = True) -> Callable[[str], bool]:
+    """Turn a check of environments into a check of ids. An id whose environment cannot be made on this machine suits if
+    ``missing``: the test then says what is missing."""
+
+    def is_suited(env_id: str) -> bool:
+        try:
+            return check(make(env_id))
+        except MachineryError:
+            return missing
+
+    return is_suited
+
+
 def lacks_sandbox(env_id: str) -> bool:
-    """Return True if the family runs programs, and this machine has no bubblewrap (``bwrap``) to contain them."""
-    return shutil.which("bwrap") is None and getattr(gym.make(env_id).unwrapped, "needs_sandbox", False)
+    """Return True if the family runs programs, and this machine has no sandbox for them."""
+    try:
+        make(env_id).close()
+    except MachineryError:
+        return True
+    return False
 
 
 def plays_slowly(env_id: str) -> bool:

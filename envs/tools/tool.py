@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ...errors import shorten, unknown_name
 from ...registry import Registry
+from ...rewards.verifiers.tool_calls import CallError, parse_tool_calls
 from ..question import Question, Task
 from .tool_function import Parameters, ToolFunction, write_tool_call
 
-Arguments = Mapping[str, str]
+Arguments = Mapping[str, Any]
+CALL_TAGS = ("<tool_call>", "</tool_call>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +50,25 @@ class Tool:
         usage: how it is called and what comes back, in sentences that go on from "you may run Python:".
         form: what a reply without a call lacks: "a block of Python".
         needs_sandbox: whether it runs programs.
+        called_by_tag: whether a ``<tool_call>`` that no tool reads is a mistake, and not the answer.
+        max_output: characters of an output.
         purpose: what a call does and returns, for who calls it as a function; ``usage`` where it is "".
         parameters: of the function; None where the tool cannot be called as one.
         optional: names of parameters that may be left out.
     """
 
-    name: ClassVar[str]
+    name: str
     priority: ClassVar[int] = 0
     cost: ClassVar[int] = 1
     deed: ClassVar[str]
-    usage: ClassVar[str]
+    usage: str
     form: ClassVar[str]
     needs_sandbox: ClassVar[bool] = False
-    purpose: ClassVar[str] = ""
-    parameters: ClassVar[Parameters | None] = None
-    optional: ClassVar[tuple[str, ...]] = ()
+    called_by_tag: ClassVar[bool] = False
+    max_output: int = 1_000
+    purpose: str = ""
+    parameters: Parameters | None = None
+    optional: tuple[str, ...] = ()
 
     def parse(self, action: str) -> Arguments | None:
         """Return the arguments of the call in a reply; None where there is no call of this tool. Never raises."""
@@ -92,6 +99,9 @@ class Tool:
         """
         raise NotImplementedError(f"{type(self).__name__} must implement run(arguments, question, task).")
 
+    def close(self) -> None:
+        """End what runs for the tool; called when its environment is closed. A later call may start it again."""
+
 
 TOOLS: Registry[type[Tool]] = Registry(
     "tool",
@@ -113,3 +123,28 @@ def choose_call(tools: Iterable[Tool], action: str) -> tuple[Tool, Arguments] | 
             if arguments is not None:
                 found = tool, arguments
     return found
+
+
+def read_call(action: str) -> Mapping[str, Any] | None:
+    """Read the first call in a reply, ``{"name": ..., "parameters": {...}}``; None where there is none.
+
+    Raises:
+        CallError: there is something like a call that cannot be read.
+    """
+    opening, closing = CALL_TAGS
+    if action.count(opening) == action.count(closing) + 1:
+        action += closing  # generation often stops at the closing mark
+    calls = parse_tool_calls(action)
+    return calls[0] if calls else None
+
+
+def explain_misread(tools: Iterable[Tool], action: str) -> str | None:
+    """Say why no tool runs for a reply that has a ``<tool_call>``, where tools are called so; else None."""
+    known = [tool.name for tool in tools if tool.called_by_tag]
+    if not known or CALL_TAGS[0] not in action:
+        return None
+    try:
+        call = read_call(action)
+    except CallError as error:
+        return str(error)
+    return None if call is None else str(unknown_name("tool", shorten(call["name"], 60), known))

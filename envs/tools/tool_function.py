@@ -16,7 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 from ...errors import InputError, shorten, unknown_name
 
 Parameters = Mapping[str, Mapping[str, Any]]
-"""Name of each parameter -> its JSON schema: ``{"type": "string" or "integer", "description": ..., "enum": [...]}``."""
+"""Name of each parameter -> its JSON schema, such as ``{"type": "string", "description": ..., "enum": [...]}``. Texts
+and whole numbers are checked, or made from each other; values of other types are taken as they are."""
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "`": "\\u0060"}
 
@@ -31,6 +32,7 @@ class ToolFunction:
         parameters: see `Parameters`.
         optional: names of parameters that may be left out.
         answers: whether a call gives the answer, which ends the episode.
+        definitions: further entries of the schema, to which those of parameters refer.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ToolFunction:
     parameters: Parameters = field(default_factory=dict)
     optional: tuple[str, ...] = ()
     answers: bool = False
+    definitions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def required(self) -> list[str]:
@@ -46,7 +49,7 @@ class ToolFunction:
     def schema(self) -> dict[str, Any]:
         """The arguments as a JSON schema."""
         properties = {name: dict(parameter) for name, parameter in self.parameters.items()}
-        return {"type": "object", "properties": properties, "required": self.required}
+        return {"type": "object", "properties": properties, "required": self.required, **self.definitions}
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as their types; a number is a text as well. Arguments that it does not have are dropped.
@@ -65,7 +68,9 @@ class ToolFunction:
         }
 
     def _read(self, name: str, parameter: Mapping[str, Any], value: Any) -> Any:
-        whole = parameter.get("type") == "integer"
+        if parameter.get("type") not in ("string", "integer"):
+            return value
+        whole = parameter["type"] == "integer"
         try:
             if isinstance(value, bool) or not isinstance(value, str | int | float) or value != value:
                 raise ValueError

@@ -21,10 +21,10 @@ from ..question import Question, Task, with_prompt
 from ..registration import unknown_environment
 from ..task_env import MAX_ACTION
 from ..unicode import Unicode
-from .tool import Tool, choose_call
+from .tool import Tool, choose_call, explain_misread
 from .tool_function import ToolFunction, find_function
 
-# Characters that tools add to the question at most.
+# Characters around what tools say of themselves and what they return.
 _ADDED = 2_048
 # Turns beyond the calls: one for the answer, and one for an action that cannot be read.
 _SPARE = 2
@@ -35,7 +35,7 @@ class MadeCall:
     """A call that was made: the tool's name, its arguments as pairs, and whether it failed."""
 
     name: str
-    arguments: tuple[tuple[str, str], ...]
+    arguments: tuple[tuple[str, Any], ...]
     failed: bool
 
 
@@ -96,7 +96,9 @@ class ToolQuestion(Game):
         super().__init__(**kwargs)
         # Some families draw tasks of their split alone.
         self.inner.split = self.split
-        self.observation_space = Unicode(self.inner.max_observation + _ADDED)
+        said = sum(len(tool.name) + len(tool.usage) + len("- : \n") for tool in self.tools)
+        most = max(said, *(tool.max_output for tool in self.tools))
+        self.observation_space = Unicode(self.inner.max_observation + _ADDED + most)
 
     def choose_space(self, inner: Question) -> ParamSpace:
         """Return the axes, before those of the request are narrowed."""
@@ -115,7 +117,7 @@ class ToolQuestion(Game):
         usages = "\n".join(f"- {tool.name}: {tool.usage}" for tool in self.tools)
         return (
             f"Before you answer you may use tools {count_times(calls)}, one in a reply:\n{usages}\n"
-            f"A reply without {' or '.join(tool.form for tool in self.tools)} is your answer."
+            f"A reply without {' or '.join(dict.fromkeys(tool.form for tool in self.tools))} is your answer."
         )
 
     def tool_functions(self) -> tuple[ToolFunction, ...]:
@@ -160,6 +162,8 @@ class ToolQuestion(Game):
     def act(self, state: Session, action: str) -> Transition:
         found = choose_call(self.tools, action)
         if found is None:
+            if error := explain_misread(self.tools, action):
+                return Transition(state, progress=self.progress_of(state), action_error=error)
             return self.judge_answer(state, strip_output(action))
         tool, arguments = found
         error = tool.refuse(arguments)
@@ -208,6 +212,11 @@ class ToolQuestion(Game):
         """The cost of the question; the number of calls does not change it."""
         cost = self.inner.solver_cost(episode.task)
         return float(len(episode.task.prompt) + len(self.inner.oracle(episode.task)) if cost is None else cost)
+
+    def close(self) -> None:
+        for tool in self.tools:
+            tool.close()
+        self.inner.close()
 
     def content_of(self, episode: Session) -> str:
         return self.inner.content_of(episode.task)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError
 from ...rewards.answers import fenced, program_in
 from ..registration import register
-from ..tools.tool import TOOLS
+from ..tools.mcp_tool import mcp_tools
+from ..tools.tool import TOOLS, Tool
 from ..tools.tool_question import Session, ToolQuestion
 
 
@@ -30,8 +32,8 @@ class ToolUse(ToolQuestion):
 
     Actions:
         Text with a call: a block of ```sql or ```python, a tag <sql>, <code> or <python>, or a <tool_call> in JSON with
-        the argument "query" or "code". Any other text is the answer. A query as the answer goes into a block without a
-        language, or into <answer></answer>.
+        the argument "query" or "code", or with a server's tool by its name. Any other text is the answer. A query as
+        the answer goes into a block without a language, or into <answer></answer>.
 
     Reward:
         The family's reward for the answer; 0 for a call, even if it fails; failures are reported in
@@ -46,13 +48,16 @@ class ToolUse(ToolQuestion):
     Args:
         of: the id of the family that asks the question; its class must be a `Question`.
         of_kwargs: arguments of that family; ``level`` sets the difficulty on the axes that they leave open.
-        tools: names in `palaestra.envs.tools.tool.TOOLS`, each once.
+        tools: names in `palaestra.envs.tools.tool.TOOLS`, or tools, each once; by default "sql" and "python".
+        mcp: servers of the Model Context Protocol whose tools are offered too: one server, or a list, each given by the
+            command that starts the server, a URL, or a mapping with the arguments of `palaestra.envs.tools.mcp_tools`.
         tool_kwargs: arguments of tools, such as ``{"python": {"seconds": 1.0}}``.
         answer_format: how the answer is read; None for the family's default.
         **kwargs: as for every environment.
 
     Raises:
         InputError: ``of`` is not the id of a question, an unknown tool, or an argument does not fit.
+        MachineryError: this machine cannot provide what a tool needs, such as the sandbox.
     """
 
     def __init__(
@@ -60,17 +65,31 @@ class ToolUse(ToolQuestion):
         *,
         of: str = "palaestra/SQLResult-v0",
         of_kwargs: Mapping[str, Any] | None = None,
-        tools: Sequence[str] = ("sql", "python"),
+        tools: Sequence[str | Tool] | None = None,
+        mcp: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] = (),
         tool_kwargs: Mapping[str, Mapping[str, Any]] | None = None,
         answer_format: str | None = None,
         **kwargs: Any,
     ):
-        if isinstance(tools, str) or not tools or len(set(tools)) < len(tools):
+        servers = [mcp] if isinstance(mcp, str | Mapping) else list(mcp)
+        if tools is None:
+            tools = () if servers else ("sql", "python")
+        if isinstance(tools, str) or not (tools or servers):
             raise InputError(f"tools must be a list of names, each once, such as ['sql', 'python'], not {tools!r}.")
         options = dict(tool_kwargs or {})
-        if strange := sorted(set(options) - set(tools)):
+        if strange := sorted(set(options) - {tool for tool in tools if isinstance(tool, str)}):
             raise InputError(f"tool_kwargs has arguments of {strange[0]!r}, which is none of the tools {list(tools)}.")
-        made = [TOOLS.make(name, **options.get(name, {})) for name in tools]
+        made = [tool if isinstance(tool, Tool) else TOOLS.make(tool, **options.get(tool, {})) for tool in tools]
+        for one in servers:
+            given: dict[str, Any] = {"server": one} if isinstance(one, str) else dict(one)
+            try:
+                inspect.signature(mcp_tools).bind(**given)
+            except TypeError as error:
+                raise InputError(f"{error}, of the MCP server {given}; see palaestra.envs.tools.mcp_tools.") from None
+            made += mcp_tools(**given)
+        names = [tool.name for tool in made]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"there are two tools named {twice[0]!r}; name each once.")
         super().__init__(of=of, of_kwargs=of_kwargs, tools=made, answer_format=answer_format, **kwargs)
 
     def oracle(self, state: Session) -> str:

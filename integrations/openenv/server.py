@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ...errors import InputError, needs_extra
 from ..episode_thread import SessionThread
-from .session import RESET_NAMES, ServedSession
+from ..served_session import RESET_NAMES, ServedSession
 
 _log = logging.getLogger(__name__)
 _PONG_SECONDS = 300.0

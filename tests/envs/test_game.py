@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from palaestra.envs import Game, IntAxis, ParamSpace, Transition
-from palaestra.errors import InputError
+from palaestra.errors import InputError, MachineryError
 
 
 class Count(Game):
@@ -142,3 +142,20 @@ def test_the_extras_of_a_step_hold_the_progress_up_to_it_also_after_a_snapshot()
     assert [info["extras"]["completion"] for info in infos] == [done[:turn] for turn in range(4)]
     other.set_state(snapshot)
     assert other.step("2")[4]["extras"] == infos[-1]["extras"]
+
+
+def test_machinery_that_fails_in_a_turn_makes_its_reward_invalid_and_the_game_goes_on():
+    class Broken(Count):
+        def act(self, state: Any, action: str) -> Transition:
+            if action == "9":
+                raise MachineryError("the counter is out of order.")
+            return super().act(state, action)
+
+    env = Broken(split="all", goal=2)
+    env.reset(seed=0)
+    env.step("1")
+    _, reward, terminated, truncated, info = env.step("9")
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert (info["reward_valid"], info["action_error"], info["progress"]) == (False, None, 0.5)
+    assert info["feedback"] == "the counter is out of order."
+    assert env.step("2")[4]["is_success"]

@@ -10,15 +10,13 @@ import gymnasium as gym
 import palaestra
 import pytest
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
+from palaestra.envs.testing.playing import suits
 from palaestra.errors import InputError
 from palaestra.rewards import RewardWrapper
 from palaestra.teachers import TeacherWrapper
 
-IDS = [
-    name
-    for name in palaestra.envs.ids()
-    if name.startswith("palaestra/") and isinstance(gym.make(name).action_space, palaestra.envs.Unicode)
-]
+plays_text = suits(lambda env: isinstance(env.action_space, palaestra.envs.Unicode))
+IDS = [name for name in palaestra.envs.ids() if name.startswith("palaestra/") and plays_text(name)]
 # A question with one number, one of several lines, a program, and games.
 FEW = ["palaestra/Arithmetic-v0", "palaestra/Sudoku-v0", "palaestra/MBPP-v0", "palaestra/RushHour-v0"]
 LIMIT = 1_000_000

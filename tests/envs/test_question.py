@@ -9,7 +9,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from palaestra.envs import IntAxis, ParamSpace, Question, Task
-from palaestra.errors import InputError
+from palaestra.errors import InputError, MachineryError
 from palaestra.rewards import Verdict
 
 
@@ -92,6 +92,16 @@ def test_failed_machinery_is_flagged_and_no_success():
     _, info = answered(env, "1")
     assert info["reward_valid"] is False
     assert info["is_success"] is False
+
+
+def test_machinery_that_raises_is_flagged_too():
+    class Broken(Doubling):
+        def verify(self, task: Task, answer: str) -> Verdict:
+            raise MachineryError("the judge is out of order.")
+
+    reward, info = answered(Broken(split="all"), "4")
+    assert (reward, info["reward_valid"], info["is_success"], info["action_error"]) == (0.0, False, False, None)
+    assert info["feedback"] == "the judge is out of order."
 
 
 def test_partial_credit_is_no_success():

@@ -17,6 +17,7 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.envs import Game, Question, Unicode
+from palaestra.envs.testing.playing import suits
 
 from .replies.hedges import HEDGES
 from .replies.table import KINDS, TYPES, Reply, read
@@ -24,10 +25,7 @@ from .replies.table import KINDS, TYPES, Reply, read
 TABLE = {name: read(name) for name in TYPES}
 
 
-def plays_text(env_id: str) -> bool:
-    return isinstance(gym.make(env_id, disable_env_checker=True).action_space, Unicode)
-
-
+plays_text = suits(lambda env: isinstance(env.action_space, Unicode))
 IDS = [name for name in palaestra.envs.ids() if name.startswith("palaestra/") and plays_text(name)]
 every_id = pytest.mark.parametrize("env_id", IDS)
 

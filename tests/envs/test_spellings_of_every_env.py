@@ -8,14 +8,12 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
+from palaestra.envs.testing.playing import suits
 
-
-def strips_marks(name: str) -> bool:
-    """Whether marks are taken off answers: not where an answer may hold them, as programs do, or is no text."""
-    env: Any = gym.make(name).unwrapped
-    return isinstance(env.action_space, palaestra.envs.Unicode) and env.strips_marks
-
-
+# Not where an answer may hold marks, as programs do, or is no text.
+strips_marks = suits(
+    lambda env: isinstance(env.action_space, palaestra.envs.Unicode) and env.unwrapped.strips_marks, missing=False
+)
 FAMILIES = [
     name.removeprefix("palaestra/")
     for name in palaestra.envs.ids()

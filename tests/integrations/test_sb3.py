@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from palaestra.envs import FloatAxis, ParamEnv
 from palaestra.errors import InputError
 from palaestra.integrations.sb3 import curriculum_env, success_rate
 
@@ -41,3 +42,19 @@ def test_an_environment_in_text_is_refused_with_its_twin():
         curriculum_env("palaestra/DoorKye-v0", "random")
     with pytest.raises(InputError, match="episodes must be"):
         success_rate(Still(), ROOMS, episodes=0)
+
+
+def test_any_environment_goes_in_as_an_object():
+    axes = [FloatAxis("gravity", 5.0, 20.0)]
+    cart = ParamEnv("CartPole-v1", axes, return_range=(0, 500), success=8)
+    env = curriculum_env(cart, "random", seed=0)
+    assert env.observation_space == cart.observation_space  # without bounds, it stays as it is
+    env.reset(seed=0)
+    while not env.step(0)[2]:
+        pass
+    assert env.get_wrapper_attr("teacher").metrics()["observed"] == 1
+    assert success_rate(Still(), cart, episodes=3, difficulty=0) == 1.0
+    with pytest.raises(InputError, match="does not say what a success is"):
+        success_rate(Still(), ParamEnv("CartPole-v1", axes), episodes=1)
+    with pytest.raises(InputError, match=r"axes must be given to .* itself"):
+        curriculum_env(cart, "random", axes={"gravity": 9})

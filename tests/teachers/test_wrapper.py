@@ -261,3 +261,38 @@ def test_what_is_played_without_the_teacher_keeps_a_proposal_that_was_not_begun(
     env.step(0)
     env.reset(options={"difficulty": 0.0})
     assert env.reset()[1]["proposal"] is not waiting
+
+
+class Cart(gym.Wrapper):
+    """Somebody's own wrapper that reads the task."""
+
+    param_space = ParamSpace([IntAxis("force", 1, 10)])
+    return_range = (0, 500)
+
+    def reset(self, *, seed=None, options=None):
+        self.unwrapped.force_mag = dict(options or {}).pop("params")["force"]
+        return self.env.reset(seed=seed)
+
+
+def test_a_wrapper_may_have_the_space_and_the_range_of_returns():
+    env = TeacherWrapper(gym.wrappers.RecordEpisodeStatistics(Cart(gym.make("CartPole-v1"))), "alp-gmm", seed=0)
+    for _ in range(3):
+        episode(env)
+    assert env.teacher.metrics()["observed"] == 3
+    assert env.teacher.return_range == (0.0, 500.0)
+
+
+def test_an_environment_without_a_space_is_told_how_to_get_one_and_an_unknown_teacher_comes_first():
+    with pytest.raises(
+        InputError, match=r"has no param_space; give it one by palaestra\.envs\.ParamEnv\(env, \[axes\]\)"
+    ):
+        TeacherWrapper(gym.make("CartPole-v1"), "alp-gmm")
+    with pytest.raises(InputError, match="did you mean 'alp-gmm'"):
+        TeacherWrapper(gym.make("CartPole-v1"), "alpgmm")
+
+
+def test_an_environment_that_does_not_read_its_task_is_noticed_once():
+    env = TeacherWrapper(gym.make("CartPole-v1"), make("random", ParamSpace([IntAxis("force", 1, 10)])))
+    with pytest.warns(UserWarning, match=r"CartPole.* does not read options\['params'\]"):
+        env.reset(seed=0)
+    env.reset()  # warnings are errors here

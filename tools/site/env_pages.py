@@ -13,7 +13,7 @@ from ...envs.axes import ChoiceAxis
 from ...envs.baselines import DIFFICULTIES
 from ...envs.measured import find_measured
 from ...envs.registration import ids
-from ...errors import MissingExtra
+from ...errors import MachineryError, MissingExtra
 from ...rewards.measures import MEASURES
 from ...scripts.docstrings import summary
 from ...scripts.list_gallery import Example, entry
@@ -54,7 +54,7 @@ def _index() -> SiteContent:
         try:
             family = type(gym.make(env_id, disable_env_checker=True).unwrapped)
             group, text = family.__module__.split(".envs.")[-1].split(".")[0], summary(family)
-        except MissingExtra as error:
+        except (MissingExtra, MachineryError) as error:
             group, text = "not installed", str(error)
         row = [f"[`{env_id}`]({page_name(env_id)}.md)", inline(text)]
         groups.setdefault(group, []).append(row)

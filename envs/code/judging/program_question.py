@@ -10,7 +10,7 @@ from ....rewards import Verdict
 from ....rewards.answers import MAX_PROGRAM, program_in
 from ....rewards.verifiers.registry import rejected
 from ...question import Question, Task
-from ...sandbox import CallTest, Limits, StdioTest, run_tests, warn_if_missing
+from ...sandbox import CallTest, Limits, StdioTest, check_backend, run_tests
 from ..programs.cases import ProgramCase
 from ..programs.grammar import Program, format_call
 
@@ -21,8 +21,7 @@ EXAMPLE = "```python\ndef twice(n):\n    return 2 * n\n```"
 class ProgramQuestion(Question):
     """Base of the families whose answers are programs.
 
-    A family implements ``generate``, and ``verify``, which ends in `judge_program`. The sandbox is started when the
-    first answer is judged.
+    A family implements ``generate``, and ``verify``, which ends in `judge_program`.
 
     Args:
         graded: True to reward the share of passed tests; otherwise 1 if all pass, else 0.
@@ -30,7 +29,8 @@ class ProgramQuestion(Question):
         seconds: the time limit of each call of the program, or of each run if tests use standard input.
 
     Raises:
-        InputError: when the first answer is judged, if this machine cannot provide the sandbox.
+        MachineryError: this machine cannot provide the sandbox.
+        MissingExtra: the package of the backend 'docker' is not installed.
     """
 
     default_answer_format = "whole"
@@ -43,7 +43,7 @@ class ProgramQuestion(Question):
     def __init__(self, *, graded: bool = False, backend: str = "local", seconds: float = 2.0, **kwargs: Any):
         super().__init__(**kwargs)
         self.graded, self.backend = graded, backend
-        warn_if_missing(backend)
+        check_backend(backend)
         self.limits = Limits(seconds=seconds)
 
     def judge_program(self, code: str, tests: Sequence[CallTest | StdioTest]) -> Verdict:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ....rewards.answers import MAX_PROGRAM
 from ...question import Question, Task
-from ...sandbox import Limits, run, warn_if_missing
+from ...sandbox import Limits, check_backend, run
 from ...tools.tool import TOOLS, Arguments, Tool, ToolResult
 from .outputs import describe_output, keep_ends
 from .tool_calls import extract_program
@@ -25,6 +25,11 @@ class PythonInterpreter(Tool):
         backend: the sandbox, by its name in `sandbox.BACKENDS`.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
+
+    Raises:
+        InputError: there is no such backend or folder.
+        MachineryError: this machine cannot provide the sandbox.
+        MissingExtra: the package of the backend 'docker' is not installed.
     """
 
     name = "python"
@@ -38,7 +43,7 @@ class PythonInterpreter(Tool):
     def __init__(self, seconds: float = 2.0, backend: str = "local", preload: Sequence[str] = (), packages: str = ""):
         self.limits = Limits(seconds=seconds)
         self.backend, self.preload, self.packages = backend, tuple(preload), packages
-        warn_if_missing(backend)
+        check_backend(backend, packages)
 
     def parse(self, action: str) -> Arguments | None:
         program = extract_program(action)

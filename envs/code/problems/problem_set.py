@@ -22,7 +22,7 @@ from ...datasets.collection import Collection
 from ...datasets.layouts import Item
 from ...datasets.questions import DatasetQuestion
 from ...question import Task
-from ...sandbox import Limits, run_tests, warn_if_missing
+from ...sandbox import Limits, check_backend, run_tests
 from ..judging.expectations import meets_expectation
 from .problem import Problem, Test, select_tests
 from .problem_layouts import MOST_TESTS
@@ -44,13 +44,15 @@ class ProblemSet(DatasetQuestion):
         graded: True to reward the share of passed tests; otherwise 1 if all pass, else 0.
         seconds: the time limit of each call of the program, or of each run if tests use standard input.
         memory_mb: the memory that the program may use, MiB.
-        backend: the sandbox, by its name in `sandbox.BACKENDS`; started when the first answer is judged.
+        backend: the sandbox, by its name in `sandbox.BACKENDS`.
         preload: modules that are in memory before a program starts, such as ("numpy",); see `sandbox.Job`.
         packages: a folder of further packages that programs may import; see `sandbox.Job`.
         **kwargs: as for `DatasetQuestion`.
 
     Raises:
-        InputError: as `DatasetQuestion`; and when the first answer is judged, if the sandbox cannot be started.
+        InputError: as `DatasetQuestion`.
+        MachineryError: this machine cannot provide the sandbox.
+        MissingExtra: the package of the backend 'docker' is not installed.
     """
 
     default_answer_format = "whole"
@@ -75,7 +77,7 @@ class ProblemSet(DatasetQuestion):
         if isinstance(tests, bool) or not isinstance(tests, int) or not 1 <= tests <= MOST_TESTS:
             raise InputError(f"tests must be a whole number from 1 to {MOST_TESTS}, not {tests!r}.")
         self.tests, self.graded, self.backend = tests, graded, backend
-        warn_if_missing(backend)
+        check_backend(backend, packages)
         self.limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.preload, self.packages = tuple(preload), packages
         super().__init__(**kwargs)

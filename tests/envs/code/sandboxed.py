@@ -5,6 +5,20 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from palaestra.envs.sandbox import BACKENDS
+from palaestra.errors import InputError
+
+NONE = "none"
+"""A backend that cannot be started, for tests that nothing is run."""
+
+
+class NoSandbox:
+    def __init__(self) -> None:
+        raise InputError("the sandbox 'none' does not start.")
+
+
+if NONE not in BACKENDS:
+    BACKENDS.add(NONE, NoSandbox)  # type: ignore[arg-type]
 
 needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 

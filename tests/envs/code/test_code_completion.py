@@ -14,7 +14,7 @@ from palaestra.envs.question import Task
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
-from .sandboxed import HOSTILE
+from .sandboxed import HOSTILE, NONE
 
 FAMILY = CodeCompletion()
 PROGRAM = Program(
@@ -94,16 +94,16 @@ def test_feedback_on_a_wrong_completion_names_the_first_example_that_fails(task:
     ],
 )
 def test_what_is_no_completion_is_malformed_without_a_run(answer: str):
-    assert CodeCompletion(backend="none").verify(CONDITION, answer).malformed
+    assert CodeCompletion(backend=NONE).verify(CONDITION, answer).malformed
 
 
 @pytest.mark.parametrize("answer", ["v", "42", "unknown"])
 def test_a_wrong_word_is_refused_without_a_run_with_the_same_verdict(answer: str):
-    without = CodeCompletion(backend="none").verify(FACTOR, answer)
+    without = CodeCompletion(backend=NONE).verify(FACTOR, answer)
     assert (without.success, without.reward, without.malformed, without.valid) == (False, 0.0, False, True)
     assert len(without.extras["tests"]) == len(FACTOR.data.tests)
     with pytest.raises(InputError, match="none"):
-        CodeCompletion(backend="none").verify(FACTOR, f"{answer} + 0")
+        CodeCompletion(backend=NONE).verify(FACTOR, f"{answer} + 0")
 
 
 @pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"does not parse"}))

@@ -15,10 +15,9 @@ from palaestra.envs.code.judging.program_question import EXAMPLE
 from palaestra.envs.code.programs.slow_programs import TECHNIQUES, Part, SlowProgram
 from palaestra.envs.code.programs.slow_programs_with_lists import CONTAINER_KINDS
 from palaestra.envs.question import Task
-from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
-from .sandboxed import HOSTILE, needs_sandbox
+from .sandboxed import HOSTILE, NONE, needs_sandbox
 
 FAMILY = CodeOptimisation()
 GRADED = CodeOptimisation(graded=True)
@@ -201,7 +200,7 @@ def test_a_wrong_program_that_is_fast_on_large_arguments_gets_no_reward():
 
 @pytest.mark.parametrize("answer", ["42", "", "def pair(numbers): pass", EXAMPLE, "```python\n```", "(" * 4096])
 def test_what_defines_no_such_function_is_malformed_without_a_run(answer: str):
-    assert CodeOptimisation(backend="none").verify(TASK, answer).malformed
+    assert CodeOptimisation(backend=NONE).verify(TASK, answer).malformed
 
 
 @needs_sandbox
@@ -235,11 +234,11 @@ def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)
 
 
-def test_a_missing_sandbox_is_reported_at_the_first_answer_and_not_before():
-    env = gym.make("palaestra/CodeOptimisation-v0", backend="none", disable_env_checker=True)
+def test_a_sandbox_that_does_not_start_makes_the_answer_invalid():
+    env = gym.make("palaestra/CodeOptimisation-v0", backend=NONE, disable_env_checker=True)
     env.reset(seed=0)
-    with pytest.raises(InputError, match="none"):
-        env.step(env.unwrapped.oracle())  # type: ignore[attr-defined]
+    info = env.step(env.unwrapped.oracle())[4]  # type: ignore[attr-defined]
+    assert (info["reward_valid"], info["feedback"]) == (False, "the sandbox 'none' does not start.")
 
 
 # What is asked.

@@ -15,7 +15,7 @@ from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
 from .debugged import BUGGY, PROGRAM, STATE, at, made, passing, play
-from .sandboxed import HOSTILE, needs_sandbox
+from .sandboxed import HOSTILE, NONE, needs_sandbox
 
 LOST = Result(reason="lost", valid=False)
 
@@ -38,7 +38,7 @@ NEITHER = [
 
 @pytest.mark.parametrize("action", NEITHER)
 def test_what_is_neither_a_program_nor_a_call_uses_up_a_turn_and_no_more(action: str):
-    env = at(replace(STATE, best=5, feedback="It was so."), backend="none")
+    env = at(replace(STATE, best=5, feedback="It was so."), backend=NONE)
     observation, reward, terminated, truncated, info = env.step(action)
     assert info["action_error"] == (
         "Write either the whole function tens in a block of Python code, or a call with each argument written out, "
@@ -51,7 +51,7 @@ def test_what_is_neither_a_program_nor_a_call_uses_up_a_turn_and_no_more(action:
 
 @pytest.mark.parametrize("action", [None, 3, "", " \n", "x" * 70_000, fenced(PROGRAM.source) + " " * 1_000_000])
 def test_what_cannot_be_read_is_a_turn_too(action: Any):
-    env = at(replace(STATE, best=5, feedback="It was so.", turns=2), backend="none")
+    env = at(replace(STATE, best=5, feedback="It was so.", turns=2), backend=NONE)
     observation, reward, _, truncated, info = env.step(action)
     assert observation == f"{info['action_error']}\nIt was so.\nYou have one turn left."
     assert (reward, truncated, info["progress"]) == (0.0, False, 0.5)
@@ -154,11 +154,12 @@ def test_a_lost_sandbox_takes_a_turn_and_nothing_else(action: str, monkeypatch: 
     assert env.here() == replace(state, turns=3)
 
 
-def test_a_missing_sandbox_is_reported_at_the_first_run_and_not_before():
+def test_a_sandbox_that_does_not_start_makes_the_turn_invalid():
     for action in ("tens(5)", fenced(PROGRAM.source)):
-        env = at(STATE, backend="none")
-        with pytest.raises(InputError, match="none"):
-            env.step(action)
+        env = at(STATE, backend=NONE)
+        _, reward, terminated, _, info = env.step(action)
+        assert (reward, terminated, info["reward_valid"]) == (0.0, False, False)
+        assert info["feedback"] == "the sandbox 'none' does not start."
     with pytest.raises(InputError, match="seconds"):
         made(seconds=0)
 

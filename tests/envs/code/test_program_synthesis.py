@@ -17,7 +17,7 @@ from palaestra.envs.sandbox import ProgramJudgement
 from palaestra.errors import InputError
 from palaestra.rewards.answers import fenced
 
-from .sandboxed import HOSTILE
+from .sandboxed import HOSTILE, NONE
 
 FAMILY = ProgramSynthesis()
 PROGRAM = Program(
@@ -84,7 +84,7 @@ def test_graded_reward_is_the_share_of_the_tests():
 
 @pytest.mark.parametrize("answer", ["42", "", "def rises(numbers): pass", EXAMPLE, "```python\n```", "(" * 4096])
 def test_what_defines_no_such_function_is_malformed_without_a_run(answer: str):
-    family = ProgramSynthesis(backend="none")
+    family = ProgramSynthesis(backend=NONE)
     assert family.verify(TASK, answer).malformed
 
 
@@ -107,11 +107,11 @@ def test_a_sandbox_that_fails_says_nothing_about_the_program(monkeypatch: pytest
     assert (verdict.valid, verdict.success, verdict.reward) == (False, False, 0.0)
 
 
-def test_a_missing_sandbox_is_reported_at_the_first_answer_and_not_before():
-    env = gym.make("palaestra/ProgramSynthesis-v0", backend="none", disable_env_checker=True)
+def test_a_sandbox_that_does_not_start_makes_the_answer_invalid():
+    env = gym.make("palaestra/ProgramSynthesis-v0", backend=NONE, disable_env_checker=True)
     env.reset(seed=0)
-    with pytest.raises(InputError, match="none"):
-        env.step(env.unwrapped.oracle())  # type: ignore[attr-defined]
+    info = env.step(env.unwrapped.oracle())[4]  # type: ignore[attr-defined]
+    assert (info["reward_valid"], info["feedback"]) == (False, "the sandbox 'none' does not start.")
     with pytest.raises(InputError, match="seconds"):
         ProgramSynthesis(seconds=0)
 

@@ -10,6 +10,8 @@ from palaestra.envs.question import Task
 from palaestra.envs.sandbox import StdioTest
 from palaestra.rewards.answers import fenced
 
+from .sandboxed import NONE
+
 from ...patience import with_more_time  # isort: skip
 
 FAMILY = StdioProblem()
@@ -76,7 +78,7 @@ def test_graded_reward_is_the_share_of_the_tests():
 
 @pytest.mark.parametrize("answer", ["42", "x = input()", ""])
 def test_a_program_that_cannot_print_is_not_run(answer: str):
-    verdict = StdioProblem(backend="none").verify(TASK, answer)
+    verdict = StdioProblem(backend=NONE).verify(TASK, answer)
     assert (verdict.success, verdict.reward, verdict.malformed) == (False, 0.0, False)
 
 

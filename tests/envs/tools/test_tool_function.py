@@ -138,6 +138,18 @@ def test_arguments_that_do_not_fit_are_one_sentence(arguments, sentence):
     assert sentence in str(caught.value)
 
 
+def test_values_of_other_types_are_taken_as_they_are():
+    place = {"$ref": "#/$defs/Place"}
+    parameters = {"share": {"type": "number"}, "place": place, "parts": {"type": "array"}, "sure": {"type": "boolean"}}
+    move = ToolFunction("move", "Move.", parameters, ("sure",), definitions={"$defs": {"Place": {"type": "object"}}})
+    given = {"share": 0.5, "place": {"x": 1}, "parts": [1, "a"], "sure": False}
+    assert move.check(given) == given
+    assert move.schema()["properties"]["place"] == place
+    assert move.schema()["$defs"] == {"Place": {"type": "object"}}
+    with pytest.raises(InputError, match="move needs the argument 'parts'"):
+        move.check({"share": 1, "place": {}})
+
+
 def test_an_unknown_function_is_told_with_the_close_name():
     with pytest.raises(InputError, match="unknown tool 'fil'; did you mean 'fill'"):
         find_function([FILL], "fil")

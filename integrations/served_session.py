@@ -14,10 +14,10 @@ from uuid import uuid4
 
 import gymnasium as gym
 
-from ...envs.registration import unknown_environment
-from ...errors import InputError, shorten
-from ..action_tools import write_action
-from ..core import as_plain
+from ..envs.registration import unknown_environment
+from ..errors import InputError, shorten
+from .action_tools import write_action
+from .core import as_plain
 
 RESET_NAMES = ("seed", "episode_id", "env", "difficulty", "params", "split", "axes")
 

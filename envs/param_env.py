@@ -1,0 +1,230 @@
+"""`ParamEnv`: any Gymnasium environment with task parameters, a difficulty, and thus a curriculum.
+
+    space = [FloatAxis("gravity", 5.0, 20.0), FloatAxis("force_mag", 4.0, 10.0, harder="down")]
+    env = ParamEnv("CartPole-v1", space, return_range=(0, 500), success=475)
+    env.reset(seed=7, options={"difficulty": 0.5})               # or {"params": {"gravity": 12.0}}
+    env = TeacherWrapper(env, "alp-gmm")
+
+A parameter is an attribute of the environment, an argument of its constructor, an option of its reset, or whatever a
+function makes of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import gymnasium as gym
+
+from ..checks import WatchedMapping
+from ..errors import InputError, find_near, unknown_name
+from .param_space import Axis, ParamSpace
+from .registration import unknown_environment
+from .splits import check_split
+
+Place = Literal["attribute", "argument", "option"] | Callable[[Any, Any], None]
+PLACES = ("attribute", "argument", "option")
+
+
+class ParamEnv(gym.Env[Any, Any]):
+    """An environment whose resets set parameters of another one.
+
+    ``info["params"]`` and ``info["difficulty"]`` say what is played. A parameter that the environment does not read in
+    the first episode is named in a warning.
+
+    Args:
+        env: an environment, wrapped or not, or the id of one.
+        param_space: the axes, in the words of `palaestra.envs.ParamSpace`, with ranges and the harder side of each.
+        apply: where the value of an axis goes: "attribute" (of ``env.unwrapped``, set before each reset), "argument"
+        (of
+            its constructor; a new environment is made where it changes), "option" (of its reset), or a function
+            ``(env.unwrapped, value)``, called before each reset. Where nothing is said, an attribute of the axis' name
+            is set, or else an argument.
+        difficulty: of all tasks; None draws the parameters uniformly at each reset.
+        return_range: the least and the most that an episode can earn, which teachers are told.
+        success: the least return that counts as a success, for ``info["is_success"]``; None leaves that to ``env``.
+        axes: narrower ranges of axes; see `ParamSpace.restrict`.
+        render_mode: of an environment that is given by its id.
+        split: "train", "test" or "all", for who names one: all tasks are in each, told apart by their seeds alone.
+        **fixed: any axis by name, fixed to one value.
+
+    Raises:
+        InputError: there is no such environment, it has no such parameter, or an argument does not fit.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any] | str,
+        param_space: ParamSpace | Sequence[Axis],
+        *,
+        apply: Mapping[str, Place] | None = None,
+        difficulty: float | None = None,
+        return_range: tuple[float, float] = (0.0, 1.0),
+        success: float | None = None,
+        axes: Mapping[str, Any] | None = None,
+        render_mode: str | None = None,
+        split: str = "train",
+        **fixed: Any,
+    ):
+        if isinstance(env, str):
+            try:
+                picture = {} if render_mode is None else {"render_mode": render_mode}
+                env = gym.make(env, disable_env_checker=True, **picture)
+            except gym.error.UnregisteredEnv:
+                raise unknown_environment(str(env)) from None
+        elif render_mode not in (None, env.render_mode):
+            raise InputError(f"the render mode of {env} is {env.render_mode!r}; make it with {render_mode!r} instead.")
+        space = param_space if isinstance(param_space, ParamSpace) else ParamSpace(param_space)
+        for name in {*fixed, *(apply or {})}:
+            if name not in space.names:
+                raise unknown_name(f"argument or axis of {type(self).__name__}", name, space.names)
+        self.env = env
+        self.param_space = space.restrict(**{**(axes or {}), **fixed})
+        self.difficulty = None if difficulty is None else self.param_space.check_difficulty(difficulty)
+        self.return_range, self.success, self.split = return_range, success, check_split(split)
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.metadata, self.render_mode = env.metadata, env.render_mode
+        self._places = {name: self._find_place(name, (apply or {}).get(name)) for name in space.names}
+        self._arguments: dict[str, Any] = {}
+        self._params: dict[str, Any] = {}
+        self._task_difficulty = 0.0
+        self._return = 0.0
+        # Names that no episode has read yet; None once one has come to its end.
+        told = ("attribute", "option")
+        self._unread: set[str] | None = {name for name, place in self._places.items() if place in told}
+        self._options = WatchedMapping({})
+        self._family = type(env.unwrapped)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: of the parameters that are drawn, and of the environment's own reset.
+            options: "difficulty", "params", and further ones for the environment.
+
+        Raises:
+            InputError: an unknown parameter, or a value out of range.
+        """
+        super().reset(seed=seed)
+        others = dict(options or {})
+        given, difficulty = others.pop("params", None), others.pop("difficulty", None)
+        space, rng = self.param_space, self.np_random
+        params = space.complete(
+            space.ask(given or {}), rng, self.difficulty if difficulty is None else space.check_difficulty(difficulty)
+        )
+        others |= self._apply(params)
+        if self._unread is not None:
+            self._unread -= self._options.read
+            others = self._options = WatchedMapping(others)
+            self._watch_attributes(self._unread)
+        # A new environment would draw a seed of its own.
+        inner_seed = int(rng.integers(2**31)) if seed is None else seed
+        observation, info = self.env.reset(seed=inner_seed, options=others or None)
+        self._return = 0.0
+        self._params, self._task_difficulty = params, space.difficulty(params)
+        return observation, self._tell(info, False)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._return += float(reward)
+        over = terminated or truncated
+        if over:
+            self._end_watch()
+        return observation, reward, terminated, truncated, self._tell(info, over)
+
+    def _tell(self, info: Mapping[str, Any], over: bool) -> dict[str, Any]:
+        told = {"params": dict(self._params), "difficulty": self._task_difficulty}
+        if self.success is not None:
+            told["is_success"] = bool(over and self._return >= self.success)
+        return {**info, **told}
+
+    def render(self) -> Any:
+        return self.env.render()
+
+    def close(self) -> None:
+        self.env.close()
+
+    def _find_place(self, name: str, asked: Any) -> Any:
+        inner: Any = self.env.unwrapped
+        attributes = [known for known in dir(inner) if known[0] != "_"]
+        arguments = list(inspect.signature(type(inner).__init__).parameters)[1:]
+        if asked is not None and asked not in PLACES and not callable(asked):
+            raise InputError(f"apply of {name} must be one of {', '.join(PLACES)}, or a function, not {asked!r}.")
+        known = {"attribute": attributes, "argument": arguments}
+        if asked is None:
+            asked = next((place for place in known if name in known[place]), None)
+        if asked is None or (isinstance(asked, str) and asked in known and name not in known[asked]):
+            near = find_near(name, [*attributes, *arguments])
+            mean = f"; did you mean {', '.join(map(repr, near))}?" if near else "."
+            raise InputError(
+                f"{type(inner).__name__} has no {asked or 'attribute or argument'} {name!r}{mean} Where it goes "
+                f"elsewhere, say so: apply={{{name!r}: 'option'}}, or a function (env, value)."
+            )
+        return asked
+
+    def _apply(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Set the parameters and return those that are options of the reset."""
+        arguments = {name: value for name, value in params.items() if self._places[name] == "argument"}
+        if arguments != self._arguments:
+            self._remake(arguments)
+        options = {}
+        for name, value in params.items():
+            place = self._places[name]
+            if place == "attribute":
+                setattr(self.env.unwrapped, name, value)
+            elif place == "option":
+                options[name] = value
+            elif callable(place):
+                place(self.env.unwrapped, value)
+        return options
+
+    def _remake(self, arguments: dict[str, Any]) -> None:
+        old = self.env
+        if old.spec is not None:
+            env = gym.make(old.spec, disable_env_checker=True, **arguments)
+        elif old is old.unwrapped:
+            env = type(old)(**arguments)
+        else:
+            raise InputError(
+                f"{old} cannot be made again for its arguments {', '.join(arguments)}: gymnasium.make did not make it."
+            )
+        if (env.observation_space, env.action_space) != (self.observation_space, self.action_space):
+            env.close()
+            raise InputError(f"{type(env.unwrapped).__name__} has other spaces with {arguments}; use other axes.")
+        old.close()
+        self.env, self._arguments = env, arguments
+
+    # The first episode: which parameters are read?
+
+    def _watch_attributes(self, unread: set[str]) -> None:
+        """Note which attributes are read, by a subclass that lasts until the end of the episode."""
+        inner, family = self.env.unwrapped, self._family
+        names = {name for name in unread if self._places[name] == "attribute"}
+        if not names or type(inner) is not family:
+            return
+
+        def read(env: Any, name: str) -> Any:
+            if name in names:
+                unread.discard(name)
+            return super(watched, env).__getattribute__(name)
+
+        watched = type(family.__name__, (family,), {"__getattribute__": read, "__module__": family.__module__})
+        try:
+            inner.__class__ = watched
+        except TypeError:  # a class with slots, or not made in Python
+            unread -= names
+
+    def _end_watch(self) -> None:
+        if self._unread is None:
+            return
+        unread, self._unread = self._unread - self._options.read, None
+        if type(self.env.unwrapped) is not self._family:
+            self.env.unwrapped.__class__ = self._family
+        if unread:
+            warnings.warn(
+                f"{self._family.__name__} did not read {', '.join(sorted(unread))} in the first episode, so that tasks "
+                "do not differ by it; is it an argument of its constructor (apply={...: 'argument'})?",
+                stacklevel=3,
+            )
