@@ -70,7 +70,7 @@ class ParamEnv(gym.Env[Any, Any]):
     ):
         if isinstance(env, str):
             try:
-                picture = {} if render_mode is None else {"render_mode": render_mode}
+                picture: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
                 env = gym.make(env, disable_env_checker=True, **picture)
             except gym.error.UnregisteredEnv:
                 raise unknown_environment(str(env)) from None

@@ -114,4 +114,4 @@ def _as_arrays(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     """Observations as learners of arrays take them; see `curriculum_env`."""
     space = env.observation_space
     is_open = isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and not space.is_bounded()
-    return env if is_open else Numbers(env)
+    return env if is_open else VectorObservation(env)

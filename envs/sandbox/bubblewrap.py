@@ -230,7 +230,7 @@ def _find_bubblewrap() -> str:
 
 @functools.cache
 def _start_once(bwrap: str) -> None:
-    LocalSandbox().close()
+    BubblewrapSandbox().close()
 
 
 @functools.cache
