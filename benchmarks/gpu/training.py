@@ -43,7 +43,7 @@ def measure_training(setup: Setup) -> list[Figure]:
     for _ in range(sizes.repeats):
         timed.append(setup.seconds(lambda: passes.backward(model, batch, slope)))
         optimizer.zero_grad()  # a pass that adds to gradients would keep a copy of them
-    passes, peak = statistics.median(timed), setup.peak_gb()
+    seconds, peak = statistics.median(timed), setup.peak_gb()
     whole = statistics.median(setup.seconds(step) for _ in range(sizes.repeats))
     flops = count_flops(model, batch)
     most, source = setup.peak_flops()
@@ -51,7 +51,7 @@ def measure_training(setup: Setup) -> list[Figure]:
     note = f"{flops / sizes.packed / 1e9:.2f} GFLOP a token, against {source}"
     name = f"utilisation of forward and backward, {sizes.packed} tokens"
     lines = [
-        Figure(name, flops / passes / most, "", floor, note=note),
+        Figure(name, flops / seconds / most, "", floor, note=note),
         Figure("training, with the optimiser step", sizes.packed / whole, "tokens/s"),
     ]
     if peak is not None:
