@@ -76,6 +76,7 @@ _EXTRAS = {
     "verifiers": ("verifiers",),
     "vllm": ("vllm",),
     "wandb": ("wandb",),
+    "wfc": ("imageio",),
     "web": ("bm25s", "lxml", "playwright", "werkzeug"),
 }
 """Extra -> the modules that it brings, each under the smallest extra that has it."""
