@@ -72,7 +72,8 @@ class _Planner(Ways):
         ]
 
     def _pick_up(self, meant: Iterable[int], ends: bool) -> Sequence[Option]:
-        found = sorted(index for index in meant if index != CARRIED)
+        # "A grey object" of MiniGrid's may be a wall.
+        found = sorted(i for i in meant if i != CARRIED and THINGS[self.world.cells[i]].kind in PORTABLE)
         if self.world.carried:
             return self.clear_way(found) or self.put_down(found)
         return self._aim(PICK_UP, found, ends)

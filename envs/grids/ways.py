@@ -89,6 +89,8 @@ class Ways:
             return []
         if not _THINGS[self.world.cells[block]]:
             return self.unlock(block, doors)
+        if THINGS[self.world.cells[block]].inside:
+            return [Option(TOGGLE, block)]
         if self.world.carried:
             return self.set_aside(block, self.front([block]))
         return [Option(PICK_UP, block)] if self.lifts else []

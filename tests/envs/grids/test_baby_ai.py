@@ -95,12 +95,15 @@ def test_a_form_of_instruction_is_judged_as_by_minigrid(form: str):
     assert (False in ends) <= ("strict" in form or form in ("and", "after", "open a place"))
 
 
-@pytest.mark.parametrize("name", ["BossLevel", "UnblockPickup", "MoveTwoAcrossS8N9", "SynthSeq", "UnlockToUnlock"])
+BOT = ["BossLevel", "UnblockPickup", "MoveTwoAcrossS8N9", "SynthSeq", "UnlockToUnlock", "PickupDist"]
+
+
+@pytest.mark.parametrize("name", BOT)
 def test_the_oracle_is_at_least_as_good_as_minigrids_bot(name: str):
     theirs = make(f"BabyAI-{name}-v0")
     ours = make("palaestra/BabyAI-v0", minigrid=f"BabyAI-{name}-v0", split="all")
     taken = {"bot": 0, "oracle": 0}
-    for seed in range(3):
+    for seed in (7, 19) if name == "PickupDist" else range(3):  # the bot turns in circles on some others
         with contextlib.redirect_stdout(io.StringIO()):
             theirs.reset(seed=seed)
         bot, action, over = BabyAIBot(theirs), None, False

@@ -110,6 +110,18 @@ def test_the_oracle_carries_out_every_instruction(name: str):
         assert info["is_success"] is not impossible
 
 
+@pytest.mark.parametrize("kind", ["2Dlhb", "1Q", "2Q", "Full"])
+def test_the_oracle_finds_the_keys_of_all_doors_on_the_way(kind: str):
+    ours = make("palaestra/ObstructedMaze-v0", minigrid=f"MiniGrid-ObstructedMaze-{kind}-v1", split="all")
+    for seed in (2, 3, 8):
+        ours.reset(seed=seed)
+        over = False
+        while not over:
+            *_, over, truncated, info = ours.step(ours.unwrapped.oracle())
+            assert not truncated
+        assert info["is_success"]
+
+
 def test_ids_whose_generator_lacks_a_package_say_which(monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio", None)
     with pytest.raises(MissingExtra, match=r"MazeSimple-v0 needs the extra \[wfc\]: pip install 'palaestra\[wfc\]'"):

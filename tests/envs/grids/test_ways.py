@@ -49,6 +49,7 @@ def play(world: World, most: int) -> int:
         ("########### #>...L...a# #.k..#....# ###########", TAKE),
         ("########### #>...L...a# #.x..#....# ###########", TAKE),
         ("########### #>..bL...a# #.k..#....# ###########", TAKE),
+        ("########### #>..xL...a# #....#....# ###########", TAKE),
         # The key of the second door lies behind the first, and a box blocks each of the two.
         ("############### #>..bL..bY...a# #.k..#.y.#....# #....#...#....# ###############", TAKE),
         # The ball has to be put down to fetch the key of the door between it and the box.
