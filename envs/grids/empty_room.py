@@ -26,6 +26,7 @@ class EmptyRoomRules(GridRules):
 
     Termination:
         On reaching the goal. Truncated after 4 * size**2 steps, MiniGrid's limit, and in text after 4 * size turns.
+        Going forward all the time, and a random walk, meet the goal by chance in the smaller rooms.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Empty``.

@@ -29,7 +29,8 @@ class FetchRules(GridRules):
 
     Termination:
         On picking up a thing; one that was not asked for is a failure. Truncated after 5 * size**2 steps, MiniGrid's
-        limit, and in text after 5 * size turns. A random walk picks up the right one of two things by chance.
+        limit, and in text after 5 * size turns. A random walk picks up the right one of a few things by chance, which
+        does not fall much with difficulty.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Fetch``.

@@ -78,7 +78,7 @@ class GoToDoorRules(StopBeside):
         height are drawn.
 
     Parameters:
-        size (5 to 8, on request up to 16): largest number of cells along a side of the room, its walls included.
+        size (5 to 12, on request up to 16): largest number of cells along a side of the room, its walls included.
 
     Termination:
         On the action "done" ("wait" in text): a success beside the door, facing anywhere, elsewhere a failure. To
@@ -89,7 +89,7 @@ class GoToDoorRules(StopBeside):
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-GoToDoor``.
     """
 
-    param_space = ParamSpace([IntAxis("size", 5, 8, limits=(5, 16))])
+    param_space = ParamSpace([IntAxis("size", 5, 12, limits=(5, 16))])
     subgoals = ("door",)
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:

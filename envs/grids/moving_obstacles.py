@@ -66,6 +66,8 @@ class MovingObstaclesRules(GridRules):
         balls = tuple(int(ball.cur_pos[1]) * world.width + int(ball.cur_pos[0]) for ball in env.obstacles)
         state = env.np_random.bit_generator.state
         task = (*state["state"].values(), state["has_uint32"], state["uinteger"])
+        _draws_of(task)[:] = env.np_random.integers(0, 3, size=200).tolist()
+        env.np_random.bit_generator.state = state
         return world._replace(task=task, memo=(0, balls, 0))
 
     def leave(self, world: World, env: Any) -> None:
@@ -123,39 +125,30 @@ def _roll_as_minigrid(world: World, action: int) -> World:
     The world's task is the state of MiniGrid's generator after the reset, and the last item of its memo the number of
     draws from it so far.
     """
-    width, cells, agent, facing, carried, task, (step, balls, drawn) = world
-    grid, moved = bytearray(cells), list(balls)
-    draws = _Draws.of(task).up_to(drawn + 2 * TRIES * len(balls))
-    for place, at in enumerate(balls):
-        for _ in range(TRIES):
-            there = at + draws[drawn] - 1 + (draws[drawn + 1] - 1) * width
-            drawn += 2
-            if grid[there] == EMPTY and there != agent:
-                moved[place] = there
-                grid[at], grid[there] = EMPTY, BALL
-                break
-    return apply_action(
-        World(width, bytes(grid), agent, facing, carried, task, (step + 1, tuple(moved), drawn)), action
-    )
+    width, cells, agent, facing, carried, task, (step, balls, start) = world
+    draws = _draws_of(task)
+    while True:
+        grid, moved, drawn = bytearray(cells), list(balls), start
+        try:
+            for place, at in enumerate(balls):
+                for _ in range(TRIES):
+                    there = at + draws[drawn] - 1 + (draws[drawn + 1] - 1) * width
+                    drawn += 2
+                    if grid[there] == EMPTY and there != agent:
+                        moved[place] = there
+                        grid[at], grid[there] = EMPTY, BALL
+                        break
+        except IndexError:
+            draws[:] = _restore(np.random.default_rng(0), task).integers(0, 3, size=2 * drawn + 200).tolist()
+            continue
+        memo = step + 1, tuple(moved), drawn
+        return apply_action(World(width, bytes(grid), agent, facing, carried, task, memo), action)
 
 
-class _Draws:
-    """Numbers 0, 1 or 2 that a generator draws from a state on."""
-
-    def __init__(self, state: tuple[int, ...]):
-        self._rng = _restore(np.random.default_rng(0), state)
-        self._drawn: list[int] = []
-
-    @staticmethod
-    @functools.lru_cache(maxsize=64)
-    def of(state: tuple[int, ...]) -> _Draws:
-        return _Draws(state)
-
-    def up_to(self, count: int) -> list[int]:
-        """Return at least the first ``count`` draws."""
-        if len(self._drawn) < count:
-            self._drawn += self._rng.integers(0, 3, size=count).tolist()
-        return self._drawn
+@functools.lru_cache(maxsize=64)
+def _draws_of(state: tuple[int, ...]) -> list[int]:
+    """Return the list of the numbers 0, 1 or 2 that a generator draws from a state on, as far as they are known."""
+    return []
 
 
 def _restore(rng: np.random.Generator, state: tuple[int, ...]) -> np.random.Generator:
