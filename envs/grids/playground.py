@@ -10,7 +10,7 @@ import numpy as np
 from ..param_space import IntAxis, ParamSpace
 from .cells import COLOURS, PORTABLE, code_of
 from .grid_families import define_family
-from .grid_rules import FREE_STEPS, GridRules, Option
+from .grid_rules import DOORS, FREE_STEPS, GridRules, Option
 from .grid_world import FORWARD, World, apply_action
 from .rooms import RoomGrid
 
@@ -83,8 +83,14 @@ class PlaygroundRules(GridRules):
         left = [room for number, room in enumerate(ROUND) if not world.memo >> number & 1]
         if not left or not world.task:
             return []
-        (i, j), inner = left[0], world.task - 1
-        cells = [(j * inner + y) * world.width + i * inner + x for y in range(1, inner) for x in range(1, inner)]
+        (i, j), inner, width = left[0], world.task - 1, world.width
+        corner = j * inner * width + i * inner
+        walls = [(corner + k, width) for k in range(1, inner)]
+        walls += [(corner + inner * width + k, -width) for k in range(1, inner)]
+        walls += [(corner + k * width, 1) for k in range(1, inner)]
+        walls += [(corner + k * width + inner, -1) for k in range(1, inner)]
+        # A room is entered by the cell behind a door.
+        cells = [cell + step for cell, step in walls if DOORS[world.cells[cell]]]
         return [Option(FORWARD, cell, ends=len(left) == 1) for cell in cells if FREE_STEPS[world.cells[cell]]]
 
 
