@@ -23,7 +23,7 @@ class LevelReset(TaskEnv):
 
     Args:
         minigrid: the MiniGrid id whose generator draws the levels: one of `minigrid_levels.MINIGRID_IDS` of this
-            family, or of your own (see `minigrid_levels.find_family`); None for our generator. Under split="all" the
+            family, or of your own (see `own_levels.find_family`); None for our generator. Under split="all" the
             level of a seed is MiniGrid's; under other splits the generator continues from there until a level is of
             the split. Needs the extra [grid].
         **kwargs: see `TaskEnv`. With an id, its axes are fixed and difficulty cannot be chosen.

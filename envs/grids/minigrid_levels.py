@@ -10,6 +10,7 @@ oracle are ours.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import inspect
 import io
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +23,8 @@ from .grid_rules import GridRules
 from .grid_world import World
 from .minigrid_ids import MINIGRID_IDS
 from .minigrid_surface import read_level
+from .own_levels import THEIRS, find_family, is_registered, make_theirs
 from .tiles import import_minigrid
-
-_theirs: dict[str, Any] = {}
 
 
 def register_minigrid_ids(*own: str) -> list[str]:
@@ -43,62 +43,11 @@ def register_minigrid_ids(*own: str) -> list[str]:
     import_minigrid()
     homes = {name: family for name, (family, _) in MINIGRID_IDS.items()} | {name: find_family(name) for name in own}
     for name, family in homes.items():
-        if name not in _theirs:
-            _theirs[name] = gym.registry.pop(name)
+        if name not in THEIRS:
+            THEIRS[name] = gym.registry.pop(name)
             ours = gym.spec(f"palaestra/{family}-v0").entry_point
             gym.register(name, ours, kwargs={"minigrid": name, "split": "all"})
     return [*homes]
-
-
-_HOMES = {
-    "MiniGridEnv": "BlockMaze",
-    "RoomGridLevel": "BabyAI",
-    "DynamicObstaclesEnv": "MovingObstacles",
-    "FetchEnv": "Fetch",
-    "GoToDoorEnv": "GoToDoor",
-    "GoToObjectEnv": "GoToObject",
-    "MemoryEnv": "HallwayMemory",
-    "PutNearEnv": "PutNear",
-    "RedBlueDoorEnv": "RedBlueDoors",
-}
-"""Family of each class of MiniGrid's whose steps subclasses may share."""
-
-
-def find_family(name: str) -> str:
-    """Return the family that plays a registered id of a subclass of one of MiniGrid's classes: that of the class whose
-    ``step`` it has. Levels with MiniGrid's basic steps, for a goal that is to be reached, are BlockMaze's.
-
-    ``gym.make(f"palaestra/{find_family(name)}-v0", minigrid=name)`` plays its levels, also as a text twin.
-
-    Raises:
-        InputError: no such id, none of MiniGrid's classes, or a class with steps, rewards or observations of its own.
-    """
-    if name in MINIGRID_IDS:
-        return MINIGRID_IDS[name][0]
-    if not _is_registered(name):
-        raise unknown_name("id of MiniGrid's", str(name), MINIGRID_IDS)
-    env = _make(name)
-    basic = import_minigrid().minigrid_env.MiniGridEnv
-    if not isinstance(env, basic):
-        raise InputError(f"minigrid={name!r} is no id of a subclass of MiniGrid's MiniGridEnv.")
-    for method in ("_reward", "gen_obs", "gen_obs_grid", "step"):
-        maker = next(each for each in type(env).__mro__ if method in each.__dict__)
-        known = maker.__module__.startswith("minigrid.") and maker.__name__ in _HOMES
-        if not (known if method == "step" else maker is basic):
-            raise InputError(
-                f"{maker.__name__} has its own {method}, which our steps would ignore; "
-                f"play {name} with MiniGrid, or write a family of `GridRules`."
-            )
-    return _HOMES[maker.__name__]
-
-
-def _is_registered(name: str) -> bool:
-    return name in MINIGRID_IDS or name in gym.registry or name in _theirs
-
-
-def _make(name: str) -> Any:
-    spec = _theirs.get(name) or gym.spec(name)
-    return spec.make(disable_env_checker=True).unwrapped
 
 
 class MiniGridLevels:
@@ -119,26 +68,23 @@ class MiniGridLevels:
     """
 
     def __init__(self, name: str, family: str):
-        if not _is_registered(name) or find_family(name) != family:
+        if not is_registered(name) or find_family(name) != family:
             of_family = [known for known, (place, _) in MINIGRID_IDS.items() if place == family]
             if not of_family:
                 raise InputError(f"{family} has no levels of MiniGrid's; leave minigrid={name!r} out.")
             raise unknown_name(f"id of MiniGrid's for {family}", str(name), of_family)
         import_minigrid()
         if "-WFC-" in name:
-            try:
-                import imageio  # noqa: F401  # read by MiniGrid's generator at a reset
-                import networkx  # noqa: F401
-            except ImportError:
-                raise MissingExtra(f"The generator of {name}", "wfc") from None
-            if not _make(name).config.pattern_path.is_file():
+            if any(importlib.util.find_spec(package) is None for package in ("imageio", "networkx")):
+                raise MissingExtra(f"The generator of {name}", "wfc")
+            if not make_theirs(name).config.pattern_path.is_file():
                 raise InputError(
                     f"the generator of {name} reads a picture that this installation of MiniGrid lacks, as its "
                     "published packages do; pip install 'minigrid[wfc] @ git+https://github.com/Farama-Foundation/Minigrid'."
                 )
         self.name, self.family = name, family
         self.axes: dict[str, Any] = dict(MINIGRID_IDS[name][1]) if name in MINIGRID_IDS else {}
-        self._env = _make(name)
+        self._env = make_theirs(name)
 
     def refuse(self, names: Sequence[str]) -> InputError:
         """Return the error for arguments that the id already fixes."""

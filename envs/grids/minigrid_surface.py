@@ -21,9 +21,6 @@ from .grid_world import STEPS, World
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid, draw_tile, draw_view, import_minigrid, make_object
 
-if TYPE_CHECKING:
-    from .minigrid_levels import MiniGridLevels
-
 BORROWED = frozenset(
     {
         "_rand_bool",
@@ -64,7 +61,7 @@ class MiniGridSurface:
 
     if TYPE_CHECKING:
         _world: World | None
-        _levels: MiniGridLevels | None
+        _levels: Any
         _params: dict[str, Any]
         _passed: list[World]
         param_space: Any

@@ -31,6 +31,9 @@ SHARED: list[tuple[str, str, dict[str, Any]]] = [
     ("MiniGrid-MemoryS7-v0", "HallwayMemory", {"half": 3, "length": "fixed"}),
     ("MiniGrid-Dynamic-Obstacles-6x6-v0", "MovingObstacles", {"size": 6, "obstacles": 3}),
     ("MiniGrid-ObstructedMaze-1Dlhb-v0", "ObstructedMaze", {"maze": "one door", "keys": "boxed", "doors": "blocked"}),
+    ("MiniGrid-Fetch-8x8-N3-v0", "Fetch", {"size": 8, "things": 3}),
+    ("MiniGrid-RedBlueDoors-8x8-v0", "RedBlueDoors", {"size": 8}),
+    ("MiniGrid-LockedRoom-v0", "LockedRoom", {"size": 19}),
     ("BabyAI-GoToLocalS8N4-v0", "BabyAI", {"kind": "goto", "rooms": 1, "room_size": 8, "distractors": 4}),
 ]
 side_by_side = pytest.mark.parametrize(("theirs", "name", "level"), SHARED, ids=[row[0] for row in SHARED])

@@ -16,7 +16,7 @@ from minigrid.envs import FetchEnv
 from minigrid.envs.babyai.core.roomgrid_level import RoomGridLevel
 from minigrid.envs.babyai.core.verifier import BeforeInstr, GoToInstr, ObjDesc, PickupInstr
 from minigrid.minigrid_env import MiniGridEnv
-from palaestra.envs.grids.minigrid_levels import find_family
+from palaestra.envs.grids.own_levels import find_family
 from palaestra.errors import InputError
 
 assert palaestra
