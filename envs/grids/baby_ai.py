@@ -88,7 +88,9 @@ class BabyAIRules(GridRules):
         known = tuple(frozenset(int(y) * world.width + int(x) for x, y in each.obj_poss) for each in descriptions)
         clause = baby.parse(instruction)[0]
         memo = baby.Memo(baby.begin(clause), tuple(marks), known)
-        task = BabyTask(instruction, clause, baby.say(instruction, memo.marks), env.max_steps, env.max_steps)
+        task = BabyTask(
+            instruction, clause, baby.say(instruction, memo.marks), env.max_steps, env.max_steps, clears=True
+        )
         return world._replace(task=task, memo=memo)
 
     def mission(self, world: World) -> str:
@@ -120,10 +122,10 @@ class BabyAIRules(GridRules):
         return baby.is_failed(after.task.clause, after.memo.progress)
 
     def entry(self, world: World) -> bytes:
-        return enter_unlocked(world)
+        return enter_unlocked(world) if world.task.clears else super().entry(world)
 
-    def region(self, world: World) -> Set[int]:
-        return find_region(world, self.entry(world))
+    def region(self, world: World) -> Set[int] | None:
+        return find_region(world, self.entry(world)) if world.task.clears else None
 
     def options(self, world: World) -> Sequence[Option]:
         return list_options(world.task.instruction, world, self.entry(world))
@@ -146,6 +148,7 @@ class BabyTask(NamedTuple):
         clause: the same, parsed.
         mission: the instruction in words.
         limit, turns: steps of the native environment and turns of the text twin.
+        clears: whether a solution may have to unlock doors and to carry things aside.
     """
 
     instruction: baby.Instruction
@@ -153,6 +156,7 @@ class BabyTask(NamedTuple):
     mission: str
     limit: int
     turns: int
+    clears: bool = False
 
 
 def _read_instruction(instruction: Any) -> tuple[baby.Instruction, list[Any]]:

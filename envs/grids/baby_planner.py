@@ -38,7 +38,8 @@ class _Planner(Ways):
     """Options towards one clause in one configuration."""
 
     def __init__(self, clause: Clause, world: World, entry: bytes, last: bool):
-        super().__init__(world, entry, lifts=not clause.strict or clause.name in ("goto", "open"))
+        lifts = not clause.strict or clause.name in ("goto", "open")
+        super().__init__(world, entry, lifts, clears=world.task.clears)
         self.clause, self.last = clause, last
         memo: Memo = world.memo
         self.marks, self.known = [memo.marks[i] for i in clause.parts], [memo.known[i] for i in clause.parts]
@@ -59,17 +60,12 @@ class _Planner(Ways):
         return self._aim(DONE, self.known[0], ends=self.last)
 
     def _open(self) -> Sequence[Option]:
-        doors = sorted(self.marks[0])
-        free = [door for door in doors if self.entry[door]]
-        if not free:
-            return next(filter(None, (self.unlock(door) for door in doors)), [])
+        doors = [door for door in sorted(self.marks[0]) if self.entry[door]]
+        if not doors:
+            return next(filter(None, (self.unlock(door) for door in sorted(self.marks[0]))), [])
         # An open door is shut first.
-        return [
-            option._replace(ends=option.ends and THINGS[self.world.cells[option.cell]].state != "open")
-            if option.action == TOGGLE and option.cell in free
-            else option
-            for option in self._aim(TOGGLE, free, ends=self.last)
-        ]
+        states = ((door, THINGS[self.world.cells[door]].state) for door in self.near(doors))
+        return self.clear_way(doors) or [Option(TOGGLE, door, self.last and state != "open") for door, state in states]
 
     def _pick_up(self, meant: Iterable[int], ends: bool) -> Sequence[Option]:
         # "A grey object" of MiniGrid's may be a wall.

@@ -132,14 +132,13 @@ class GridEnv(MiniGridSurface, RulesEnv):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        level: Any = None if self._levels is None else self._levels.env
         if agent_view_size is None:
-            agent_view_size = VIEW if level is None else level.agent_view_size
+            agent_view_size = VIEW if self._levels is None else int(self._levels.env.agent_view_size)
         self.set_view(agent_view_size, tile_size, highlight, agent_pov)
         self.screen_size = screen_size
         self.observation_space = gym.spaces.Dict(
             {
-                "image": gym.spaces.Box(0, 255, (agent_view_size, agent_view_size, 3), np.uint8),
+                "image": gym.spaces.Box(0, 255, (self.agent_view_size, self.agent_view_size, 3), np.uint8),
                 "direction": gym.spaces.Discrete(4),
                 "mission": Unicode(MAX_MISSION),
             }

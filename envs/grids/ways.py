@@ -56,11 +56,12 @@ class Ways:
         world: a state; of the agent's cell only its region matters.
         entry: cost of entry of each cell, as from `enter_unlocked`.
         lifts: whether things in the way may be picked up.
+        clears: False for levels in which nothing is in the way: all targets count as accessible.
     """
 
-    def __init__(self, world: World, entry: bytes, lifts: bool = True):
-        self.world, self.entry, self.lifts = world, entry, lifts
-        self.region = find_region(world, entry)
+    def __init__(self, world: World, entry: bytes, lifts: bool = True, clears: bool = True):
+        self.world, self.entry, self.lifts, self.clears = world, entry, lifts, clears
+        self.region = find_region(world, entry) if clears else set()
 
     def front(self, targets: Iterable[int]) -> set[int]:
         """Return the cells beside the targets that are no walls."""
@@ -71,12 +72,14 @@ class Ways:
     def near(self, targets: Iterable[int]) -> list[int]:
         """Return the targets that can be faced now, or else all of them."""
         targets = [*targets]
+        if not self.clears:
+            return targets
         return [index for index in targets if not self.region.isdisjoint(beside(self.world.width, index))] or targets
 
     def clear_way(self, targets: Iterable[int], passed: Set[int] = frozenset()) -> Sequence[Option]:
         """List the options towards facing a target, if none can be faced now; the things in ``passed`` will be gone."""
         fronts = self.front(targets)
-        if not fronts or not self.region.isdisjoint(fronts):
+        if not self.clears or not fronts or not self.region.isdisjoint(fronts):
             return []
         return self.clear(fronts, passed)
 
@@ -151,6 +154,8 @@ class Ways:
         """List cells for the carried thing before one of these targets is picked up."""
         near = self.near(targets) or [self.world.agent]
         found = drop_options(self.world, near[0])
+        if not self.clears:
+            return found
         reached = [option for option in found if not self.region.isdisjoint(beside(self.world.width, option.cell))]
         return reached or self.set_aside(near[0], self.front(targets) or self.region)
 

@@ -70,8 +70,9 @@ def test_the_same_seed_is_the_same_rollout(name: str):
     def mix() -> int:
         return wander() if rng.random() < 0.15 else ours.unwrapped.oracle()
 
-    # The levels after the first continue MiniGrid's generator.
-    for seed, choose, steps in ((7, wander, 60), (None, ours.unwrapped.oracle, 60), (None, mix, 60), (8, mix, 60)):
+    # The levels after the first continue MiniGrid's generator, which takes seconds for those of WFC.
+    episodes = ((7, wander, 60), (None, ours.unwrapped.oracle, 60), (None, mix, 60), (8, mix, 60))
+    for seed, choose, steps in episodes[: 1 if "-WFC-" in name else 4]:
         play_both(theirs, ours, seed, choose, steps)
 
 

@@ -12,9 +12,9 @@ import pytest
 from minigrid.core.grid import Grid
 from minigrid.core.mission import MissionSpace
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
-from minigrid.envs import FetchEnv
 from minigrid.envs.babyai.core.roomgrid_level import RoomGridLevel
 from minigrid.envs.babyai.core.verifier import BeforeInstr, GoToInstr, ObjDesc, PickupInstr
+from minigrid.envs.fetch import FetchEnv
 from minigrid.minigrid_env import MiniGridEnv
 from palaestra.envs.grids.own_levels import find_family
 from palaestra.errors import InputError

@@ -29,7 +29,8 @@ TAKE: Instruction = ("pickup", ("ball", "red"))
 def draw(text: str, instruction: Instruction) -> World:
     lines = text.split()
     cells = bytes(SIGNS[sign] for line in lines for sign in line)
-    return start_instruction(World(len(lines[0]), cells, "".join(lines).index(">"), 0), instruction, 20)
+    world = start_instruction(World(len(lines[0]), cells, "".join(lines).index(">"), 0), instruction, 20)
+    return world._replace(task=world.task._replace(clears=True))
 
 
 def play(world: World, most: int) -> int:
