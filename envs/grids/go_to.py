@@ -33,7 +33,7 @@ class StopBeside(GridRules):
 
     see_through = True
     redraws = True
-    advice = "To {wait} beside it, facing anywhere, is to be there; elsewhere this ends the episode, as does {toggle}."
+    advice = "Stop beside it with {wait}; {wait} elsewhere, or {toggle} anywhere, ends the episode."
 
     def adopt(self, world: World, env: Any) -> World:
         x, y = env.target_pos

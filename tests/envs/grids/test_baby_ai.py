@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 import palaestra  # registers the ids
 import pytest
+from minigrid.core.world_object import Ball
 from minigrid.envs.babyai.core.verifier import (
     AfterInstr,
     AndInstr,
@@ -121,6 +122,22 @@ def test_the_oracle_is_at_least_as_good_as_minigrids_bot(name: str):
             taken["bot"] += theirs.step_count
             taken["oracle"] += ours.step_count
     assert taken["oracle"] <= taken["bot"]
+
+
+def test_the_longest_instruction_fits_into_the_space_of_missions():
+    theirs, ours = make("BabyAI-BossLevel-v0"), make("palaestra/BabyAI-v0", minigrid="BabyAI-BossLevel-v0", split="all")
+    theirs.reset(seed=0)
+    longest = ["ball", "purple", "front"]
+    theirs.instrs = AfterInstr(AndInstr(put(longest, longest), put(longest, longest)), FORMS["and"]())
+    theirs.instrs.instr_b = theirs.instrs.instr_a
+    theirs.grid.set(*theirs.front_pos, Ball("purple"))
+    theirs.mission = theirs.instrs.surface(theirs)
+    theirs.instrs.reset_verifier(theirs)
+    ours.reset(seed=0)
+    ours.place_world(read_minigrid(theirs, ours.rules))
+    assert len(theirs.mission) > 300
+    assert ours.gen_obs()["mission"] == theirs.mission
+    assert ours.gen_obs() in ours.observation_space
 
 
 def test_a_thing_named_by_its_place_is_followed_wherever_it_is_put():

@@ -42,8 +42,8 @@ def test_the_cost_of_a_solution_counts_the_stop(name: str):
 def test_a_text_twin_says_that_waiting_is_arriving():
     env = make("GoToDoorText")
     text = env.reset(seed=3)[0]
-    assert "To wait beside it" in text
-    assert make("GoToDoorText", vocabulary={"wait": "stop"}).reset(seed=3)[0].count("To stop beside it") == 1
+    assert "Stop beside it with wait" in text
+    assert make("GoToDoorText", vocabulary={"wait": "stop"}).reset(seed=3)[0].count("beside it with stop") == 1
     over = False
     while not over:
         action = env.oracle()
