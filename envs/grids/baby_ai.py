@@ -28,7 +28,9 @@ class BabyAIRules(GridRules):
 
     Description:
         Rooms with closed doors between them, all of which can be reached, and keys, balls and boxes of six colours, all
-        reachable without moving another. Several instructions are joined by "and", ", then" and "after you".
+        reachable without moving another. Several instructions are joined by "and", ", then" and "after you". MiniGrid's
+        levels (``minigrid=``) also name things by their place ("on your left"), lock doors, hide keys, block ways and
+        are strict about a wrong door or thing, which is then a failure.
 
     Parameters:
         kind (goto, open, pickup, putnext, any): the kind of each clause; "any" draws it for each clause. A single room
@@ -40,8 +42,8 @@ class BabyAIRules(GridRules):
 
     Termination:
         When the instruction is done. Truncated after (rooms * room_size)**2 steps for each thing to go to, BabyAI's
-        limit, and in text after 3 * rooms * room_size turns for each. A random walk completes some of the short
-        instructions.
+        limit, and in text after 3 * rooms * room_size turns for each; in MiniGrid's levels its limit holds for turns,
+        too. A random walk completes some of the short instructions.
 
     Source:
         BabyAI (Chevalier-Boisvert et al., arXiv 1810.08272), as shipped with MiniGrid.

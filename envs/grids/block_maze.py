@@ -29,7 +29,9 @@ class BlockMazeRules(GridRules):
     Description:
         A square with an outer wall; blocks, agent and goal lie anywhere such that the goal can be reached. A level can
         be given instead, as text: one line a row, # for walls, the outer ones too, . for free cells, one G and one of
-        > v < ^ for the agent. It is played unchanged, solvable or not, in every split.
+        > v < ^ for the agent. It is played unchanged, solvable or not, in every split. Levels of MiniGrid's classes
+        without steps of their own, such as a user's, are played here with their mission and limit, and may have locked
+        doors and things in the way.
 
     Parameters:
         size (7 to 15, on request 5 to 25): cells along each side, the outer wall included.
