@@ -84,6 +84,7 @@ _EXTRAS = {
     "verifiers": ("verifiers",),
     "vllm": ("vllm",),
     "wandb": ("wandb",),
+    "wfc": ("imageio",),
     "web": ("bm25s", "lxml", "playwright", "werkzeug"),
 }
 """Extra -> top-level modules of its packages. A module of several extras is listed for the smallest."""

@@ -16,6 +16,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.spaces import utils as flat
 from gymnasium.vector import utils as vector
+from gymnasium.wrappers.utils import create_zero_array
 
 from ..errors import InputError
 
@@ -175,6 +176,11 @@ def _concatenate(space: Unicode, items: Iterable[str], out: Any) -> tuple[str, .
 @vector.create_empty_array.register(Unicode)
 def _create_empty_array(space: Unicode, n: int = 1, fn: Any = np.zeros) -> tuple[str, ...]:
     return ("",) * n
+
+
+@create_zero_array.register(Unicode)
+def _create_zero_array(space: Unicode) -> str:
+    return ""
 
 
 @flat.flatten_space.register(Unicode)  # type: ignore[arg-type]

@@ -242,6 +242,7 @@ def _check_of_extra(extra: str) -> MachineCheck:
 
 _EXTRAS = {
     "grid": "pictures of gridworlds",
+    "wfc": "the levels of MiniGrid's ids MiniGrid-WFC-...",
     "box2d": "the walker of StumpTracks-v0",
     "render": "pictures of boards in replays and the gallery",
     "reasoning-gym": "the tasks of reasoning-gym as an environment",

@@ -1,13 +1,15 @@
 """``palaestra bench grids``: gridworlds beside MiniGrid's, and what bonuses and learners do for students of them.
 
 The table "speed" has steps per second beside MiniGrid's for the same level sizes, and descriptions per second of the
-text twins. The others train students, some minutes to a quarter of an hour a seed and player: steps until they succeed,
-and held-out success at the end. Every run is a run folder under --out, which `palaestra report` and `palaestra view`
-read, and which is gone on with if the command is interrupted and given again.
+text twins; "same-levels" compares the steps on MiniGrid's own levels, of each of its ids. The others train students,
+some minutes to a quarter of an hour a seed and player: steps until they succeed, and held-out success at the end. Every
+run is a run folder under --out, which `palaestra report` and `palaestra view` read, and which is gone on with if the
+command is interrupted and given again.
 
 examples:
   palaestra bench grids
   palaestra bench grids --rounds 7 --steps 8000 --markdown table.md --json grids.json
+  palaestra bench grids --tables same-levels --rounds 3 --steps 1000
   palaestra bench grids --tables subgoals --seeds 5 --out runs/grids
   palaestra bench grids --tables noisy-tv deceptive-maze --seeds 3 --out runs/grids --json students.json
 """
@@ -24,19 +26,20 @@ from ...checks import check_count
 from ...errors import InputError
 from ..harness import check_names, read_options, write_json
 from .learning import LEARNING_TABLES, measure_learning
+from .same_levels import measure_same_levels
 from .speed import measure_speed
 
-SPEED = "speed"
+SPEED, SAME = "speed", "same-levels"
 
 
 @dataclass(frozen=True)
 class GridBenchOptions:
     tables: tuple[str, ...] = (SPEED,)
-    """Tables: speed, subgoals, noisy-tv, deceptive-maze."""
+    """Tables: speed, same-levels, subgoals, noisy-tv, deceptive-maze."""
     rounds: int = 5
-    """Table "speed": number of measurements of each side."""
+    """Tables of speed: number of measurements of each side."""
     steps: int = 4000
-    """Table "speed": steps of one measurement."""
+    """Tables of speed: steps of one measurement."""
     seeds: int = 5
     """Tables of students: runs of each player, with seeds 0, 1, ..."""
     out: Path = Path("runs/grids")
@@ -54,7 +57,7 @@ class GridBenchOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = read_options(GridBenchOptions, "grids", argv, __doc__)
-    check_names("table of gridworlds", options.tables, (SPEED, *LEARNING_TABLES))
+    check_names("table of gridworlds", options.tables, (SPEED, SAME, *LEARNING_TABLES))
     if options.rounds < 1 or options.steps < 100:
         raise InputError(
             f"--rounds must be at least 1 and --steps at least 100, not {options.rounds} and {options.steps}."
@@ -65,8 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     texts, figures = [], {}
     for name in options.tables:
         found: Any
-        if name == SPEED:
-            found = measure_speed(options.rounds, options.steps)
+        if name in (SPEED, SAME):
+            measure = measure_speed if name == SPEED else measure_same_levels
+            found = measure(options.rounds, options.steps)
         else:
             table = LEARNING_TABLES[name]
             found = measure_learning(table, options.seeds, options.out / name, options.players, options.longest)

@@ -3,18 +3,20 @@ twin."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
 from . import baby_instructions as baby
+from .baby_planner import list_options
 from .cells import EMPTY, PORTABLE, THINGS, code_of
 from .grid_families import define_family
 from .grid_rules import DOORS, FREE_STEPS, GridRules, Option
-from .grid_world import DROP, World, apply_action
+from .grid_world import PICK_UP, TOGGLE, World, apply_action, put
 from .rooms import RoomGrid
+from .ways import enter_unlocked, find_region
 
 # Classes of MiniGrid's BabyAI, and their names here.
 _JOINED = {"AndInstr": "and", "BeforeInstr": "then", "AfterInstr": "after"}
@@ -26,7 +28,9 @@ class BabyAIRules(GridRules):
 
     Description:
         Rooms with closed doors between them, all of which can be reached, and keys, balls and boxes of six colours, all
-        reachable without moving another. Several instructions are joined by "and", ", then" and "after you".
+        reachable without moving another. Several instructions are joined by "and", ", then" and "after you". MiniGrid's
+        levels (``minigrid=``) also name things by their place ("on your left"), lock doors, hide keys, block ways and
+        are strict about a wrong door or thing, which is then a failure.
 
     Parameters:
         kind (goto, open, pickup, putnext, any): the kind of each clause; "any" draws it for each clause. A single room
@@ -38,8 +42,8 @@ class BabyAIRules(GridRules):
 
     Termination:
         When the instruction is done. Truncated after (rooms * room_size)**2 steps for each thing to go to, BabyAI's
-        limit, and in text after 3 * rooms * room_size turns for each. A random walk completes some of the short
-        instructions.
+        limit, and in text after 3 * rooms * room_size turns for each; in MiniGrid's levels its limit holds for turns,
+        too. A random walk completes some of the short instructions.
 
     Source:
         BabyAI (Chevalier-Boisvert et al., arXiv 1810.08272), as shipped with MiniGrid.
@@ -74,50 +78,101 @@ class BabyAIRules(GridRules):
                     return start_instruction(world, instruction, params["room_size"] * params["rooms"])
 
     def adopt(self, world: World, env: Any) -> World:
-        return start_instruction(world, _read_instruction(env.instrs), env.room_size * env.num_rows)
+        instruction, descriptions = _read_instruction(env.instrs)
+        things, carried = env.grid.grid, env.carrying
+        marks = []
+        for each in descriptions:
+            meant = {id(thing) for thing in each.obj_set}
+            marks.append(
+                frozenset(index for index, thing in enumerate(things) if id(thing) in meant)
+                | {baby.CARRIED for thing in (carried,) if id(thing) in meant}
+            )
+        known = tuple(frozenset(int(y) * world.width + int(x) for x, y in each.obj_poss) for each in descriptions)
+        clause = baby.parse(instruction)[0]
+        memo = baby.Memo(baby.begin(clause), tuple(marks), known)
+        task = BabyTask(
+            instruction, clause, baby.say(instruction, memo.marks), env.max_steps, env.max_steps, clears=True
+        )
+        return world._replace(task=task, memo=memo)
 
     def mission(self, world: World) -> str:
-        instruction, known, _ = world.task
-        return baby.say(instruction, known)
+        return world.task.mission
 
     def limit(self, world: World) -> int:
-        instruction, _, side = world.task
-        return baby.count_navigations(instruction) * side**2
+        return world.task.limit
 
     def turns(self, world: World) -> int:
-        instruction, _, side = world.task
-        return 3 * side * baby.count_navigations(instruction)
+        return world.task.turns
 
     def advance(self, world: World, action: int) -> World:
         after = apply_action(world, action)
-        progress, known = after.memo
-        if action == DROP:
-            known = after.cells
-        checked = baby.check(world.task[0], progress, action, after, known)
-        if checked == progress and known is after.memo[1]:
-            return after
-        return after._replace(memo=(checked, known))
+        memo = after.memo
+        if PICK_UP <= action <= TOGGLE:
+            memo = baby.move_marks(memo, world, action, after)
+        progress = baby.check(world.task.clause, memo.progress, action, after, memo)
+        if progress != memo.progress:
+            memo = memo._replace(progress=progress)
+        return after if memo is after.memo else after._replace(memo=memo)
 
     def flags(self, world: World) -> tuple[bool, ...]:
-        instruction, progress = world.task[0], world.memo[0]
-        clauses, done = baby.count_clauses(instruction), baby.count_done(instruction, progress)
+        clause, progress = world.task.clause, world.memo.progress
+        clauses, done = baby.count_clauses(clause), baby.count_done(clause, progress)
         # With fewer than three clauses, the flags of missing clauses follow the last one.
-        return (*(done > min(place, clauses - 1) for place in range(3)), done >= clauses)
+        return (*(done > min(place, clauses - 1) for place in range(3)), baby.is_done(clause, progress))
+
+    def fails(self, before: World, action: int, after: World) -> bool:
+        return baby.is_failed(after.task.clause, after.memo.progress)
+
+    def entry(self, world: World) -> bytes:
+        return enter_unlocked(world) if world.task.clears else super().entry(world)
+
+    def region(self, world: World) -> Set[int] | None:
+        return find_region(world, self.entry(world)) if world.task.clears else None
 
     def options(self, world: World) -> Sequence[Option]:
-        return baby.list_options(world.task[0], world.memo[0], world)
+        return list_options(world.task.instruction, world, self.entry(world))
+
+    def shown_first(self, world: World) -> World:
+        if not world.carried:
+            return world
+        cell = next(iter(at - now for at, now in zip(world.memo.known, world.memo.marks) if at - now))
+        return world._replace(cells=put(world.cells, min(cell), world.carried), carried=EMPTY)
 
     def content(self, world: World) -> str:
-        return f"{super().content(world._replace(task=None))} {world.task[0]}"
+        return f"{super().content(world._replace(task=None))} {world.task.instruction}"
 
 
-def _read_instruction(instruction: Any) -> baby.Instruction:
-    """Convert an instruction object of BabyAI."""
+class BabyTask(NamedTuple):
+    """The task of a level.
+
+    Args:
+        instruction: see `baby_instructions`.
+        clause: the same, parsed.
+        mission: the instruction in words.
+        limit, turns: steps of the native environment and turns of the text twin.
+        clears: whether a solution may have to unlock doors and to carry things aside.
+    """
+
+    instruction: baby.Instruction
+    clause: baby.Clause
+    mission: str
+    limit: int
+    turns: int
+    clears: bool = False
+
+
+def _read_instruction(instruction: Any) -> tuple[baby.Instruction, list[Any]]:
+    """Convert an instruction object of BabyAI; return its descriptions, too."""
     name = type(instruction).__name__
     if name in _JOINED:
-        return _JOINED[name], _read_instruction(instruction.instr_a), _read_instruction(instruction.instr_b)
-    parts = [getattr(instruction, key) for key in ("desc", "desc_move", "desc_fixed") if hasattr(instruction, key)]
-    return _CLAUSES[name], *((part.type or "", part.color or "") for part in parts)
+        (first, left), (second, right) = map(_read_instruction, (instruction.instr_a, instruction.instr_b))
+        found, descriptions = (_JOINED[name], first, second), [*left, *right]
+    else:
+        keys = ("desc", "desc_move", "desc_fixed")
+        descriptions = [getattr(instruction, key) for key in keys if hasattr(instruction, key)]
+        places = ((part.type or "", part.color or "", *filter(None, (part.loc,))) for part in descriptions)
+        found = _CLAUSES[name], *places
+    return (("strict", found) if getattr(instruction, "strict", False) else found), descriptions
 
 
 def start_instruction(world: World, instruction: baby.Instruction, side: int) -> World:
@@ -125,12 +180,13 @@ def start_instruction(world: World, instruction: baby.Instruction, side: int) ->
 
     Args:
         world: a level.
-        instruction: see `baby_instructions`.
+        instruction: see `baby_instructions`, without places.
         side: cells along the side of the whole grid of rooms; the step limit grows with it.
     """
-    return world._replace(
-        task=(instruction, world.cells, side), memo=(baby.begin(instruction), world.cells), carried=EMPTY
-    )
+    memo, clause = baby.mark(world, instruction), baby.parse(instruction)[0]
+    walks = baby.count_navigations(clause)
+    task = BabyTask(instruction, clause, baby.say(instruction, memo.marks), walks * side**2, 3 * side * walks)
+    return world._replace(task=task, memo=memo, carried=EMPTY)
 
 
 def _is_all_reachable(world: World) -> bool:

@@ -6,7 +6,7 @@ Teachers of levels obtain the generator and the mutation from ``level_functions`
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from ..param_space import IntAxis, ParamSpace
 from .cells import EMPTY, GOAL, WALL
 from .descriptions import AGENT_SIGNS
 from .grid_families import define_family
-from .grid_rules import GridRules, LevelFunctions
-from .grid_world import Canvas, World
+from .grid_rules import GridRules, LevelFunctions, Option
+from .grid_world import FORWARD, Canvas, World
+from .ways import Ways, enter_unlocked, find_region
 
 MOST_BLOCKS = 200
 
@@ -28,7 +29,9 @@ class BlockMazeRules(GridRules):
     Description:
         A square with an outer wall; blocks, agent and goal lie anywhere such that the goal can be reached. A level can
         be given instead, as text: one line a row, # for walls, the outer ones too, . for free cells, one G and one of
-        > v < ^ for the agent. It is played unchanged, solvable or not, in every split.
+        > v < ^ for the agent. It is played unchanged, solvable or not, in every split. Levels of MiniGrid's classes
+        without steps of their own, such as a user's, are played here with their mission and limit, and may have locked
+        doors and things in the way.
 
     Parameters:
         size (7 to 15, on request 5 to 25): cells along each side, the outer wall included.
@@ -72,11 +75,29 @@ class BlockMazeRules(GridRules):
             return world, {"size": world.width, "blocks": min(blocks, MOST_BLOCKS)}
         return None, rest
 
+    def adopt(self, world: World, env: Any) -> World:
+        """Return any level with a goal, or without one, perhaps with locked doors and things in the way."""
+        return world._replace(task=(env.mission, env.max_steps))
+
+    def entry(self, world: World) -> bytes:
+        return enter_unlocked(world)
+
+    def region(self, world: World) -> Set[int] | None:
+        return find_region(world, self.entry(world)) if world.task else None
+
+    def options(self, world: World) -> Sequence[Option]:
+        if not world.task:
+            return super().options(world)
+        goals = {index for index, code in enumerate(world.cells) if code == GOAL}
+        ways = Ways(world, self.entry(world))
+        way = ways.clear(goals) if goals and ways.region.isdisjoint(goals) else []
+        return way or [Option(FORWARD, goal, ends=True) for goal in sorted(goals)]
+
     def mission(self, world: World) -> str:
-        return "reach the goal"
+        return world.task[0] if world.task else "reach the goal"
 
     def limit(self, world: World) -> int:
-        return max(250, world.width**2)
+        return world.task[1] if world.task else max(250, world.width**2)
 
     def level_functions(self, space: ParamSpace) -> LevelFunctions:
         def generate(rng: np.random.Generator) -> dict[str, str]:

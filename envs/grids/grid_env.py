@@ -22,7 +22,8 @@ from .minigrid_surface import MiniGridSurface
 from .partial_view import VIEW, Viewer
 from .tiles import draw_grid
 
-MAX_MISSION = 256
+MAX_MISSION = 512
+"""Characters of a mission; four of BabyAI's longest clauses take 340."""
 
 
 class RulesEnv(LevelReset):
@@ -50,6 +51,9 @@ class RulesEnv(LevelReset):
         self._world: World | None = None
         self.step_count = 0
         self.max_steps = 0
+
+    def last_world(self) -> World | None:
+        return self._world
 
     def generate_episode(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
         return self.draw_world(rng, params)
@@ -101,9 +105,10 @@ class GridEnv(MiniGridSurface, RulesEnv):
     """Base of native gridworlds; `define_family` makes one of a `GridRules`.
 
     Args:
-        agent_view_size: cells along the side of the agent's view: an odd number of at least 3. For sizes other than 7,
-            MiniGrid's code makes the observations and pictures, which is slower and needs the extra [grid].
-        see_through_walls: True if walls hide nothing; None for the family's default.
+        agent_view_size: cells along the side of the agent's view: an odd number of at least 3; None for 7, or what a
+            level of your own has. For sizes other than 7, MiniGrid's code makes the observations and pictures, which is
+            slower and needs the extra [grid].
+        see_through_walls: True if walls hide nothing; None for the family's default, or a MiniGrid level's.
         tile_size, highlight, agent_pov: for pictures: pixels per cell, True to highlight the agent's view, and True to
             draw nothing but that view.
         screen_size: size of MiniGrid's window; ignored, as there is no window here.
@@ -119,7 +124,7 @@ class GridEnv(MiniGridSurface, RulesEnv):
     def __init__(
         self,
         *,
-        agent_view_size: int = VIEW,
+        agent_view_size: int | None = None,
         see_through_walls: bool | None = None,
         tile_size: int = 32,
         highlight: bool = True,
@@ -128,16 +133,20 @@ class GridEnv(MiniGridSurface, RulesEnv):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        if agent_view_size is None:
+            agent_view_size = VIEW if self._levels is None else int(self._levels.env.agent_view_size)
         self.set_view(agent_view_size, tile_size, highlight, agent_pov)
         self.screen_size = screen_size
         self.observation_space = gym.spaces.Dict(
             {
-                "image": gym.spaces.Box(0, 255, (agent_view_size, agent_view_size, 3), np.uint8),
+                "image": gym.spaces.Box(0, 255, (self.agent_view_size, self.agent_view_size, 3), np.uint8),
                 "direction": gym.spaces.Discrete(4),
                 "mission": Unicode(MAX_MISSION),
             }
         )
-        self.viewer = Viewer(self.rules.see_through if see_through_walls is None else see_through_walls)
+        if see_through_walls is None:
+            see_through_walls = self.sees_through()
+        self.viewer = Viewer(see_through_walls)
         self.mission = ""
         # Only ever appended to during an episode, as infos of earlier steps refer to it.
         self._passed: list[World] = []
@@ -145,9 +154,16 @@ class GridEnv(MiniGridSurface, RulesEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         world = self.begin(seed, options)
-        self.place_world(world)
+        self.place_world(world, limit=self._horizon or self._level_limit)
         self._keep([world])
-        return self.gen_obs(), self.task_info((self._measures, 1))
+        info = self.task_info((self._measures, 1))
+        if (shown := self.rules.shown_first(world)) is world:
+            return self.gen_obs(), info
+        self._world = shown
+        try:
+            return self.gen_obs(), info
+        finally:
+            self._world = world
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.require_running()
@@ -163,8 +179,8 @@ class GridEnv(MiniGridSurface, RulesEnv):
             self.step_count += 1
             flags, reward, failed = self.rules.flags(self.here()), 0.0, False
         terminated = flags[-1] or failed
-        # Unlike here, MiniGrid reports both ends when the mission is accomplished on the last step.
-        truncated = self.step_count >= self.max_steps and not terminated
+        # MiniGrid reports both ends when an episode terminates on its last step.
+        truncated = self.step_count >= self.max_steps and (self._levels is not None or not terminated)
         # After a failure, stepping continues from that state, as in MiniGrid, for wrappers in which the agent does not
         # die.
         self._ended = flags[-1] or truncated
@@ -222,7 +238,7 @@ class BlindGrid(RulesEnv):
         self.observation_space = gym.spaces.Discrete(1)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        self.place_world(self.begin(seed, options))
+        self.place_world(self.begin(seed, options), limit=self._horizon or self._level_limit)
         return 0, self.task_info()
 
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:

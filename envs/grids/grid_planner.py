@@ -8,8 +8,9 @@ two actions, so that a door passed twice counts as opened twice until it is open
 
 from __future__ import annotations
 
-import functools
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .grid_world import DONE, FORWARD, LEFT, RIGHT, TOGGLE, World
 
 FAR = 1 << 30
 """Distance of cells from which the mission cannot be accomplished."""
+MOST_TABLES = 512
+"""Tables that are kept, and that one search makes."""
 
 
 def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
@@ -33,13 +36,13 @@ def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, 
 def find_distance(rules: GridRules, world: World) -> int:
     """Return the minimum number of actions from ``world`` to the end of the mission; `FAR` if there is no path."""
     still = rules.still(world)
-    return tabulate(rules, _configuration(still))[still.agent * 4 + still.facing]
+    return tabulate(rules, _configuration(rules, still))[still.agent * 4 + still.facing]
 
 
 def find_action(rules: GridRules, world: World) -> int:
     """Return the next action on a shortest path; "done" if there is no path."""
     world = rules.still(world)
-    table, (_, cells, agent, facing, *_) = tabulate(rules, _configuration(world)), world
+    table, (_, cells, agent, facing, *_) = tabulate(rules, _configuration(rules, world)), world
     left = table[agent * 4 + facing]
     if left >= FAR:
         return DONE
@@ -57,35 +60,63 @@ def find_action(rules: GridRules, world: World) -> int:
     return DONE
 
 
-def _configuration(world: World) -> World:
+def _configuration(rules: GridRules, world: World) -> World:
     width, cells, _, _, carried, task, memo = world
-    return World(width, cells, 0, 0, carried, task, memo)
+    region = rules.region(world)
+    return World(width, cells, min(region, default=world.agent) if region is not None else 0, 0, carried, task, memo)
 
 
-def _value(rules: GridRules, world: World, option: Option) -> int:
+@dataclass
+class _Search:
+    """A search for a way to the end.
+
+    Args:
+        open: the configurations on the way from the first one to the present one.
+        met: those of them that have been met again, since a table without them is not the whole truth.
+        left: number of further tables.
+    """
+
+    open: set[World] = field(default_factory=set)
+    met: set[World] = field(default_factory=set)
+    left: int = MOST_TABLES
+
+
+def _value(rules: GridRules, world: World, option: Option, search: _Search | None = None) -> int:
     """Return the fewest actions to the end if the option is taken now."""
     cost = 0 if option.action in (FORWARD, DONE) else 1
     if option.ends:
-        return cost
+        return cost + option.more
     after = rules.advance(world, option.action if cost else DONE)
     if rules.flags(after)[-1]:
         return cost
     if after.cells == world.cells and after.carried == world.carried and after.memo == world.memo:
         return FAR
-    table = tabulate(rules, _configuration(rules.still(after)))
+    table = tabulate(rules, _configuration(rules, rules.still(after)), search)
     return min(cost + table[world.agent * 4 + world.facing], FAR)
 
 
-@functools.lru_cache(maxsize=512)
-def tabulate(rules: GridRules, world: World) -> list[int]:
+_tables: OrderedDict[tuple[GridRules, World], list[int]] = OrderedDict()
+
+
+def tabulate(rules: GridRules, world: World, search: _Search | None = None) -> list[int]:
     """Return the minimum number of actions to the end for each ``4 * cell + direction``; `FAR` if there is no path.
 
     Args:
         rules: the family.
-        world: a configuration, with the agent placed at cell 0.
+        world: a configuration, with the agent placed at cell 0, or the lowest one of its region.
+        search: the search that this is a part of.
     """
+    if (kept := _tables.get((rules, world))) is not None:
+        return kept
     width, cells, _, _, carried, task, memo = world
-    entry, steps = rules.entry(world), (1, width, -1, -width)
+    search, first = search or _Search(), search is None
+    if world in search.open or not search.left:
+        # To come back to a configuration is on no shortest way to the end.
+        search.met.add(world)
+        return [FAR] * (4 * len(cells))
+    met, search.met, search.left = search.met, set(), search.left - 1
+    search.open.add(world)
+    entry, steps, region = rules.entry(world), (1, width, -1, -width), rules.region(world)
     starts: dict[int, list[int]] = {}
     for option in rules.options(world):
         if option.action == FORWARD:
@@ -97,11 +128,21 @@ def tabulate(rules: GridRules, world: World) -> list[int]:
                 if 0 <= option.cell - step < len(entry) and entry[option.cell - step]
             ]
         for pose in poses:
+            if region is not None and pose >> 2 not in region:
+                continue
             at = World(width, cells, pose // 4, pose % 4, carried, task, memo)
-            value = _value(rules, at, option)
+            value = _value(rules, at, option, search)
             if value < FAR:
                 starts.setdefault(value, []).append(pose)
-    return fill_distances(entry, steps, starts)
+    table = fill_distances(entry, steps, starts)
+    search.open.discard(world)
+    search.met.discard(world)
+    if first or not search.met:
+        _tables[rules, world] = table
+        if len(_tables) > MOST_TABLES:
+            _tables.popitem(last=False)
+    search.met |= met
+    return table
 
 
 def fill_distances(entry: bytes, steps: tuple[int, int, int, int], rings: dict[int, list[int]]) -> list[int]:

@@ -7,7 +7,7 @@ instance; it holds no episode state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ..param_space import ParamSpace
 from .cells import ENTERABLE, GOAL, LAVA, PORTABLE, THINGS, TOGGLED, UNLOCKED, code_of
 from .descriptions import draw_map
-from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_action
+from .grid_world import DONE, DROP, FORWARD, PICK_UP, TOGGLE, World, apply_action, beside
 
 LevelFunctions = tuple[
     Callable[[np.random.Generator], dict[str, Any]], Callable[[Mapping[str, Any], np.random.Generator], dict[str, Any]]
@@ -38,11 +38,13 @@ class Option(NamedTuple):
             it.
         cell: index of the cell.
         ends: True if this accomplishes the mission.
+        more: actions that have to follow, if this accomplishes it.
     """
 
     action: int
     cell: int
     ends: bool = False
+    more: int = 0
 
 
 class GridRules:
@@ -58,6 +60,8 @@ class GridRules:
             of the whole map.
         arguments: names of the constructor's further arguments.
         redraws: True if `lay_out` may draw unsolvable levels, which are then redrawn.
+        advice: sentences for the text twin about the ends of an episode that the mission does not name, with words of
+            the vocabulary in braces.
         room_side: for levels of equal rooms, cells along the side of a room, or the name of the parameter with this
             number.
     """
@@ -70,6 +74,7 @@ class GridRules:
     hidden: ClassVar[bool] = False
     arguments: ClassVar[tuple[str, ...]] = ()
     redraws: ClassVar[bool] = False
+    advice: ClassVar[str] = ""
     room_side: ClassVar[int | str | None] = None
 
     @property
@@ -97,7 +102,7 @@ class GridRules:
 
     def options(self, world: World) -> Sequence[Option]:
         """List the interactions with which a shortest solution may continue. The result must not depend on the agent's
-        cell and direction."""
+        direction, nor on its cell (of its `region`)."""
         return [Option(FORWARD, world.cells.index(GOAL), ends=True)]
 
     # Overridden where a family differs.
@@ -115,6 +120,20 @@ class GridRules:
             env: MiniGrid's environment, just after its reset.
         """
         return world
+
+    def shown_first(self, world: World) -> World:
+        """Return the state that the first observation shows; another one than ``world`` only where MiniGrid puts a
+        thing into the agent's hand after that observation."""
+        return world
+
+    def leave(self, world: World, env: Any) -> None:
+        """Bring MiniGrid's generator to where it would be at the end of an episode there, for families whose steps
+        draw from it.
+
+        Args:
+            world: the last state of the episode, of a level that `adopt` has returned.
+            env: MiniGrid's environment.
+        """
 
     def level_functions(self, space: ParamSpace) -> LevelFunctions | None:
         """Return the functions of teachers of levels, for families whose `given` takes levels: generate(rng) -> params
@@ -144,6 +163,11 @@ class GridRules:
     def entry(self, world: World) -> bytes:
         """Return a planner's cost of entry for each cell: 0 blocked, 1 a step, 2 with a door to open first."""
         return world.cells.translate(entry_table(world.carried))
+
+    def region(self, world: World) -> Set[int] | None:
+        """Return the cells that the agent can reach without an option, for families whose options depend on them; None
+        for the others. A configuration is then one of its region, whose lowest cell stands for the agent's."""
+        return None
 
     def steer(self, world: World, action: int) -> int:
         """Return the solver's action, given the ``action`` advised by the planner, which ignores moving things."""
@@ -189,10 +213,10 @@ def drop_options(world: World, *near: int) -> list[Option]:
     If every cell is in some way, several are listed, and the planner finds one that leaves a path.
     """
     width, cells = world.width, world.cells
-    beside, ring = (1, width, -1, -width), (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
+    ring = (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)
 
     def is_spare(index: int) -> bool:
-        around = [index + step for step in beside]
+        around = beside(width, index)
         if near[0] in (index, *around) or any(DOORS[cells[place]] for place in around):
             return False
         free = [FREE_STEPS[cells[index + step]] for step in ring]
@@ -209,7 +233,7 @@ def drop_options(world: World, *near: int) -> list[Option]:
                 found[here] = Option(DROP, here)
                 break
             tight += [] if cells[here] or here == place else [here]
-            around = [here + step for step in beside if 0 <= here + step < len(cells)]
+            around = [there for there in beside(width, here) if 0 <= there < len(cells)]
             queue += [i for i in around if i not in seen and (FREE_STEPS[cells[i]] or DOORS[cells[i]])]
             seen.update(around)
     return list(found.values()) or [Option(DROP, index) for index in tight[:8]]

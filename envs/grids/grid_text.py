@@ -117,7 +117,7 @@ class GridText(LevelReset, Game):
         self._choice = tuple(sorted(chosen.items())) if isinstance(chosen, dict) else chosen
         self._draws_words = chosen in ("synonyms", "invented")
         self._describe = DESCRIPTIONS[observation]
-        self.viewer = Viewer(self.rules.see_through)
+        self.viewer = Viewer(self.sees_through())
         self._errors = 0
         self._shown: tuple[GridTurn | None, str] = None, ""
         if observation == "image":
@@ -127,6 +127,9 @@ class GridText(LevelReset, Game):
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> GridTurn:
         world = self.draw_world(rng, params)
         return GridTurn(world, words=int(rng.integers(1 << 31)) if self._draws_words else 0)
+
+    def last_world(self) -> World | None:
+        return None if self._state is None else self._state.world
 
     def content_of(self, episode: GridTurn) -> str:
         return self.rules.content(episode.world)
@@ -163,13 +166,14 @@ class GridText(LevelReset, Game):
 
     def introduce(self, state: GridTurn, words: Vocabulary) -> str:
         """Return the text shown once: mission, signs, actions and the number of turns."""
-        mission = words.rephrase(self.rules.mission(state.world))
+        mission = words.rephrase(self.rules.mission(state.world)) or "look around: there is no mission"
         shown = {
             "map": f" On the map {legend_of(state.world.cells, words)}; you are > v < or ^.",
             "view": f" You see the cells before you, yourself as ^: {legend_of(state.world.cells, words)}, ? unseen.",
         }.get(self.observation, "")
         legend = self.legend if self.observation == "map" and not words.changed else ""
-        legend = legend or f"{mission[0].upper()}{mission[1:]}.{shown}"
+        advice = f" {self.rules.advice}".format(**words.words) if self.rules.advice else ""
+        legend = legend or f"{mission[0].upper()}{mission[1:]}.{advice}{shown}"
         several = f", up to {self.actions_per_turn} a turn, with commas between" if self.actions_per_turn > 1 else ""
         allowed = ", ".join(words.actions[: self.rules.actions])
         rest = f"{words.glossary()} You have {self.turn_limit(state)} turns."

@@ -63,6 +63,11 @@ def step_of(width: int, facing: int) -> int:
     return (1, width, -1, -width)[facing]
 
 
+def beside(width: int, index: int) -> tuple[int, int, int, int]:
+    """Return the indices of the cells to the east, south, west and north of a cell."""
+    return index + 1, index + width, index - 1, index - width
+
+
 def apply_action(world: World, action: int) -> World:
     """Return the world after one of MiniGrid's seven actions; an action without effect returns ``world`` itself."""
     width, cells, agent, facing, carried, task, memo = world

@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
+from ..param_space import ParamSpace
 from ..splits import split_of
 from ..task_env import MAX_TRIES, TaskEnv
 from .grid_planner import draw_level
 from .grid_rules import GridRules, LevelFunctions
 from .grid_world import World
-from .minigrid_levels import ONE_LEVEL, MiniGridLevels
+from .minigrid_ids import ONE_LEVEL
+from .minigrid_levels import MiniGridLevels
 
 
 class LevelReset(TaskEnv):
@@ -21,8 +23,9 @@ class LevelReset(TaskEnv):
 
     Args:
         minigrid: the MiniGrid id whose generator draws the levels: one of `minigrid_levels.MINIGRID_IDS` of this
-            family; None for our generator. Under split="all" the level of a seed is MiniGrid's; under other splits the
-            generator continues from there until a level is of the split. Needs the extra [grid].
+            family, or of your own (see `own_levels.find_family`); None for our generator. Under split="all" the
+            level of a seed is MiniGrid's; under other splits the generator continues from there until a level is of
+            the split. Needs the extra [grid].
         **kwargs: see `TaskEnv`. With an id, its axes are fixed and difficulty cannot be chosen.
 
     Raises:
@@ -34,6 +37,7 @@ class LevelReset(TaskEnv):
     rules_class: ClassVar[type[GridRules]]
     _given: World | None = None
     _level_seed: int | None = None
+    _level_limit: int | None = None
 
     def __init__(self, *, minigrid: str | None = None, **kwargs: Any):
         self._levels = None
@@ -44,6 +48,8 @@ class LevelReset(TaskEnv):
                 raise self._levels.refuse(twice)
             self._levels.check_arguments(asked - TaskEnv.option_names())
             kwargs |= self._levels.axes
+            if not self._levels.axes:
+                self.param_space = ParamSpace(())
             self.takes_difficulty = False
         super().__init__(**kwargs)
 
@@ -79,22 +85,33 @@ class LevelReset(TaskEnv):
         if self._levels is not None and "minigrid" in state:
             self._levels.set_state(state["minigrid"])
 
+    def sees_through(self) -> bool:
+        """Return True if walls hide nothing from the agent, unless an argument says otherwise."""
+        return self.rules.see_through if self._levels is None else bool(self._levels.env.see_through_walls)
+
+    def last_world(self) -> World | None:
+        """Return the present state of the world, None before the first reset."""
+        raise NotImplementedError
+
     def draw_world(self, rng: np.random.Generator, params: dict[str, Any]) -> World:
         """Return the given level, or draw one.
 
         Raises:
             InputError: MiniGrid's generator makes no level of the split.
         """
+        self._level_limit = None
         if self._given is not None:
             return self._given
         if self._levels is None:
             return draw_level(self.rules, rng, params)
         seed, self._level_seed = self._level_seed, None
+        before = self.last_world()
         for _ in range(MAX_TRIES):
-            world, seed = self._levels.draw(self.rules, seed), None
+            world, seed, before = self._levels.draw(self.rules, seed, before), None, None
+            self._level_limit = int(self._levels.env.max_steps)
             if self.split in ("all", split_of(self.rules.split_key(world) or self.rules.content(world))):
                 return world
-        axes = " ".join(f"{name}={value}" for name, value in self._levels.axes.items())
+        axes = " ".join(f"{name}={value}" for name, value in self._levels.axes.items()) or "the family"
         raise InputError(
             f"{self._levels.name} has no {self.split} level in {MAX_TRIES} draws of its generator; play it with "
             f"split='all', or our own levels of {axes}, without minigrid."

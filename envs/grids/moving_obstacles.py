@@ -1,7 +1,11 @@
-"""palaestra/MovingObstacles-v0: reach the goal among moving balls; and its text twin."""
+"""palaestra/MovingObstacles-v0: reach the goal among moving balls; and its text twin.
+
+In our levels the balls' moves are drawn at the reset; in MiniGrid's they are those that its generator draws for them.
+"""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +20,8 @@ from .grid_world import DONE, FORWARD, LEFT, RIGHT, Canvas, World, apply_action
 
 BALL = code_of("ball", "blue")
 _AROUND = tuple((dx, dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1))
+TRIES = 101
+"""Places that MiniGrid draws for a ball in a step before it leaves the ball where it is."""
 
 
 class MovingObstaclesRules(GridRules):
@@ -56,8 +62,16 @@ class MovingObstaclesRules(GridRules):
         return canvas.world((1, 1), 0, task=moves, memo=(0, tuple(canvas.index(ball) for ball in balls)))
 
     def adopt(self, world: World, env: Any) -> World:
-        balls = tuple(index for index, code in enumerate(world.cells) if code == BALL)
-        return world._replace(task=env.np_random.bytes(len(balls) * env.max_steps), memo=(0, balls))
+        # MiniGrid moves the balls in the order in which it has placed them.
+        balls = tuple(int(ball.cur_pos[1]) * world.width + int(ball.cur_pos[0]) for ball in env.obstacles)
+        state = env.np_random.bit_generator.state
+        task = (*state["state"].values(), state["has_uint32"], state["uinteger"])
+        _draws_of(task)[:] = env.np_random.integers(0, 3, size=200).tolist()
+        env.np_random.bit_generator.state = state
+        return world._replace(task=task, memo=(0, balls, 0))
+
+    def leave(self, world: World, env: Any) -> None:
+        _restore(env.np_random, world.task).integers(0, 3, size=world.memo[2])
 
     def mission(self, world: World) -> str:
         return "get to the green goal square"
@@ -66,6 +80,8 @@ class MovingObstaclesRules(GridRules):
         return 4 * world.width**2
 
     def advance(self, world: World, action: int) -> World:
+        if not isinstance(world.task, bytes):
+            return _roll_as_minigrid(world, action)
         step, balls = world.memo
         moves = world.task[step * len(balls) : (step + 1) * len(balls)]
         return self.roll(world, action, [lambda free, move=move: free[move * len(free) >> 8] for move in moves])
@@ -99,7 +115,52 @@ class MovingObstaclesRules(GridRules):
 
     def content(self, world: World) -> str:
         """Return the map and a digest of the moves."""
-        return f"{self.draw_map(world)}\n{hashlib.blake2b(world.task, digest_size=8).hexdigest()}"
+        moves = world.task if isinstance(world.task, bytes) else repr(world.task).encode()
+        return f"{self.draw_map(world)}\n{hashlib.blake2b(moves, digest_size=8).hexdigest()}"
+
+
+def _roll_as_minigrid(world: World, action: int) -> World:
+    """Return the next state after each ball has moved to the first free one of the places that MiniGrid draws for it.
+
+    The world's task is the state of MiniGrid's generator after the reset, and the last item of its memo the number of
+    draws from it so far.
+    """
+    width, cells, agent, facing, carried, task, (step, balls, start) = world
+    draws = _draws_of(task)
+    while True:
+        grid, moved, drawn = bytearray(cells), list(balls), start
+        try:
+            for place, at in enumerate(balls):
+                for _ in range(TRIES):
+                    there = at + draws[drawn] - 1 + (draws[drawn + 1] - 1) * width
+                    drawn += 2
+                    if grid[there] == EMPTY and there != agent:
+                        moved[place] = there
+                        grid[at], grid[there] = EMPTY, BALL
+                        break
+        except IndexError:
+            draws[:] = _restore(np.random.default_rng(0), task).integers(0, 3, size=2 * drawn + 200).tolist()
+            continue
+        memo = step + 1, tuple(moved), drawn
+        return apply_action(World(width, bytes(grid), agent, facing, carried, task, memo), action)
+
+
+@functools.lru_cache(maxsize=64)
+def _draws_of(state: tuple[int, ...]) -> list[int]:
+    """Return the list of the numbers 0, 1 or 2 that a generator draws from a state on, as far as they are known."""
+    return []
+
+
+def _restore(rng: np.random.Generator, state: tuple[int, ...]) -> np.random.Generator:
+    """Set the state of a PCG64 generator: its state, increment, and the half of a number left over."""
+    number, increment, left, half = state
+    rng.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": number, "inc": increment},
+        "has_uint32": left,
+        "uinteger": half,
+    }
+    return rng
 
 
 MovingObstacles, MovingObstaclesText = define_family(MovingObstaclesRules)

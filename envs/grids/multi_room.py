@@ -35,7 +35,7 @@ class MultiRoomRules(GridRules):
 
     Parameters:
         rooms (2 to 6, on request up to 9): rooms in the chain.
-        room_size (4 to 7): the longest side that a room may have, its walls included.
+        room_size (4 to 7, on request up to 10): the longest side that a room may have, its walls included.
 
     Termination:
         On reaching the goal. Truncated after 20 * rooms steps, MiniGrid's limit.
@@ -44,7 +44,7 @@ class MultiRoomRules(GridRules):
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-MultiRoom``.
     """
 
-    param_space = ParamSpace([IntAxis("rooms", 2, 6, limits=(2, 9)), IntAxis("room_size", 4, 7)])
+    param_space = ParamSpace([IntAxis("rooms", 2, 6, limits=(2, 9)), IntAxis("room_size", 4, 7, limits=(4, 10))])
     subgoals = ("doors", "goal")
 
     def lay_out(self, rng: np.random.Generator, params: Mapping[str, Any]) -> World:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from ..param_space import ChoiceAxis, ParamSpace
 from .cells import COLOURS, UNLOCKED, WALL, code_of
 from .grid_families import define_family
 from .grid_rules import GridRules, Option, fetch_options, open_options
-from .grid_world import World
+from .grid_world import PICK_UP, World
 from .rooms import Room, RoomGrid
+from .ways import Ways, enter_unlocked, find_region
 
 SIDE = 6
 TARGET, BLOCKER = code_of("ball", "blue"), code_of("ball", "green")
@@ -95,7 +96,8 @@ class ObstructedMazeRules(GridRules):
             for front, behind in ((door - step, door + step), (door + step, door - step)):
                 if room_of(behind) == room_of(ball) and world.cells[behind] != WALL:
                     ways.append((door, front))
-        return world._replace(task=(env.max_steps // (4 * SIDE**2), tuple(ways)))
+        # MiniGrid's levels may need the keys of any doors.
+        return world._replace(task=(env.max_steps // (4 * SIDE**2), tuple(ways)), memo=True)
 
     def mission(self, world: World) -> str:
         return "pick up the blue ball"
@@ -110,7 +112,19 @@ class ObstructedMazeRules(GridRules):
         opened = any(world.cells[door] not in UNLOCKED for door, _ in world.task[1])
         return opened, world.carried == TARGET
 
+    def entry(self, world: World) -> bytes:
+        return enter_unlocked(world) if world.memo else super().entry(world)
+
+    def region(self, world: World) -> Set[int] | None:
+        return find_region(world, self.entry(world)) if world.memo else None
+
     def options(self, world: World) -> Sequence[Option]:
+        if world.memo:
+            targets = [index for index, code in enumerate(world.cells) if code == TARGET]
+            planner = Ways(world, self.entry(world))
+            if way := planner.clear_way(targets):
+                return way
+            return planner.put_down(targets) if world.carried else [Option(PICK_UP, i, ends=True) for i in targets]
         ways = world.task[1]
         for door, front in ways:
             if world.cells[door] not in UNLOCKED:

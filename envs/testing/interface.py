@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
-from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
+from gymnasium.wrappers import DelayObservation, FrameStackObservation, RecordEpisodeStatistics, TimeLimit
 
 from ...errors import InputError
 from ..param_space import ChoiceAxis
@@ -158,6 +158,9 @@ def test_stock_wrappers_work(env_id: str):
     steps = episode(env, 1)[2:]
     assert steps[-1][5]["episode"]["r"] == pytest.approx(sum(step[2] for step in steps))
     assert steps[-1][5]["episode"]["l"] == len(steps)
+    for wrapped in (FrameStackObservation(make(env_id), 2), DelayObservation(make(env_id), 1)):
+        assert wrapped.reset(seed=1)[0] in wrapped.observation_space
+        assert wrapped.step("" if isinstance(env.action_space, Unicode) else 0)[0] in wrapped.observation_space
     limited = TimeLimit(make(env_id, difficulty=1.0), max_episode_steps=1)
     limited.reset(seed=1)
     _, _, terminated, truncated, info = limited.step("" if isinstance(limited.action_space, Unicode) else 0)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from gymnasium.spaces.utils import flatten, flatten_space, unflatten
 from gymnasium.vector import utils as vector
+from gymnasium.wrappers import DelayObservation, FrameStackObservation
+from gymnasium.wrappers.utils import create_zero_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.envs import Unicode
@@ -107,3 +109,16 @@ def test_texts_pass_through_flattening_inside_a_dict():
     assert flat["text"] == "ab"  # type: ignore[index]
     assert flatten_space(space).contains(flat)
     assert unflatten(space, flat) == value
+
+
+@pytest.mark.parametrize("env_id", ["palaestra/Arithmetic-v0", "palaestra/FourRooms-v0", "palaestra/FourRoomsText-v0"])
+def test_observations_can_be_stacked_and_delayed(env_id: str):
+    for wrap in (
+        lambda env: FrameStackObservation(env, 3),
+        lambda env: FrameStackObservation(env, 3, padding_type="zero"),
+        lambda env: DelayObservation(env, 2),
+    ):
+        env = wrap(gym.make(env_id, disable_env_checker=True))
+        assert env.reset(seed=0)[0] in env.observation_space
+        assert env.step("2" if isinstance(env.action_space, Unicode) else 0)[0] in env.observation_space
+    assert create_zero_array(Unicode(5)) == ""

@@ -15,6 +15,7 @@ from minigrid.core.actions import Actions
 from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Box
 from minigrid.manual_control import ManualControl
+from palaestra.envs.grids.cells import ENCODING
 from palaestra.envs.grids.minigrid_surface import read_level
 from palaestra.envs.grids.tiles import make_object
 
@@ -30,6 +31,9 @@ SHARED: list[tuple[str, str, dict[str, Any]]] = [
     ("MiniGrid-MemoryS7-v0", "HallwayMemory", {"half": 3, "length": "fixed"}),
     ("MiniGrid-Dynamic-Obstacles-6x6-v0", "MovingObstacles", {"size": 6, "obstacles": 3}),
     ("MiniGrid-ObstructedMaze-1Dlhb-v0", "ObstructedMaze", {"maze": "one door", "keys": "boxed", "doors": "blocked"}),
+    ("MiniGrid-Fetch-8x8-N3-v0", "Fetch", {"size": 8, "things": 3}),
+    ("MiniGrid-RedBlueDoors-8x8-v0", "RedBlueDoors", {"size": 8}),
+    ("MiniGrid-LockedRoom-v0", "LockedRoom", {"size": 19}),
     ("BabyAI-GoToLocalS8N4-v0", "BabyAI", {"kind": "goto", "rooms": 1, "room_size": 8, "distractors": 4}),
 ]
 side_by_side = pytest.mark.parametrize(("theirs", "name", "level"), SHARED, ids=[row[0] for row in SHARED])
@@ -328,3 +332,57 @@ def test_the_doors_of_a_room_are_those_of_minigrids():
     maze.reset(seed=0)
     with pytest.raises(palaestra.errors.InputError, match="needs equal rooms"):
         maze.unwrapped.room_from_pos(1, 1)
+
+
+def test_things_are_put_and_placed_as_by_minigrid():
+    env = make_plain("palaestra/EmptyRoom-v0", size=8).unwrapped
+    env.reset(seed=0)
+    theirs = match(env)
+    env.np_random, theirs.np_random = np.random.default_rng(5), np.random.default_rng(5)
+    for each in (env, theirs):
+        each.put_obj(Ball("red"), 2, 3)
+    assert env.gen_obs()["image"].shape == (7, 7, 3)
+    for kwargs in ({}, {"top": (2, 2), "size": (3, 3)}, {"reject_fn": lambda env, cell: cell[0] < 4}):
+        places = [each.place_obj(Box("blue"), **kwargs) for each in (env, theirs)]
+        assert places[0] == places[1]
+        assert np.array_equal(env.grid.encode(), theirs.grid.encode())
+    assert env.grid.get(*places[0]).type == "box"
+    place = env.place_agent(top=(5, 1), size=(2, 6))
+    assert tuple(env.agent_pos) == place
+    assert place[0] in (5, 6)
+    # Steps and observations go on from there.
+    grid = env.grid
+    grid.set(*env.front_pos, Ball("green"))
+    env.grid = grid
+    assert env.step(Actions.pickup)[0]["image"][3, 6].tolist() == [6, 1, 0]
+    with pytest.raises(palaestra.errors.InputError, match="must keep its size of 8 x 8"):
+        env.grid = Grid(5, 5)
+
+
+@pytest.mark.parametrize("name", ["DoorKey", "FourRooms", "BabyAI", "GoToDoor", "Fetch"])
+def test_wrappers_of_all_cells_have_one_shape_where_sizes_are_drawn(name: str):
+    for wrap in (
+        wrappers.FullyObsWrapper,
+        wrappers.SymbolicObsWrapper,
+        lambda env: wrappers.RGBImgObsWrapper(env, tile_size=2),
+    ):
+        env, sizes = wrap(make_plain(f"palaestra/{name}-v0", render_mode="rgb_array")), set()
+        for seed in range(6):
+            seen = env.reset(seed=seed)[0]
+            assert seen in env.observation_space
+            assert env.step(Actions.left)[0] in env.observation_space
+            assert env.unwrapped.get_frame(tile_size=2).shape == (2 * env.unwrapped.height, 2 * env.unwrapped.width, 3)
+            sizes.add(env.unwrapped.here().width)
+        assert len(sizes) > 1
+    # The level is in the upper left corner, and walls are beyond it.
+    world, shown = env.unwrapped.here(), env.unwrapped.grid.encode()[..., 0]
+    assert shown.shape == (env.unwrapped.width, env.unwrapped.height)
+    kinds = ENCODING[np.frombuffer(world.cells, np.uint8), 0].reshape(world.height, world.width)
+    assert np.array_equal(shown[: world.width, : world.height], kinds.T)
+    assert set(np.unique(shown[world.width :])) | set(np.unique(shown[:, world.height :])) <= {2}
+
+
+def test_no_wall_is_added_where_a_difficulty_fixes_the_size():
+    env = make("palaestra/DoorKey-v0").unwrapped
+    env.reset(seed=0)
+    assert (env.width, env.height) == (env.here().width, env.here().height) == (5, 5)  # type: ignore[attr-defined]
