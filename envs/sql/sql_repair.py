@@ -29,6 +29,7 @@ _MISTAKES = {
     "condition": "The conditions differ.",
     "comparison": "A comparison differs.",
     "aggregate": "An aggregate differs.",
+    "average": "An average is rounded, or counts NULL as 0.",
     "null": "It handles NULL in another way.",
     "distinct": "It keeps or drops duplicates.",
     "column": "A column differs, or its place.",

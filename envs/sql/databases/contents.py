@@ -6,6 +6,7 @@ row partly follow a common level), and have NULLs, ties and duplicates.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 import sqlite3
@@ -41,12 +42,12 @@ class Focus:
     Args:
         tables: the tables of a query, which get more rows; the others get few.
         values: values by (table, column) that should occur often and together.
-        flat: a (table, column) in which every value is the first of its ``values``.
+        only: values by (table, column) of columns that have no others, except NULL.
     """
 
     tables: Set[str]
     values: Mapping[tuple[str, str], Sequence[Any]]
-    flat: tuple[str, str] | None = None
+    only: Mapping[tuple[str, str], Sequence[Any]] = dataclasses.field(default_factory=dict)
 
 
 def draw_rows(
@@ -95,11 +96,10 @@ def draw_rows(
         columns: list[Sequence[Any]] = [range(1, size + 1)]
         for field in relation.fields[1:]:
             name = (relation.name, field.name)
-            if focus and focus.flat == name:
-                columns.append([focus.values[name][0]] * size)
-                continue
             column = _draw_column(field, levels, random(size + 1), found)
-            if often := focus.values.get(name) if focus else None:
+            if few := focus.only.get(name) if focus else None:
+                column = [few[int(one * len(few))] for one in random(size)]
+            elif often := focus.values.get(name) if focus else None:
                 number = len(often)
                 column = [
                     often[int(one / most * number)] if one < most else own

@@ -1,7 +1,7 @@
 """Queries that differ from a right one in one place: mistakes that a grader must detect.
 
-Each changes one join, comparison, constant, aggregate, handling of NULL, condition, key of the order, limit, column or
-set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
+Each changes one join, comparison, constant, aggregate, average, handling of NULL, condition, key of the order, limit,
+column or set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
 (`equivalence`).
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..databases.contents import list_values
-from ..databases.relations import Schema
+from ..databases.relations import Field, Schema
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -22,12 +22,15 @@ from .query_tree import (
     IsMissing,
     JoinTo,
     OneOf,
+    OrderKey,
     Query,
+    Quotient,
     RankOver,
     RoundOf,
     SelectQuery,
     SetQuery,
     StartsWith,
+    WholeOf,
     Within,
     column_of,
     replace,
@@ -104,6 +107,8 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             yield "aggregate", replace(node, function=_AGGREGATES[node.function])
             if node.function in ("SUM", "AVG"):
                 yield "aggregate", replace(node, distinct=True)
+            if node.function == "AVG" and node.column:
+                yield from _other_means(node, schema[node.column.table][node.column.name])
         elif node.column:
             if node.column.name != schema[node.column.table].key:
                 yield "aggregate", replace(node, distinct=not node.distinct)
@@ -124,7 +129,18 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
                         yield kind, replace(node, **{name: (*value[:place], changed, *value[place + 1 :])})
         elif hasattr(value, "__slots__"):
             for kind, changed in _changes(value, schema, False):
-                yield kind, replace(node, **{name: changed})
+                # Few averages are sorted in another way once they are rounded.
+                if kind != "average" or not isinstance(node, OrderKey):
+                    yield kind, replace(node, **{name: changed})
+
+
+def _other_means(mean: AggregateOf, field: Field) -> Iterator[tuple[str, Any]]:
+    """Yield an average rounded, without its fraction, and with NULL as 0."""
+    total = replace(mean, function="SUM")
+    yield "average", RoundOf(mean)
+    yield "average", Quotient(total, replace(mean, function="COUNT")) if field.kind == "int" else WholeOf(mean)
+    if field.nullable:
+        yield "average", Quotient(total, AggregateOf("COUNT"), True)
 
 
 def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Iterator[tuple[str, SelectQuery]]:
@@ -196,9 +212,8 @@ def _move(value: float | str, units: int) -> float | str:
 def _is_real(expression: Any, schema: Schema) -> bool:
     """True if values may have a fraction."""
     if isinstance(expression, AggregateOf):
-        if expression.function in ("COUNT", "AVG"):
-            return expression.function == "AVG"
-        expression = expression.column
+        # Averages are changed wherever they occur.
+        expression = None if expression.function in ("COUNT", "AVG") else expression.column
     field = schema[expression.table][expression.name] if isinstance(expression, ColumnName) else None
     return field is not None and field.kind == "real" and any(value % 1 for value in list_values(field))
 

@@ -77,6 +77,28 @@ class RoundOf:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeOf:
+    """An expression without its fraction; used in near misses only."""
+
+    expression: Expression
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"CAST({self.expression.sql(qualified)} AS INTEGER)"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A sum over a count, as whole numbers unless ``exact``; used in near misses only."""
+
+    total: AggregateOf
+    count: AggregateOf
+    exact: bool = False
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.total.sql(qualified)} {'* 1.0 ' * self.exact}/ {self.count.sql(qualified)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """A comparison with a value, a column, or a scalar subquery."""
 

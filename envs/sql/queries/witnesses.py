@@ -21,6 +21,7 @@ from ..databases.relations import Schema
 from .equivalence import normal_form
 from .near_misses import near_misses, next_values
 from .query_tree import (
+    AggregateOf,
     Compare,
     Condition,
     IsAmong,
@@ -48,6 +49,8 @@ EFFORT, _DRAW, _CHANGE = 1000, 12, 3
 CHANGES, MOST_IDLE = 3, 5
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
+# Distances of values near a mean, in whole numbers or halves.
+_NEAR = (0, 0, -3, -1, 1, 2, 6)
 # Categories, and years of dates, outside the usual ones.
 _OTHERS, _OTHER_YEARS = ("other", "unknown"), ("2020-05-05", "2021-06-06", "2024-07-07", "2025-08-08")
 
@@ -122,7 +125,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         if draw == 1 or alive or constant:
             insert_rows(connection, schema, draw_rows(schema, rng, focus, others=first), focus.tables)
             keep(FEWEST)
-    plain = [focus for focus in focuses if not focus.flat]
+    plain = [focus for focus in focuses if all(len(few) > 1 for few in focus.only.values())]
     equivalent: list[str] | None = None
     effort = EFFORT if len(alive) <= max(HOPELESS * len(misses), HOPEFUL) else 0
     for draw in itertools.count(len(focuses) + 1):
@@ -195,8 +198,9 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
 
     The values of a condition lie on its bound, next to it and beyond it. Most of them meet it, so that rows that meet
     all conditions, or all but one, are frequent. One side of a UNION or EXCEPT has few rows, as they hide the other
-    side's rows. Each column compared with a mean gives a further focus in which the column has a single value, its
-    mean.
+    side's rows. Where there are columns compared with a mean, or means compared with a number, a further focus has only
+    values near one another in them: the mean has a fraction, and values lie between it and the next whole numbers. Each
+    column compared with a mean gives one more, in which it has a single value, its mean.
     """
     tables = set(re.findall(r"\w+", query.sql())).intersection(schema.names)
     if isinstance(query, SetQuery):
@@ -214,8 +218,13 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                 values[column.table, column.name] = [*list_values(field)[::6], *_OTHER_YEARS]
             elif field.kind == "pick":
                 values[column.table, column.name] = [*field.values, *_OTHERS]
+        near: dict[tuple[str, str], Sequence[Any]] = {}
         flat = []
         for side in sides:
+            for one in side.having:
+                if isinstance(one, Compare) and isinstance(mean := one.left, AggregateOf) and mean.function == "AVG":
+                    assert mean.column is not None
+                    near[mean.column.table, mean.column.name] = _values_near(one.right)
             conditions: dict[tuple[str, str], list[Condition]] = {}
             collect_conditions(side, conditions)
             for place, compared in conditions.items():
@@ -227,9 +236,20 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     values[place] = [value for value in around if value is not None or field.nullable]
                     means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]
                     if any(one.operator != "=" for one in means):
+                        near[place] = _values_near(pool[len(pool) // 2])
                         flat.append(place)
-        focuses += [Focus(tables, values, one) for one in (None, *flat)]
+        focuses.append(Focus(tables, values))
+        if near:
+            focuses.append(Focus(tables, values, near))
+        focuses += [Focus(tables, values, {place: near[place][:1]}) for place in flat]
     return focuses
+
+
+def _values_near(number: float) -> list[float]:
+    """List numbers near one, on both sides, and of different distances: their mean is rarely the mean of different
+    values, or a whole number."""
+    unit = 1 if isinstance(number, int) else 0.5
+    return [max(round(number + unit * far, 2), 0) for far in _NEAR]
 
 
 def _values_around(condition: Condition, values: Sequence[Any], often: float) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 
+import pytest
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
 from palaestra.envs.sql.queries.near_misses import near_misses
 from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, OrderKey, SelectQuery
@@ -12,6 +13,8 @@ from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, derive_ro
 from palaestra.rewards.verifiers.sql import compare_results, same_rows
 
 from .shop import COST, PRICE, QUERY, SCHEMA
+
+AREA = ColumnName("store", "area")
 
 
 def seek_witnesses(query, seed):
@@ -77,9 +80,32 @@ def test_a_bound_at_the_mean_is_told_by_a_flat_column():
     query = SelectQuery(
         (AggregateOf("COUNT"),), "sale", where=(Compare(COST, ">", SelectQuery((AggregateOf("AVG", COST),), "sale")),)
     )
-    assert [focus.flat for focus in choose_focus(query, SCHEMA)] == [None, ("sale", "cost")]
+    place = ("sale", "cost")
+    plain, near, flat = (focus.only.get(place, ()) for focus in choose_focus(query, SCHEMA))
+    assert (len(plain), len({*near}) > 4, len(flat)) == (0, True, 1)
     witnesses = seek_witnesses(query, 3)
     assert all("cost >= (SELECT AVG(cost)" not in sql for _, sql in witnesses.survivors)
+
+
+@pytest.mark.parametrize("operator", [">", ">=", "<", "<="])
+@pytest.mark.parametrize("column", [AREA, COST], ids=["whole", "real"])
+def test_other_averages_in_a_nested_query_are_told_or_proved_equal(operator, column):
+    mean = SelectQuery((AggregateOf("AVG", column),), column.table)
+    name = column.name
+    query = SelectQuery((AggregateOf("COUNT"),), column.table, where=(Compare(column, operator, mean),))
+    whole = f"SUM({name}) / COUNT({name})" if column == AREA else f"CAST(AVG({name}) AS INTEGER)"
+    wrong = {f"ROUND(AVG({name}))", whole}
+    wrong |= {f"SUM({name}) * 1.0 / COUNT(*)"} if column == COST else set()
+    witnesses = seek_witnesses(query, 4)
+    assert [one for one in witnesses.survivors if one[0] == "average"] == []
+    # No whole number lies between the average and the same without its fraction.
+    equal = {whole} if column == AREA and operator in (">", "<=") else set()
+    assert {text for kind, text in witnesses.equivalent if kind == "average"} == {
+        query.sql().replace(f"AVG({name})", one) for one in equal
+    }
+    for one in wrong:
+        text = query.sql().replace(f"AVG({name})", one)
+        assert compare_results(text, witnesses.expected, ordered=False).success == (one in equal)
 
 
 def test_witnesses_keep_the_references_of_the_schema():
