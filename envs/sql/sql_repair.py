@@ -131,15 +131,19 @@ class SQLRepair(TextToSQL):
         for kind, other in near_misses(known.query, known.plan.schema):
             if other.sql() not in survivors:
                 kinds.setdefault(kind, []).append(other.sql())
-        if not kinds:
-            return None
-        kind = dice.one(sorted(kinds))
-        wrong = translate_query(dice.one(kinds[kind]), self.dialect)
-        for database, rows in known.witnesses.expected:
-            found = try_query(wrong, self.load(known, database)).rows
-            if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
-                told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
-                return _extend(known, wrong, told, _MISTAKES[kind])
+        while kinds:
+            kind = dice.one(sorted(kinds))
+            chosen = dice.one(kinds[kind])
+            wrong = translate_query(chosen, self.dialect)
+            for database, rows in known.witnesses.expected:
+                found = try_query(wrong, self.load(known, database)).rows
+                if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
+                    told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
+                    return _extend(known, wrong, told, _MISTAKES[kind])
+            # It is equivalent, or sorts tied rows as asked by accident.
+            kinds[kind].remove(chosen)
+            if not kinds[kind]:
+                del kinds[kind]
         return None
 
     def solution_steps(self, task: Task) -> list[str]:

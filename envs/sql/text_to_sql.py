@@ -85,8 +85,9 @@ class TextToSQL(Question):
 
     Reward:
         1 if the query has the right result on every database, 0 otherwise. Rows are compared with multiplicities, and
-        in order if the question asks for one. Columns are compared by position, not by name; numbers at 12 significant
-        digits, 1 = 1.0, but not '1'.
+        in order if the question asks for one: by an outermost ORDER BY that leaves no ties, so that no row stands in
+        its place by accident. Columns are compared by position, not by name; numbers at 12 significant digits, 1 = 1.0,
+        but not '1'.
 
     Termination:
         After the first answer.
@@ -220,6 +221,7 @@ class TextToSQL(Question):
             query_in(answer),
             known.witnesses.expected,
             ordered=is_ordered_query(known.query),
+            tied=known.witnesses.tied,
             engine=self.engine,
             schema=known.plan.schema.ddl_for(self.dialect),
             limits=QueryLimits(self.seconds),
@@ -236,8 +238,10 @@ class TextToSQL(Question):
         if self.dialect != "sqlite":
             # Verifiers of rewards run queries in SQLite only.
             return {"dialect": self.dialect, "gold": subject.reference}
-        scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
-        return {"schema": scripts, "gold": subject.reference}
+        witnesses = subject.data.witnesses
+        scripts = [write_script(database.image) for database, _ in witnesses.expected]
+        tied = [place for place, one in enumerate(witnesses.expected) if one in witnesses.tied]
+        return {"schema": scripts, "gold": subject.reference, **({"tied": tied} if tied else {})}
 
 
 def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:

@@ -2,7 +2,7 @@
 
 Each changes one join, comparison, constant, aggregate, average, handling of NULL, condition, key of the order, limit,
 column or set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
-(`equivalence`).
+(`equivalence`). Those that leave ties in an asked order may have the right result by accident, see `leaves_ties`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..databases.contents import list_values
-from ..databases.relations import Field, Schema
+from ..databases.relations import Schema
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -33,7 +33,9 @@ from .query_tree import (
     WholeOf,
     Within,
     column_of,
+    is_ordered_query,
     replace,
+    rewrite,
 )
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
@@ -47,8 +49,26 @@ _SETS = {"UNION": ("UNION ALL", "INTERSECT"), "INTERSECT": ("UNION",), "EXCEPT":
 
 
 def near_misses(query: Query, schema: Schema) -> Iterator[tuple[str, Query]]:
-    """Yield (kind of change, query), each with one change."""
+    """Yield (kind of change, query), each with one change; all averages may have the same."""
     yield from _changes(query, schema, True)
+    if query.sql().count("AVG(") > 1:
+        for way in range(3):
+
+            def change(node: Any, way: int = way) -> Any:
+                if not isinstance(node, AggregateOf) or node.function != "AVG":
+                    return node
+                ways = [one for _, one in _other_means(node, schema)]
+                return ways[way] if way < len(ways) else node
+
+            if (changed := rewrite(query, change)) != query:
+                yield "average", changed
+
+
+def leaves_ties(miss: Query, query: Query) -> bool:
+    """True for a near miss that has fewer keys in its order than the query."""
+    if isinstance(miss, SetQuery) or isinstance(query, SetQuery):
+        return is_ordered_query(query) and not is_ordered_query(miss)
+    return len(miss.order) < len(query.order)
 
 
 def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, Any]]:
@@ -67,6 +87,7 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             yield "set operation", replace(node, left=node.right, right=node.left)
         if node.ordered:
             yield "order", replace(node, descending=not node.descending)
+            yield "order", replace(node, ordered=False)
     elif isinstance(node, ColumnName):
         if other := _similar_column(node, schema):
             yield "column", other
@@ -107,8 +128,8 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             yield "aggregate", replace(node, function=_AGGREGATES[node.function])
             if node.function in ("SUM", "AVG"):
                 yield "aggregate", replace(node, distinct=True)
-            if node.function == "AVG" and node.column:
-                yield from _other_means(node, schema[node.column.table][node.column.name])
+            if node.function == "AVG":
+                yield from _other_means(node, schema)
         elif node.column:
             if node.column.name != schema[node.column.table].key:
                 yield "aggregate", replace(node, distinct=not node.distinct)
@@ -134,8 +155,10 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
                     yield kind, replace(node, **{name: changed})
 
 
-def _other_means(mean: AggregateOf, field: Field) -> Iterator[tuple[str, Any]]:
+def _other_means(mean: AggregateOf, schema: Schema) -> Iterator[tuple[str, Any]]:
     """Yield an average rounded, without its fraction, and with NULL as 0."""
+    assert mean.column is not None
+    field = schema[mean.column.table][mean.column.name]
     total = replace(mean, function="SUM")
     yield "average", RoundOf(mean)
     yield "average", Quotient(total, replace(mean, function="COUNT")) if field.kind == "int" else WholeOf(mean)
@@ -162,16 +185,9 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     for place, key in enumerate(query.order):
         changed = replace(key, descending=not key.descending)
         yield "order", replace(query, order=(*query.order[:place], changed, *query.order[place + 1 :]))
-    # Without ORDER BY, SQLite returns rows and groups by ascending keys; groups follow the direction of the order's
-    # keys if there are as many of these.
-    if query.order:
-        shorter = query.order[:-1]
-        descends = bool(query.group) and len(shorter) == len(query.group) and query.order[-2].descending
-        if query.order[-1].descending != descends:
-            yield "order", replace(query, order=shorter)
-        keys = tuple(key.expression for key in query.order)
-        if shorter and (keys != query.group[: len(keys)] or any(key.descending for key in query.order)):
-            yield "order", replace(query, order=())
+    # Without the last key, and without any.
+    for number in {len(query.order[:-1]), 0} if query.order else ():
+        yield "order", replace(query, order=query.order[:number])
     if query.limit is not None:
         yield "limit", replace(query, limit=query.limit + 1)
         yield "limit", replace(query, limit=query.limit - 1)

@@ -270,6 +270,15 @@ def replace(node: N, **changes: Any) -> N:
     return kind(*[changes[name] if name in changes else getattr(node, name) for name in kind.__slots__])
 
 
+def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Copy a tree of nodes, tuples of them and values, with each node changed after the nodes in it."""
+    if isinstance(node, tuple):
+        return tuple([rewrite(one, change) for one in node])
+    if not hasattr(node, "__slots__"):
+        return node
+    return change(replace(node, **{name: rewrite(getattr(node, name), change) for name in node.__slots__}))
+
+
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_rows
+from ....rewards.verifiers.sql_order import reverse_ties
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
 from .equivalence import normal_form
-from .near_misses import near_misses, next_values
+from .near_misses import leaves_ties, near_misses, next_values
 from .query_tree import (
     AggregateOf,
     Compare,
@@ -66,6 +67,7 @@ class Witnesses:
             equivalent.
         equivalent: (kind, SQL) of the near misses that are proved equivalent.
         is_constant: True if the query has the same result on all databases.
+        tied: those of ``expected`` in which rows tie in the order without its last key, or in any.
     """
 
     expected: tuple[tuple[Database, ResultRows], ...]
@@ -73,6 +75,7 @@ class Witnesses:
     survivors: tuple[tuple[str, str], ...]
     equivalent: tuple[tuple[str, str], ...]
     is_constant: bool
+    tied: tuple[tuple[Database, ResultRows], ...] = ()
 
     @property
     def is_good(self) -> bool:
@@ -94,8 +97,11 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     ordered, text = is_ordered_query(query), query.sql()
     misses = {other.sql(): (kind, other) for kind, other in near_misses(query, schema)}
     derived = {other: way for other, (_, miss) in misses.items() if (way := derive_rows(miss, query))}
+    # A near miss that leaves ties is told where these show, whatever order its rows have by accident.
+    opened = {other: reverse_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
     alive = list(misses)
     kept: list[tuple[Database, ResultRows]] = []
+    tied: list[tuple[Database, ResultRows]] = []
     # True if the first result is right on all databases.
     constant = True
 
@@ -106,7 +112,14 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         found = connection.execute(text).fetchall()
         expected = round_floats(found)
         same = []
+        shows_ties = False
         for other in alive:
+            if backwards := opened.get(other):
+                if connection.execute(other).fetchall() == connection.execute(backwards).fetchall():
+                    same.append(other)
+                else:
+                    shows_ties = True
+                continue
             derive = derived.get(other)
             rows = derive(found) if derive else connection.execute(other).fetchall()
             if len(rows) == len(found) and (rows == found or same_rows(round_floats(rows), expected, ordered)):
@@ -116,6 +129,8 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         if told or len(kept) < least:
             connection.commit()
             kept.append((Database(image=connection.serialize()), expected))
+            if shows_ties:
+                tied.append(kept[-1])
         return told
 
     rng = np.random.default_rng(seed)
@@ -149,7 +164,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             idle = 0 if keep(0) else idle + 1
     kinds = tuple(kind for kind, _ in misses.values())
     survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent or ()))
-    return Witnesses(tuple(kept), kinds, survivors, proven, constant)
+    return Witnesses(tuple(kept), kinds, survivors, proven, constant, tuple(tied))
 
 
 def _change(

@@ -48,6 +48,29 @@ def test_rewritten_queries_are_right(env):
             assert play(env, state, f"SELECT * FROM ({gold})")["is_success"]
 
 
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgres"])
+def test_an_order_is_not_right_by_accident(engine):
+    env = env_or_skip(engine, split="all")
+    judged, seeds = 0, range(16 if engine == "sqlite" else 5)
+    for seed in seeds:
+        _, info = env.reset(seed=seed, options={"difficulty": 0.8})
+        state, gold, known = env.get_state(), env.here().reference, env.here().data
+        if not is_ordered_query(known.query):
+            assert not known.witnesses.tied
+            continue
+        assert play(env, state, gold)["is_success"]
+        head, _, keys = gold.rpartition(" ORDER BY ")
+        limit = f" LIMIT {keys.partition(' LIMIT ')[2]}" if " LIMIT " in keys else ""
+        keys = keys.partition(" LIMIT ")[0]
+        for wrong in (head, f"{head} ORDER BY {keys.rpartition(', ')[0]}"):
+            if not wrong.endswith("BY "):
+                judged += 1
+                assert not play(env, state, f"{wrong}{limit}")["is_success"], wrong
+                reference = info["extras"]["sql_reference"]
+                assert engine != "sqlite" or not verify_sql(f"{wrong}{limit}", reference).success
+    assert judged > len(seeds) / 2
+
+
 def test_the_reference_for_rewards_gives_the_verdicts_of_the_environment(env):
     _, info = env.reset(seed=3, options={"difficulty": 0.5})
     reference, task = info["extras"]["sql_reference"], env.here()

@@ -51,7 +51,10 @@ def test_averages_are_missed_wherever_they_are_but_in_the_order():
     )
     text = query.sql()
     quotient, filled = "SUM(area) / COUNT(area)", "SUM(cost) * 1.0 / COUNT(*)"
-    assert {changed.sql() for kind, changed in near_misses(query, SCHEMA) if kind == "average"} == {
+    found = {changed.sql() for kind, changed in near_misses(query, SCHEMA) if kind == "average"}
+    everywhere = {one for one in found if "AVG" not in one.replace("ROUND(AVG", "").replace("CAST(AVG", "")}
+    assert len(everywhere) == 2  # all rounded, or all without their fraction
+    assert found - everywhere == {
         *(text.replace("name, AVG(area)", f"name, {one}") for one in (quotient, "ROUND(AVG(area))")),
         *(text.replace("HAVING AVG(area)", f"HAVING {one}") for one in (quotient, "ROUND(AVG(area))")),
         *(text.replace("AVG(cost)", one) for one in ("CAST(AVG(cost) AS INTEGER)", "ROUND(AVG(cost))", filled)),

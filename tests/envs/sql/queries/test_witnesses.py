@@ -33,6 +33,20 @@ def test_every_near_miss_of_a_plain_query_is_told_on_some_database():
     assert compare_results(QUERY.sql().lower(), witnesses.expected, ordered=True).success
 
 
+def test_a_query_without_its_last_key_is_told_where_rows_tie():
+    query = replace(QUERY, order=(OrderKey(PRICE), OrderKey(ColumnName("sale", "sale_id"))))
+    for seed in range(5):
+        witnesses = seek_witnesses(query, seed)
+        assert {*witnesses.tied} < {*witnesses.expected}
+        accident = query.sql().replace(", sale.sale_id", "")
+        judged = [
+            compare_results(text, witnesses.expected, ordered=True, tied=tied).success
+            for text, tied in ((accident, ()), (accident, witnesses.tied), (query.sql(), witnesses.tied))
+        ]
+        assert judged == [True, False, True]
+        assert not any(kind == "order" for kind, _ in witnesses.survivors)
+
+
 def test_an_equivalent_query_is_known_as_such_and_accepted():
     # No sale is without price, so that both count the same.
     query = SelectQuery((AggregateOf("COUNT", PRICE),), "sale")
