@@ -68,10 +68,10 @@ class SQLRepair(TextToSQL):
         joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
         tables (0 to 2; open from 0 to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
+        fault (error, result): whether the query fails, or has a wrong result.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
         noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
-        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
-        fault (error, result): whether the query fails, or has a wrong result.
 
     Observation:
         CREATE TABLE statements with a sample row in comments (not in the longest prompts), the question, the query, and
@@ -97,7 +97,14 @@ class SQLRepair(TextToSQL):
         domains: names of the domains of databases; empty for all.
     """
 
-    param_space = ParamSpace([*TextToSQL.param_space.axes, ChoiceAxis("fault", ("error", "result"))])
+    param_space = ParamSpace(
+        [
+            *TextToSQL.param_space.axes[:3],
+            ChoiceAxis("fault", ("error", "result")),
+            *TextToSQL.param_space.axes[3:],
+        ],
+        spread=True,
+    )
 
     def __init__(self, *, seconds: float = 2.0, sample_rows: int = 1, **kwargs: Any):
         super().__init__(seconds=seconds, sample_rows=sample_rows, **kwargs)

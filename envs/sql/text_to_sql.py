@@ -71,9 +71,9 @@ class TextToSQL(Question):
         joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
         tables (0 to 2; open from 0 to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
         noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
-        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
 
     Observation:
         CREATE TABLE statements with sample rows in comments, and a question such as ``For every sale whose product's
@@ -112,10 +112,11 @@ class TextToSQL(Question):
             IntAxis("joins", 0, 2, limits=(0, 3)),
             IntAxis("tables", 0, 2, limits=(0, 4)),
             IntAxis("nesting", 0, 2),
+            ChoiceAxis("wording", STYLES),
             IntAxis("clauses", 1, 4, limits=(1, 6)),
             IntAxis("noise", 0, 2, limits=(0, 4)),
-            ChoiceAxis("wording", STYLES),
-        ]
+        ],
+        spread=True,
     )
     default_answer_format = "whole"
     answer_form = "program"

@@ -115,6 +115,13 @@ def test_rewards_of_queries_read_what_every_id_supplies(name, engine):
             assert env.step(wrong.replace("1", "nothing"))[1] < runs
 
 
+@pytest.mark.parametrize("name", ["TextToSQL", "SQLRepair", "SQLResult", "SQLExplorer"])
+def test_the_hardest_tasks_are_those_at_the_end(name):
+    at = gym.make(f"palaestra/{name}-v0").unwrapped.param_space.at
+    assert at(0.999) != at(1.0)
+    assert len({tuple(at(difficulty / 20).values()) for difficulty in range(21)}) > 10
+
+
 def test_databases_are_of_the_domains_asked_for():
     env: Any = gym.make("palaestra/TextToSQL-v0", domains=["shop", "music"]).unwrapped
     found = set()
