@@ -23,7 +23,7 @@ from ...errors import InputError
 from ..verdict import Verdict
 from .json_text import strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
-from .sql_order import is_ordered, reverse_ties
+from .sql_order import break_ties, is_ordered
 
 MAX_LENGTH = 20_000
 # A function such as replace() cannot be interrupted, and its time grows with the product of its arguments' lengths.
@@ -87,7 +87,7 @@ def verify_sql(
             and so is one with a result of over 32 MB.
         reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``;
             instead of one script, a list of scripts for as many databases. With a list, ``"tied": [places]`` names
-            databases on which an order must hold with ties reversed, as in `compare_results`.
+            databases on which an order must hold whichever way ties are broken, as in `compare_results`.
         seconds: CPU time that a query may take on all databases together. An answer that takes more is refused, as the
             query itself is the cause.
         max_rows: most rows of a result; an answer with more is wrong.
@@ -139,27 +139,31 @@ def compare_results(
         expected: (database, rows of a right query), as `run_query` returns them; the cheapest database first, as the
             comparison ends at the first difference.
         ordered: whether the order of the rows counts.
-        tied: databases on which the query must have these rows even if those that its ORDER BY leaves tied come in
-            reverse (`reverse_ties`), so that no order is right by accident. The gold query must leave no ties there.
+        tied: those of ``expected`` on which the query must have these rows in whichever order those come that its
+            ORDER BY leaves tied (`break_ties`), so that no order is right by accident. The gold query must leave no
+            ties there.
         seconds: CPU time on all databases together.
         max_rows: most rows of a result.
         run: function (query, database, remaining seconds, ``max_rows``) -> (rows, seconds taken); it may raise the
             exceptions of `run_query`, which is the default.
     """
     run, left = run or _run_timed, seconds
-    backwards = reverse_ties(query) if tied else None
-    runs = [(query, database, rows) for database, rows in expected]
-    runs += [(backwards, database, rows) for database, rows in tied if backwards]
+    both = break_ties(query) if tied else None
+    runs = [(query, *one) for one in expected if both is None or one not in tied]
+    runs += [(text, *one) for one in tied for text in both or ()]
     for text, database, rows in runs:
         try:
-            found, taken = run(text, database, max(left, 0.0), max_rows)
+            try:
+                found, taken = run(text, database, max(left, 0.0), max_rows)
+            except QueryError:
+                if text == query:
+                    raise
+                # A query of a form that cannot be written so.
+                found, taken = run(query, database, max(left, 0.0), max_rows)
         except TimeoutError:
             return rejected(f"The query did not finish within {seconds:g} s.")
         except QueryError as error:
-            if text == query:
-                return rejected(str(error))
-            # A query of a form that cannot be written so.
-            continue
+            return rejected(str(error))
         left -= taken
         if not same_rows(found, rows, ordered):
             return WRONG

@@ -1,8 +1,8 @@
 """The order of a query's rows: does a query sort its result, and in every place?
 
 Rows that tie in the keys of ORDER BY come in some order all the same, often the right one: an engine visits rows by
-their keys, sorts stably, and groups by sorting. `reverse_ties` writes a query so that such rows come in reverse; one
-that sorts them all has the same result either way.
+their keys, sorts stably, and groups by sorting. `break_ties` writes a query so that such rows come in one order and in
+its reverse; a query that leaves no ties has the same result both times.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _TOKEN = re.compile(
       | \w++ | \S""",
     re.VERBOSE | re.DOTALL,
 )
-_REVERSED = "ROW_NUMBER() OVER () DESC"
+# The place of a row in the order in which an engine finds it.
+_FOUND = "ROW_NUMBER() OVER ()"
 _SETS = frozenset({"union", "intersect", "except"})
 _TAIL = frozenset({"limit", "offset", "fetch"})
 # Words after the expression of a key.
@@ -40,13 +41,15 @@ def is_ordered(query: str) -> bool:
     return _find_order([one for one in _read_tokens(query) if one.depth == 0]) is not None
 
 
-def reverse_ties(query: str) -> str | None:
-    """Write a query whose rows come in reverse where its outermost ORDER BY leaves them tied; all rows without one.
+def break_ties(query: str) -> tuple[str, str] | None:
+    """Write a query twice, so that rows that its outermost ORDER BY leaves tied, or all rows without one, come as they
+    are found, and in reverse.
 
-    The rows of SELECT DISTINCT and of set operations are sorted outside, by the places of their keys.
+    Both have one more key, as an engine may find rows in another order without it. The rows of SELECT DISTINCT and of
+    set operations are sorted outside, by the places of their keys.
 
     Returns:
-        A query for SQLite, DuckDB and PostgreSQL alike, or None for one of another form: it begins with a parenthesis
+        Queries for SQLite, DuckDB and PostgreSQL alike, or None for one of another form: it begins with a parenthesis
         or VALUES, or sorts distinct rows by what is no column of them.
     """
     tokens = list(_read_tokens(query))
@@ -65,7 +68,8 @@ def reverse_ties(query: str) -> str | None:
     is_distinct = [one.text for one in top[select + 1 : select + 2]] == ["distinct"]
     if not is_distinct and not any(one.text in _SETS for one in top):
         keys = " ORDER BY" if order is None else ","
-        return f"{query[: body[-1].end]}{keys} {_REVERSED}{rest}"
+        start = f"{query[: body[-1].end]}{keys} {_FOUND}"
+        return f"{start}{rest}", f"{start} DESC{rest}"
     inner, keys = query[: body[-1].end], ""
     if order is not None:
         inner = query[: top[order].start]
@@ -75,7 +79,8 @@ def reverse_ties(query: str) -> str | None:
         if None in places:
             return None
         keys = "".join(f"{place}, " for place in places)
-    return f"SELECT * FROM ({inner}\n) AS answer ORDER BY {keys}{_REVERSED}{rest}"
+    start = f"SELECT * FROM ({inner}\n) AS answer ORDER BY {keys}{_FOUND}"
+    return f"{start}{rest}", f"{start} DESC{rest}"
 
 
 def _read_tokens(query: str) -> Iterator[_Token]:

@@ -43,11 +43,13 @@ class Focus:
         tables: the tables of a query, which get more rows; the others get few.
         values: values by (table, column) that should occur often and together.
         only: values by (table, column) of columns that have no others, except NULL.
+        names: names of the columns that matter; the others need not be drawn.
     """
 
     tables: Set[str]
     values: Mapping[tuple[str, str], Sequence[Any]]
     only: Mapping[tuple[str, str], Sequence[Any]] = dataclasses.field(default_factory=dict)
+    names: Set[str] = frozenset()
 
 
 def draw_rows(
@@ -66,7 +68,8 @@ def draw_rows(
             preceding row.
         most: rows of a table that only refers to others; a table without references gets half as many, other tables two
             thirds, and all at least 3.
-        others: contents without a focus; their tables outside the focus are kept.
+        others: contents without a focus; their tables outside the focus are kept, and so are the values of columns that
+            do not matter, repeated for further rows.
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
     sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
@@ -94,8 +97,12 @@ def draw_rows(
             usual = [_USUAL if one < _TOGETHER else 1.0 - _USUAL for one in random(size)]
             repeats = [place for place, one in enumerate(random(size)) if place and one < _REPEATS]
         columns: list[Sequence[Any]] = [range(1, size + 1)]
-        for field in relation.fields[1:]:
+        for place, field in enumerate(relation.fields[1:], start=1):
             name = (relation.name, field.name)
+            if focus and others and focus.names and field.name not in focus.names:
+                held = [row[place] for row in others[relation.name]]
+                columns.append((held * (size // len(held) + 1))[:size])
+                continue
             column = _draw_column(field, levels, random(size + 1), found)
             if few := focus.only.get(name) if focus else None:
                 column = [few[int(one * len(few))] for one in random(size)]

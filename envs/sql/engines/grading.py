@@ -31,7 +31,7 @@ def grade_query(
         expected: databases with the expected rows, the cheapest first, since the comparison stops at the first
             mismatch.
         ordered: True if the order of the rows counts.
-        tied: databases on which the order must hold with ties reversed, as in `compare_results`.
+        tied: those on which the order must hold whichever way ties are broken, as in `compare_results`.
         engine: the engine that runs the query.
         schema: CREATE TABLE statements of that engine, as in `SqlEngine.load`.
         limits: limits of the query: time for all databases together, rows for each.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from ..databases.contents import format_literal
@@ -224,11 +225,12 @@ class SelectQuery:
     limit: int | None = None
     distinct: bool = False
 
-    def sql(self) -> str:
+    def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
+        """Write the query. ``known``: texts of some clauses, as `write_clauses` returns them."""
         many = bool(self.joins)
 
         def write(nodes: tuple[Any, ...], joint: str) -> str:
-            return joint.join([node.sql(many) for node in nodes])
+            return known.get(id(nodes)) or joint.join([node.sql(many) for node in nodes])
 
         parts = [f"SELECT {'DISTINCT ' * self.distinct}{write(self.columns, ', ')} FROM {self.table}"]
         parts += [join.sql() for join in self.joins]
@@ -255,12 +257,25 @@ class SetQuery:
     ordered: bool = False
     descending: bool = False
 
-    def sql(self) -> str:
+    def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
         order = f" ORDER BY 1{' DESC' * self.descending}" * self.ordered
-        return f"{self.left.sql()} {self.operator} {self.right.sql()}{order}"
+        return f"{self.left.sql(known)} {self.operator} {self.right.sql(known)}{order}"
 
 
 Query: TypeAlias = SelectQuery | SetQuery
+
+
+def write_clauses(query: Query) -> dict[int, str]:
+    """Write the clauses of a query, by the identity of their nodes, so that a query that shares them is written in less
+    time. They hold while the query lives."""
+    found = {}
+    for side in (query.left, query.right) if isinstance(query, SetQuery) else (query,):
+        for nodes, joint in ((side.columns, ", "), (side.where, " AND "), (side.group, ", "), (side.order, ", ")):
+            if nodes:
+                found[id(nodes)] = joint.join([node.sql(bool(side.joins)) for node in nodes])
+    return found
+
+
 N = TypeVar("N")
 
 

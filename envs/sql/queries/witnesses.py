@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_rows
-from ....rewards.verifiers.sql_order import reverse_ties
+from ....rewards.verifiers.sql_order import break_ties
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
 from .equivalence import normal_form
@@ -37,6 +37,7 @@ from .query_tree import (
     collect_conditions,
     column_of,
     is_ordered_query,
+    write_clauses,
 )
 
 # Minimum number of kept databases.
@@ -94,11 +95,11 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             compiled once.
         seed: seed of the other contents.
     """
-    ordered, text = is_ordered_query(query), query.sql()
-    misses = {other.sql(): (kind, other) for kind, other in near_misses(query, schema)}
+    ordered, text, clauses = is_ordered_query(query), query.sql(), write_clauses(query)
+    misses = {other.sql(clauses): (kind, other) for kind, other in near_misses(query, schema)}
     derived = {other: way for other, (_, miss) in misses.items() if (way := derive_rows(miss, query))}
     # A near miss that leaves ties is told where these show, whatever order its rows have by accident.
-    opened = {other: reverse_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
+    opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
     alive = list(misses)
     kept: list[tuple[Database, ResultRows]] = []
     tied: list[tuple[Database, ResultRows]] = []
@@ -110,23 +111,29 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         ``least`` are kept."""
         nonlocal alive, constant
         found = connection.execute(text).fetchall()
-        expected = round_floats(found)
+        expected: ResultRows | None = None
         same = []
         shows_ties = False
         for other in alive:
-            if backwards := opened.get(other):
-                if connection.execute(other).fetchall() == connection.execute(backwards).fetchall():
+            if ways := opened.get(other):
+                forwards, backwards = (connection.execute(way).fetchall() for way in ways)
+                if forwards == backwards:
                     same.append(other)
                 else:
                     shows_ties = True
                 continue
             derive = derived.get(other)
             rows = derive(found) if derive else connection.execute(other).fetchall()
-            if len(rows) == len(found) and (rows == found or same_rows(round_floats(rows), expected, ordered)):
+            if rows == found:
                 same.append(other)
-        changed = constant and bool(kept) and not same_rows(expected, kept[0][1], ordered)
+            elif len(rows) == len(found):
+                expected = expected or round_floats(found)
+                if same_rows(round_floats(rows), expected, ordered):
+                    same.append(other)
+        changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0][1], ordered)
         told, alive, constant = changed or len(same) < len(alive), same, constant and not changed
         if told or len(kept) < least:
+            expected = expected or round_floats(found)
             connection.commit()
             kept.append((Database(image=connection.serialize()), expected))
             if shows_ties:
@@ -170,12 +177,14 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
 def _change(
     connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
 ) -> Iterator[None]:
-    """Change values of the focus's tables at each step, endlessly: one column in some rows takes a usual value, or
+    """Change values of the focus's columns at each step, endlessly: one column in some rows takes a usual value, or
     another row's original value. Keys are unchanged."""
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
-            often = focus.values.get((table, field.name), [])
+            if field.name not in focus.names:
+                continue
+            often = focus.only.get((table, field.name)) or focus.values.get((table, field.name), [])
             update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} % ? = ?"
             places += [(rows[table], place, field, often, update)] * (3 if often else 1)
     while True:
@@ -217,7 +226,8 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
     values near one another in them: the mean has a fraction, and values lie between it and the next whole numbers. Each
     column compared with a mean gives one more, in which it has a single value, its mean.
     """
-    tables = set(re.findall(r"\w+", query.sql())).intersection(schema.names)
+    names = set(re.findall(r"\w+", query.sql()))
+    tables = names.intersection(schema.names)
     if isinstance(query, SetQuery):
         rare = {"INTERSECT": [None], "EXCEPT": [query.right], "UNION": [query.right, query.left]}[query.operator]
         grouped, sides = query.left.columns, (query.left, query.right)
@@ -253,10 +263,12 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     if any(one.operator != "=" for one in means):
                         near[place] = _values_near(pool[len(pool) // 2])
                         flat.append(place)
-        focuses.append(Focus(tables, values))
-        if near:
-            focuses.append(Focus(tables, values, near))
-        focuses += [Focus(tables, values, {place: near[place][:1]}) for place in flat]
+                    elif means:
+                        # Most rows have the minimum or maximum.
+                        lowest = means[0].right.columns[0].function == "MIN"
+                        near[place] = [*pool[:2], pool[0]] if lowest else [*pool[-2:], pool[-1]]
+        wheres = [{}, *([near] if near else []), *({place: near[place][:1]} for place in flat)]
+        focuses += [Focus(tables, values, only, names) for only in wheres]
     return focuses
 
 

@@ -37,7 +37,7 @@ def test_a_query_without_its_last_key_is_told_where_rows_tie():
     query = replace(QUERY, order=(OrderKey(PRICE), OrderKey(ColumnName("sale", "sale_id"))))
     for seed in range(5):
         witnesses = seek_witnesses(query, seed)
-        assert {*witnesses.tied} < {*witnesses.expected}
+        assert set() < {*witnesses.tied} <= {*witnesses.expected}
         accident = query.sql().replace(", sale.sale_id", "")
         judged = [
             compare_results(text, witnesses.expected, ordered=True, tied=tied).success
