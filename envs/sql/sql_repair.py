@@ -35,7 +35,9 @@ _MISTAKES = {
     "column": "A column differs, or its place.",
     "order": "The order differs.",
     "limit": "The limit differs.",
-    "window": "The ranking differs.",
+    "window": "The ranking differs, or the rows that it looks at.",
+    "arithmetic": "A number is computed in another way.",
+    "case": "Labels are given in another way.",
     "nesting": "The inner query is used in another way.",
     "set operation": "The set operation differs.",
 }

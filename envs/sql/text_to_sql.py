@@ -25,6 +25,7 @@ from .databases.domains import read_domains
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
+from .queries.constructs import CONSTRUCTS, add_construct
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
 from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
@@ -103,6 +104,9 @@ class TextToSQL(Question):
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases, such as ("shop",); empty for all.
+        constructs: further constructs, of which each query has one: "arithmetic" (between columns, also in aggregates),
+            "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "window" (a running sum,
+            or the value of the row before); empty for none.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -132,6 +136,7 @@ class TextToSQL(Question):
         seconds: float = 2.0,
         sample_rows: int = 2,
         domains: Sequence[str] = (),
+        constructs: Sequence[str] = (),
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -142,6 +147,9 @@ class TextToSQL(Question):
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
+        self.constructs = tuple([constructs] if isinstance(constructs, str) else constructs)
+        for name in self.constructs:
+            check_choice("construct", name, CONSTRUCTS)
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 
@@ -184,6 +192,8 @@ class TextToSQL(Question):
         rows."""
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
+            if query and self.constructs:
+                query = add_construct(dice, plan, rows, query, dice.one(self.constructs))
             # Check the split before running queries, which takes most of the time.
             if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
                 continue

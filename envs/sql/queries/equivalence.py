@@ -21,6 +21,7 @@ from collections.abc import Set
 from typing import Any
 
 from ..databases.relations import Schema
+from .computed import TotalOf
 from .query_tree import (
     COMPARISONS,
     AggregateOf,
@@ -82,6 +83,8 @@ def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> Sel
         if single and isinstance(expression, AggregateOf):
             function = "COUNT" if expression.function == "COUNT" else "MIN"
             expression = replace(expression, function=function, distinct=False)
+        if single and isinstance(expression, TotalOf):
+            return replace(expression, function="MIN")
         return _normal_count(expression, query, schema)
 
     conditions = (*query.where, *having)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..databases.contents import list_values
 from ..databases.relations import Schema
+from .computed import Arithmetic, CaseOf, Contains, EarlierRows, TotalOf
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -41,6 +42,8 @@ from .query_tree import (
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
 _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
 _RANKS = {"RANK": ("DENSE_RANK", "ROW_NUMBER")}
+_EARLIER = {"LAG": ("LEAD", "MIN"), "SUM": ("AVG", "LAG")}
+_OPERATIONS = {"*": ("+",), "+": ("*", "-"), "-": ("+",)}
 # The side of a constant on which a value distinguishes a comparison from one with the next constant.
 _SIDES = {">": 1, ">=": 0, "<": 0, "<=": 1}
 # Limit added to a query without one.
@@ -141,6 +144,8 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
         if node.partition:
             yield "window", replace(node, partition=None)
         return
+    else:
+        yield from _computed_changes(node)
     for name in node.__slots__:
         value = getattr(node, name)
         if isinstance(value, tuple):
@@ -153,6 +158,40 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
                 # Few averages are sorted in another way once they are rounded.
                 if kind != "average" or not isinstance(node, OrderKey):
                     yield kind, replace(node, **{name: changed})
+
+
+def _computed_changes(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the changes of a node of `computed`; none for others."""
+    if isinstance(node, Arithmetic):
+        for operator in _OPERATIONS[node.operator]:
+            yield "arithmetic", replace(node, operator=operator)
+        if node.operator == "-":
+            yield "arithmetic", replace(node, first=node.second, second=node.first)
+    elif isinstance(node, TotalOf):
+        yield "aggregate", replace(node, function=_AGGREGATES[node.function])
+        if node.function == "SUM" and node.number.operator == "*":
+            sums = [AggregateOf("SUM", one) for one in (node.number.first, node.number.second)]
+            yield "arithmetic", Arithmetic(sums[0], "*", sums[1])
+    elif isinstance(node, CaseOf):
+        yield "case", replace(node, operator=">")
+        yield "case", replace(node, operator="<=")
+        for place in range(2):
+            for value in next_values(node.bounds[place]):
+                bounds = (value, node.bounds[1]) if place == 0 else (node.bounds[0], value)
+                yield "case", replace(node, bounds=bounds)
+        first, second, last = node.labels
+        yield "case", replace(node, labels=(first, last, second))
+        yield "case", replace(node, labels=(second, first, last))
+    elif isinstance(node, EarlierRows):
+        for function in _EARLIER[node.function]:
+            yield "window", replace(node, function=function)
+        yield "window", replace(node, backwards=not node.backwards)
+        if node.partition:
+            yield "window", replace(node, partition=None)
+    elif isinstance(node, Contains):
+        for form in ("{}%", "%{}"):
+            yield "comparison", replace(node, form=form)
+        yield "condition", replace(node, negated=True)
 
 
 def _other_means(mean: AggregateOf, schema: Schema) -> Iterator[tuple[str, Any]]:

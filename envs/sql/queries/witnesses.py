@@ -19,12 +19,13 @@ from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_r
 from ....rewards.verifiers.sql_order import break_ties
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
+from .computed import CaseOf, Contains
 from .equivalence import normal_form
 from .near_misses import leaves_ties, near_misses, next_values
 from .query_tree import (
     AggregateOf,
+    ColumnName,
     Compare,
-    Condition,
     IsAmong,
     IsMissing,
     OneOf,
@@ -250,8 +251,11 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                 if isinstance(one, Compare) and isinstance(mean := one.left, AggregateOf) and mean.function == "AVG":
                     assert mean.column is not None
                     near[mean.column.table, mean.column.name] = _values_near(one.right)
-            conditions: dict[tuple[str, str], list[Condition]] = {}
+            conditions: dict[tuple[str, str], list[Any]] = {}
             collect_conditions(side, conditions)
+            for one in side.columns:
+                if isinstance(one, CaseOf):
+                    conditions.setdefault((one.column.table, one.column.name), []).append(one)
             for place, compared in conditions.items():
                 field = schema[place[0]][place[1]]
                 if field.kind not in ("key", "parent"):
@@ -259,6 +263,9 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     often = 1 / _OFTEN if side is hidden else _OFTEN
                     around = [value for one in compared for value in _values_around(one, pool, often)]
                     values[place] = [value for value in around if value is not None or field.nullable]
+                    for other in [one.right for one in compared if isinstance(getattr(one, "right", 0), ColumnName)]:
+                        # Columns that are compared are often the same, or almost.
+                        values[other.table, other.name] = values[place]
                     means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]
                     if any(one.operator != "=" for one in means):
                         near[place] = _values_near(pool[len(pool) // 2])
@@ -279,20 +286,28 @@ def _values_near(number: float) -> list[float]:
     return [max(round(number + unit * far, 2), 0) for far in _NEAR]
 
 
-def _values_around(condition: Condition, values: Sequence[Any], often: float) -> list[Any]:
+def _values_around(condition: Any, values: Sequence[Any], often: float) -> list[Any]:
     """List values for a condition, some of them several times.
 
     Args:
-        condition: a condition of a query.
+        condition: a condition of a query, or a column with labels.
         values: usual values of its column, in order.
         often: ratio of listed values that meet the condition to values that fail it.
     """
-    if isinstance(condition, (IsMissing, OneOf, StartsWith)):
+    if isinstance(condition, CaseOf):
+        return [value for bound in condition.bounds for value in (bound, bound, *next_values(bound))]
+    if isinstance(getattr(condition, "right", None), ColumnName):
+        return list(values[len(values) // 2 :][:3])
+    if isinstance(condition, (IsMissing, OneOf, StartsWith, Contains)):
         others = values[:: max(len(values) // 5, 1)]
         if isinstance(condition, IsMissing):
             passing, failing = (others, [None]) if condition.negated else ([None], others)
         elif isinstance(condition, OneOf):
             passing, failing = condition.values, others[:2]
+        elif isinstance(condition, Contains):
+            part = condition.part
+            passing = [*[value for value in values if part in value][:2], f"{part} {values[0]}", f"{values[0]} {part}"]
+            failing = [value for value in values if part not in value][:3]
         else:
             passing = [value for value in values if value.startswith(condition.prefix)]
             failing = [f"New {passing[0]}", *others[:1]]
