@@ -170,7 +170,7 @@ def list_values(field: Field) -> tuple[Any, ...]:
 def make_database(schema: Schema, rows: Rows) -> sqlite3.Connection:
     """Make a database in memory that holds the rows."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.executescript(f"PRAGMA page_size = 1024; BEGIN; {schema.ddl}")
+    connection.executescript(f"PRAGMA page_size = 1024; PRAGMA journal_mode = OFF; BEGIN; {schema.ddl}")
     insert_rows(connection, schema, rows)
     return connection
 

@@ -49,11 +49,11 @@ HOPELESS, HOPEFUL = 0.35, 4
 EFFORT, _DRAW, _CHANGE = 1000, 12, 3
 # Statements per change of contents; and the number of changes in a row without success after which contents are
 # redrawn.
-CHANGES, MOST_IDLE = 3, 5
+CHANGES, MOST_IDLE = 3, 10
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
 # Distances of values near a mean, in whole numbers or halves.
-_NEAR = (0, 0, -3, -1, 1, 2, 6)
+_NEAR = (0, 0, 0, 0, -1, 1, -2, 2)
 # Categories, and years of dates, outside the usual ones.
 _OTHERS, _OTHER_YEARS = ("other", "unknown"), ("2020-05-05", "2021-06-06", "2024-07-07", "2025-08-08")
 
@@ -280,8 +280,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
 
 
 def _values_near(number: float) -> list[float]:
-    """List numbers near one, on both sides, and of different distances: their mean is rarely the mean of different
-    values, or a whole number."""
+    """List numbers near one, most of them the same, so that a small change moves their mean across it."""
     unit = 1 if isinstance(number, int) else 0.5
     return [max(round(number + unit * far, 2), 0) for far in _NEAR]
 
