@@ -50,6 +50,8 @@ EFFORT, _DRAW, _CHANGE = 1000, 12, 3
 # Statements per change of contents; and the number of changes in a row without success after which contents are
 # redrawn.
 CHANGES, MOST_IDLE = 3, 10
+# A database that distinguishes at most as many near misses may be replaced.
+_FEW = 6
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
 # Distances of values near a mean, in whole numbers or halves.
@@ -85,6 +87,17 @@ class Witnesses:
         return not self.survivors and not self.is_constant
 
 
+@dataclass(eq=False, slots=True)
+class _Kept:
+    """A database with the query's result, the near misses that it distinguishes, and whether the result is the first
+    that differs from that on the first database."""
+
+    database: Database
+    expected: ResultRows
+    told: set[str]
+    changed: bool
+
+
 def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
     """Draw contents of a schema, and change them, until each near miss is distinguished or the budget is spent.
 
@@ -102,8 +115,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     # A near miss that leaves ties is told where these show, whatever order its rows have by accident.
     opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
     alive = list(misses)
-    kept: list[tuple[Database, ResultRows]] = []
-    tied: list[tuple[Database, ResultRows]] = []
+    kept: list[_Kept] = []
     # True if the first result is right on all databases.
     constant = True
 
@@ -113,33 +125,32 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         nonlocal alive, constant
         found = connection.execute(text).fetchall()
         expected: ResultRows | None = None
-        same = []
-        shows_ties = False
-        for other in alive:
+
+        def tells(other: str) -> bool:
+            nonlocal expected
             if ways := opened.get(other):
                 forwards, backwards = (connection.execute(way).fetchall() for way in ways)
-                if forwards == backwards:
-                    same.append(other)
-                else:
-                    shows_ties = True
-                continue
+                return forwards != backwards
             derive = derived.get(other)
             rows = derive(found) if derive else connection.execute(other).fetchall()
-            if rows == found:
-                same.append(other)
-            elif len(rows) == len(found):
-                expected = expected or round_floats(found)
-                if same_rows(round_floats(rows), expected, ordered):
-                    same.append(other)
-        changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0][1], ordered)
-        told, alive, constant = changed or len(same) < len(alive), same, constant and not changed
-        if told or len(kept) < least:
+            if rows == found or len(rows) != len(found):
+                return rows != found
             expected = expected or round_floats(found)
+            return not same_rows(round_floats(rows), expected, ordered)
+
+        told = {other for other in alive if tells(other)}
+        changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0].expected, ordered)
+        alive, constant = [other for other in alive if other not in told], constant and not changed
+        if told or changed or len(kept) < least:
+            # An earlier database is not needed if its few near misses are told here as well.
+            for one in [one for one in kept[1:] if not one.changed and len(one.told) <= _FEW]:
+                if len(kept) >= FEWEST and all(map(tells, one.told)):
+                    kept.remove(one)
+                    told |= one.told
             connection.commit()
-            kept.append((Database(image=connection.serialize()), expected))
-            if shows_ties:
-                tied.append(kept[-1])
-        return told
+            image = Database(image=connection.serialize())
+            kept.append(_Kept(image, expected or round_floats(found), told, changed))
+        return bool(told) or changed
 
     rng = np.random.default_rng(seed)
     focuses = choose_focus(query, schema)
@@ -172,7 +183,9 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             idle = 0 if keep(0) else idle + 1
     kinds = tuple(kind for kind, _ in misses.values())
     survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent or ()))
-    return Witnesses(tuple(kept), kinds, survivors, proven, constant, tuple(tied))
+    expected = tuple((one.database, one.expected) for one in kept)
+    tied = tuple(pair for pair, one in zip(expected, kept) if not one.told.isdisjoint(opened))
+    return Witnesses(expected, kinds, survivors, proven, constant, tied)
 
 
 def _change(
