@@ -11,6 +11,7 @@ examples:
   palaestra bench sql
   palaestra bench sql --engines duckdb postgres --tasks 60
   palaestra bench sql --failures --json sql.json
+  palaestra bench sql --constructs arithmetic case columns contains window
   palaestra bench sql --evaluators test-suite-sql-eval/exec_eval.py bird/evaluation.py
 """
 
@@ -53,6 +54,8 @@ class SqlBenchOptions:
     """Databases on which a query with a mistake must differ once to count as wrong."""
     engines: tuple[str, ...] = ("sqlite",)
     """Engines that grade: sqlite, duckdb, postgres."""
+    constructs: tuple[str, ...] = ()
+    """Further constructs that the queries use: arithmetic, case, columns, contains, window."""
     probe_seeds: int = 40
     """Seeds whose tasks, at three difficulties, are probed for other averages and incomplete orders."""
     speed_tasks: int = 100
@@ -123,7 +126,8 @@ def compare_graders(
 ) -> tuple[list[Verdicts], Counter[str]]:
     """Let all graders judge all queries. Return their counts, and how many queries had no mistake that shows, by how
     they were made."""
-    env: Any = gym.make("palaestra/TextToSQL-v0", split="all", disable_env_checker=True).unwrapped
+    asked = {"split": "all", "constructs": config.constructs}
+    env: Any = gym.make("palaestra/TextToSQL-v0", **asked, disable_env_checker=True).unwrapped
     ours = [Verdicts(f"several databases, {name}") for name in config.engines]
     rows_alone = Verdicts("one database, rows counted, in order")
     sets = Verdicts("one database, sets of rows (as peers)")

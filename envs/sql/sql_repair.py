@@ -97,6 +97,7 @@ class SQLRepair(TextToSQL):
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases; empty for all.
+        constructs: further constructs of the queries, as for `TextToSQL`.
     """
 
     param_space = ParamSpace(

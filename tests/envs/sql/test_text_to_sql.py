@@ -134,6 +134,20 @@ def test_databases_are_of_the_domains_asked_for():
     assert gym.make("palaestra/SQLRepair-v0", domains="shop").reset(seed=0)
 
 
+def test_questions_use_the_constructs_asked_for():
+    signs = {"case": "CASE WHEN", "contains": "LIKE '%", "window": ") OVER ("}
+    for name, more in (("TextToSQL", {}), ("SQLRepair", {}), ("SQLExplorer", {"of_kwargs": {"constructs": ["case"]}})):
+        env: Any = gym.make(f"palaestra/{name}-v0", **(more or {"constructs": list(signs)}), difficulty=0.3).unwrapped
+        found = set()
+        for seed in range(1 if more else 8):
+            env.reset(seed=seed)
+            gold = (env.inner if more else env).gold_query(env.here().task if more else env.here())
+            found |= {sign for sign in signs if signs[sign] in gold}
+        assert found == ({"case"} if more else set(signs))
+    with pytest.raises(InputError, match="lateral"):
+        gym.make("palaestra/TextToSQL-v0", constructs="lateral")
+
+
 def test_compact_prompts_ask_the_same_question_in_fewer_words():
     full, compact = (gym.make("palaestra/TextToSQL-v0", prompt=prompt).unwrapped for prompt in ("full", "compact"))
     for seed in range(5):
