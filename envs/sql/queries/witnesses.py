@@ -278,7 +278,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     values[place] = [value for value in around if value is not None or field.nullable]
                     for other in [one.right for one in compared if isinstance(getattr(one, "right", 0), ColumnName)]:
                         # Columns that are compared are often the same, or almost.
-                        values[other.table, other.name] = values[place]
+                        values[other.table, other.name] = [value for value in values[place] if value is not None]
                     means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]
                     if any(one.operator != "=" for one in means):
                         near[place] = _values_near(pool[len(pool) // 2])

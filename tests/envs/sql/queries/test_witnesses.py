@@ -8,7 +8,15 @@ from dataclasses import replace
 import pytest
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
 from palaestra.envs.sql.queries.near_misses import near_misses
-from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, OrderKey, SelectQuery
+from palaestra.envs.sql.queries.query_tree import (
+    AggregateOf,
+    ColumnName,
+    Compare,
+    IsMissing,
+    JoinTo,
+    OrderKey,
+    SelectQuery,
+)
 from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, derive_rows, find_witnesses
 from palaestra.rewards.verifiers.sql import compare_results, same_rows
 
@@ -120,6 +128,15 @@ def test_other_averages_in_a_nested_query_are_told_or_proved_equal(operator, col
     for one in wrong:
         text = query.sql().replace(f"AVG({name})", one)
         assert compare_results(text, witnesses.expected, ordered=False).success == (one in equal)
+
+
+def test_columns_that_are_compared_have_equal_values_and_keep_their_constraints():
+    where = (Compare(COST, "<=", PRICE), IsMissing(COST, True))
+    query = SelectQuery((PRICE, COST), "sale", where=where)
+    assert None in choose_focus(query, SCHEMA)[0].values["sale", "cost"]
+    assert None not in choose_focus(query, SCHEMA)[0].values["sale", "price"]
+    witnesses = seek_witnesses(query, 3)
+    assert not compare_results(query.sql().replace("<=", "<"), witnesses.expected, ordered=False).success
 
 
 def test_witnesses_keep_the_references_of_the_schema():
