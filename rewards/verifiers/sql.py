@@ -340,7 +340,7 @@ def read_reference(reference: Any) -> tuple[list[Database], str]:
         if isinstance(path := reference.get("database"), (str, Path)) and "tied" not in keys:
             return [Database(path=str(path))], gold
         scripts, tied = reference.get("schema"), reference.get("tied", ())
-        scripts = [scripts] if isinstance(scripts, str) else scripts
+        scripts: Any = [scripts] if isinstance(scripts, str) else scripts
         are_lists = isinstance(scripts, (list, tuple)) and isinstance(tied, (list, tuple))
         is_whole = are_lists and scripts and all(isinstance(one, str) for one in scripts)
         if is_whole and all(one in range(len(scripts)) for one in tied):

@@ -13,7 +13,7 @@ from .query_tree import ColumnName
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
+class ColumnArithmetic:
     """The sum, difference or product of two columns of a table; of two aggregates in near misses only."""
 
     first: Any
@@ -29,7 +29,7 @@ class TotalOf:
     """SUM, AVG, MIN or MAX of a computed number."""
 
     function: str
-    number: Arithmetic
+    number: ColumnArithmetic
 
     def sql(self, qualified: bool = True) -> str:
         return f"{self.function}({self.number.sql(qualified)})"

@@ -12,7 +12,7 @@ from typing import Any
 from ...code.programs.dice import Dice
 from ..databases.contents import Rows, read_pool
 from ..databases.relations import Field
-from .computed import Arithmetic, CaseOf, Contains, EarlierRows, TotalOf
+from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_grammar import Plan
 from .query_tree import AggregateOf, ColumnName, Compare, Query, RankOver, SelectQuery, replace
 
@@ -60,7 +60,7 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
         if construct == "columns":
             condition = Compare(first, dice.one((">", ">=", "<", "<=")), second)
             return replace(query, where=(condition, *query.where))
-        computed: Any = Arithmetic(first, operator, second)
+        computed: Any = ColumnArithmetic(first, operator, second)
         if query.group and any(join.column.name != plan.schema[join.column.table].key for join in query.joins):
             # A row of a parent is repeated for its children.
             return None

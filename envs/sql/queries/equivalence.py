@@ -106,7 +106,8 @@ def _normal_condition(condition: Condition, schema: Schema) -> Condition:
         return replace(condition, query=_normal_select(condition.query, schema, frozenset()))
     if isinstance(condition, Compare) and isinstance(inner := condition.right, SelectQuery):
         normal = _normal_select(inner, schema, frozenset())
-        whole = isinstance(mean := normal.columns[0], WholeOf) and condition.operator in (">", "<=")
+        mean: Any = normal.columns[0]
+        whole = isinstance(mean, WholeOf) and condition.operator in (">", "<=")
         if whole and isinstance(left := condition.left, ColumnName) and schema[left.table][left.name].kind == "int":
             normal = replace(normal, columns=(mean.expression,))
         condition = replace(condition, right=normal)

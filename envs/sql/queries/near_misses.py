@@ -13,7 +13,7 @@ from typing import Any
 
 from ..databases.contents import list_values
 from ..databases.relations import Schema
-from .computed import Arithmetic, CaseOf, Contains, EarlierRows, TotalOf
+from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -162,7 +162,7 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
 
 def _computed_changes(node: Any) -> Iterator[tuple[str, Any]]:
     """Yield the changes of a node of `computed`; none for others."""
-    if isinstance(node, Arithmetic):
+    if isinstance(node, ColumnArithmetic):
         for operator in _OPERATIONS[node.operator]:
             yield "arithmetic", replace(node, operator=operator)
         if node.operator == "-":
@@ -171,7 +171,7 @@ def _computed_changes(node: Any) -> Iterator[tuple[str, Any]]:
         yield "aggregate", replace(node, function=_AGGREGATES[node.function])
         if node.function == "SUM" and node.number.operator == "*":
             sums = [AggregateOf("SUM", one) for one in (node.number.first, node.number.second)]
-            yield "arithmetic", Arithmetic(sums[0], "*", sums[1])
+            yield "arithmetic", ColumnArithmetic(sums[0], "*", sums[1])
     elif isinstance(node, CaseOf):
         yield "case", replace(node, operator=">")
         yield "case", replace(node, operator="<=")

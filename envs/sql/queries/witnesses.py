@@ -261,9 +261,9 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
         flat = []
         for side in sides:
             for one in side.having:
-                if isinstance(one, Compare) and isinstance(mean := one.left, AggregateOf) and mean.function == "AVG":
-                    assert mean.column is not None
-                    near[mean.column.table, mean.column.name] = _values_near(one.right)
+                if isinstance(one, Compare) and isinstance(one.left, AggregateOf) and one.left.function == "AVG":
+                    assert one.left.column is not None
+                    near[one.left.column.table, one.left.column.name] = _values_near(one.right)
             conditions: dict[tuple[str, str], list[Any]] = {}
             collect_conditions(side, conditions)
             for one in side.columns:
@@ -281,7 +281,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                         values[other.table, other.name] = [value for value in values[place] if value is not None]
                     means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]
                     if any(one.operator != "=" for one in means):
-                        near[place] = _values_near(pool[len(pool) // 2])
+                        near[place] = _values_near(list_values(field)[len(pool) // 2])
                         flat.append(place)
                     elif means:
                         # Most rows have the minimum or maximum.

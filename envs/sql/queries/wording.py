@@ -14,7 +14,7 @@ from typing import Any
 from ...code.programs.dice import Dice
 from ..databases.contents import format_literal
 from ..databases.relations import Field, Schema
-from .computed import Arithmetic, CaseOf, Contains, EarlierRows, TotalOf
+from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -300,7 +300,7 @@ class _Writer:
             return f"the year of {self._name(one.column, lead, table)}"
         if isinstance(one, AggregateOf):
             return self._aggregate(one)
-        if isinstance(one, (Arithmetic, TotalOf, CaseOf, EarlierRows)):
+        if isinstance(one, (ColumnArithmetic, TotalOf, CaseOf, EarlierRows)):
             return self._computed(one, lead)
         if isinstance(one, RankOver):
             kind, last = self._kind(one.column), one.descending
@@ -315,12 +315,12 @@ class _Writer:
         owner = "" if table else self.owners.get(one.table, "")
         return f"{lead} {owner}{self._field(one).phrase}".strip()
 
-    def _computed(self, one: Arithmetic | TotalOf | CaseOf | EarlierRows, lead: str) -> str:
+    def _computed(self, one: ColumnArithmetic | TotalOf | CaseOf | EarlierRows, lead: str) -> str:
         if isinstance(one, TotalOf):
             inner = self._computed(one.number, "the").removesuffix(_UNKNOWN)
             word = _MEANS.get(one.function) or f"{_EXTREMES[one.function, False]} value"
             return f"the {word} of ({inner}) over its rows"
-        if isinstance(one, Arithmetic):
+        if isinstance(one, ColumnArithmetic):
             fields = [self._field(column) for column in (one.first, one.second)]
             first, second = (self._name(column, lead) for column in (one.first, one.second))
             unknown = _UNKNOWN if any(field.nullable for field in fields) else ""
