@@ -55,7 +55,7 @@ class SqlBenchOptions:
     engines: tuple[str, ...] = ("sqlite",)
     """Engines that grade: sqlite, duckdb, postgres."""
     constructs: tuple[str, ...] = ()
-    """Further constructs that the queries use: arithmetic, case, columns, contains, window."""
+    """Further constructs that the queries use, such as case and window; see the environment's ``constructs``."""
     probe_seeds: int = 40
     """Seeds whose tasks, at three difficulties, are probed for other averages and incomplete orders."""
     speed_tasks: int = 100

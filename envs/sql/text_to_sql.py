@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...checks import check_choice, check_count, check_number
+from ...errors import InputError
 from ...rewards import Verdict
 from ...rewards.answers import MAX_PROGRAM, fenced, query_in
 from ...rewards.verifiers.sql import Database
@@ -34,6 +35,8 @@ from .queries.wording import STYLES, write_question
 
 # Number of queries drawn on one database, and number of queries for which witnesses are sought.
 _DRAWS, _TRIES = 8, 10
+# Databases drawn before a request for a construct is refused.
+_PLANS = 1000
 # Maximum rows of a result, and minimum rows that meet the conditions.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (
@@ -105,8 +108,8 @@ class TextToSQL(Question):
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases, such as ("shop",); empty for all.
         constructs: further constructs, of which each query has one: "arithmetic" (between columns, also in aggregates),
-            "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "window" (a running sum,
-            or the value of the row before); empty for none.
+            "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "having" (groups compared
+            with an average of all rows), "window" (a running sum, or the value of the row before); empty for none.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -158,12 +161,17 @@ class TextToSQL(Question):
         best: QueryTask | None = None
         rows: Rows = {}
         tries = 0
+        plans = 0
         while best is None or (tries < _TRIES and not best.witnesses.is_good):
+            plans += 1
+            if best is None and plans > _PLANS:
+                raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {self.constructs}.")
+            construct = dice.one(self.constructs) if self.constructs else ""
             plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
             seed = dice.below(1 << 40)
             drawn = draw_rows(plan.schema, seed)
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
-                query = self._draw_good_query(dice, plan, drawn, connection, params)
+                query = self._draw_good_query(dice, plan, drawn, connection, params, construct)
                 if query is None:
                     continue
                 tries += 1
@@ -186,14 +194,20 @@ class TextToSQL(Question):
         )
 
     def _draw_good_query(
-        self, dice: Dice, plan: Plan, rows: Rows, connection: sqlite3.Connection, params: dict[str, Any]
+        self,
+        dice: Dice,
+        plan: Plan,
+        rows: Rows,
+        connection: sqlite3.Connection,
+        params: dict[str, Any],
+        construct: str = "",
     ) -> Query | None:
         """Draw a query of this split with some rows, not too many, not only NULL and 0, and not of very few matching
         rows."""
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
-            if query and self.constructs:
-                query = add_construct(dice, plan, rows, query, dice.one(self.constructs))
+            if query and construct:
+                query = add_construct(dice, plan, rows, query, construct)
             # Check the split before running queries, which takes most of the time.
             if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
                 continue

@@ -1,7 +1,8 @@
 """Further constructs of SQL, each of which can be added to a query for rows or groups.
 
 arithmetic: the sum, difference or product of two columns, or an aggregate of it; case: labels by CASE; columns: two
-columns compared; contains: LIKE with a part of a text; window: a running sum, or the value of the row before.
+columns compared; contains: LIKE with a part of a text; having: groups compared with an average of all rows; window: a
+running sum, or the value of the row before.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import Any
 
 from ...code.programs.dice import Dice
 from ..databases.contents import Rows, read_pool
-from ..databases.relations import Field
+from ..databases.relations import Field, Schema
 from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_grammar import Plan
 from .query_tree import AggregateOf, ColumnName, Compare, Query, RankOver, SelectQuery, replace
 
-CONSTRUCTS = ("arithmetic", "case", "columns", "contains", "window")
+CONSTRUCTS = ("arithmetic", "case", "columns", "contains", "having", "window")
 
 _LABELS = (("high", "middle", "low"), ("A", "B", "C"), ("top", "mid", "rest"))
 # Numbers from this one on are years.
@@ -61,8 +62,7 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
             condition = Compare(first, dice.one((">", ">=", "<", "<=")), second)
             return replace(query, where=(condition, *query.where))
         computed: Any = ColumnArithmetic(first, operator, second)
-        if query.group and any(join.column.name != plan.schema[join.column.table].key for join in query.joins):
-            # A row of a parent is repeated for its children.
+        if query.group and _is_repeated(query, plan.schema):
             return None
         if query.group:
             computed = TotalOf(dice.one(("SUM", "SUM", "AVG", "MIN", "MAX")), computed)
@@ -75,6 +75,14 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
             return None
         column, field = dice.one(names)
         return replace(query, where=(Contains(column, dice.one(_parts(field))), *query.where))
+    if construct == "having":
+        numbers = [column for column, _ in columns("int", "real")]
+        if not query.group or query.having or not numbers or _is_repeated(query, plan.schema):
+            return None
+        number = dice.one(numbers)
+        mean = AggregateOf("AVG", number)
+        all_rows = SelectQuery((mean,), number.table)
+        return replace(query, having=(Compare(mean, dice.one((">", ">=", "<")), all_rows),))
     if not selects or query.group:
         return None
     if construct == "case":
@@ -99,6 +107,11 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
     partition = dice.one(picks) if picks and dice.chance(0.4) else None
     window = EarlierRows(dice.one(("SUM", "LAG")), dice.one(numbers), key, dice.chance(0.3), partition)
     return replace(query, columns=(*query.columns, window))
+
+
+def _is_repeated(query: SelectQuery, schema: Schema) -> bool:
+    """True if a row of the first table is repeated for each of its children."""
+    return any(join.column.name != schema[join.column.table].key for join in query.joins)
 
 
 def _go_together(one: Field, other: Field, operator: str) -> bool:

@@ -214,7 +214,8 @@ def _normal_mean(node: Any, query: SelectQuery, schema: Schema, single: bool = F
     """Rewrite quotients as averages, in a node or in a condition on groups. ``single``: each group is one row."""
     if isinstance(node, Compare):
         left = _normal_mean(node.left, query, schema, single)
-        if isinstance(left, WholeOf) and node.operator in (">=", "<") and node.right % 1 == 0:
+        whole = isinstance(node.right, (int, float)) and node.right % 1 == 0
+        if isinstance(left, WholeOf) and node.operator in (">=", "<") and whole:
             left = left.expression
         return replace(node, left=left)
     if isinstance(node, Quotient):

@@ -263,7 +263,10 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
             for one in side.having:
                 if isinstance(one, Compare) and isinstance(one.left, AggregateOf) and one.left.function == "AVG":
                     assert one.left.column is not None
-                    near[one.left.column.table, one.left.column.name] = _values_near(one.right)
+                    place = (one.left.column.table, one.left.column.name)
+                    pool = list_values(schema[place[0]][place[1]])
+                    alone = isinstance(one.right, SelectQuery)
+                    near[place] = _values_near(pool[len(pool) // 2] if alone else one.right)
             conditions: dict[tuple[str, str], list[Any]] = {}
             collect_conditions(side, conditions)
             for one in side.columns:
