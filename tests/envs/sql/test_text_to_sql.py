@@ -53,7 +53,7 @@ def test_an_order_is_not_right_by_accident(engine):
     env = env_or_skip(engine, split="all")
     judged, seeds = 0, range(16 if engine == "sqlite" else 5)
     for seed in seeds:
-        _, info = env.reset(seed=seed, options={"difficulty": 0.8})
+        _, info = env.reset(seed=seed, options={"difficulty": 1.0})
         state, gold, known = env.get_state(), env.here().reference, env.here().data
         if not is_ordered_query(known.query):
             assert not known.witnesses.tied
@@ -68,7 +68,7 @@ def test_an_order_is_not_right_by_accident(engine):
                 assert not play(env, state, f"{wrong}{limit}")["is_success"], wrong
                 reference = info["extras"]["sql_reference"]
                 assert engine != "sqlite" or not verify_sql(f"{wrong}{limit}", reference).success
-    assert judged > len(seeds) / 2
+    assert judged > len(seeds) / 3
 
 
 def test_the_reference_for_rewards_gives_the_verdicts_of_the_environment(env):
@@ -139,7 +139,7 @@ def test_questions_use_the_constructs_asked_for():
     for name, more in (("TextToSQL", {}), ("SQLRepair", {}), ("SQLExplorer", {"of_kwargs": {"constructs": ["case"]}})):
         env: Any = gym.make(f"palaestra/{name}-v0", **(more or {"constructs": list(signs)}), difficulty=0.3).unwrapped
         found = set()
-        for seed in range(1 if more else 8):
+        for seed in range(1 if more else 14):
             env.reset(seed=seed)
             gold = (env.inner if more else env).gold_query(env.here().task if more else env.here())
             found |= {sign for sign in signs if signs[sign] in gold}
