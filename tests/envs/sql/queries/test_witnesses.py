@@ -125,7 +125,8 @@ def test_other_averages_in_a_nested_query_are_told_or_proved_equal(operator, col
     assert {text for kind, text in witnesses.equivalent if kind == "average"} == {
         query.sql().replace(f"AVG({name})", one) for one in equal
     }
-    for one in wrong:
+    # Halves that are rounded down, as other engines do.
+    for one in (*wrong, f"ROUND(AVG({name}) - 1e-6)"):
         text = query.sql().replace(f"AVG({name})", one)
         assert compare_results(text, witnesses.expected, ordered=False).success == (one in equal)
 
