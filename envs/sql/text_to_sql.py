@@ -109,7 +109,8 @@ class TextToSQL(Question):
         domains: names of the domains of databases, such as ("shop",); empty for all.
         constructs: further constructs, of which each query has one: "arithmetic" (between columns, also in aggregates),
             "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "having" (groups compared
-            with an average of all rows), "window" (a running sum, or the value of the row before); empty for none.
+            with an average of all rows), "sets" (a set operation on two columns), "window" (a running sum, or the value
+            of the row before); empty for none.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """

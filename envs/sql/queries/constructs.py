@@ -1,8 +1,8 @@
 """Further constructs of SQL, each of which can be added to a query for rows or groups.
 
 arithmetic: the sum, difference or product of two columns, or an aggregate of it; case: labels by CASE; columns: two
-columns compared; contains: LIKE with a part of a text; having: groups compared with an average of all rows; window: a
-running sum, or the value of the row before.
+columns compared; contains: LIKE with a part of a text; having: groups compared with an average of all rows; sets: a set
+operation on two columns; window: a running sum, or the value of the row before.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ...code.programs.dice import Dice
 from ..databases.contents import Rows, read_pool
 from ..databases.relations import Field, Schema
 from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
-from .query_grammar import Plan
-from .query_tree import AggregateOf, ColumnName, Compare, Query, RankOver, SelectQuery, replace
+from .query_grammar import Plan, draw_query
+from .query_tree import AggregateOf, ColumnName, Compare, Query, RankOver, SelectQuery, SetQuery, replace
 
-CONSTRUCTS = ("arithmetic", "case", "columns", "contains", "having", "window")
+CONSTRUCTS = ("arithmetic", "case", "columns", "contains", "having", "sets", "window")
 
 _LABELS = (("high", "middle", "low"), ("A", "B", "C"), ("top", "mid", "rest"))
 # Numbers from this one on are years.
@@ -26,7 +26,7 @@ _YEARS = 1800
 _SHORTEST, _LONGEST = 2, 4
 
 
-def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: str) -> SelectQuery | None:
+def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: str) -> Query | None:
     """Add a construct to a query; None if it does not fit.
 
     Args:
@@ -46,6 +46,15 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
     def columns(*kinds: str) -> list[tuple[ColumnName, Field]]:
         return [(ColumnName(t, one.name), one) for t in inner for one in plan.schema[t].fields if one.kind in kinds]
 
+    if construct == "sets":
+        other = draw_query(dice, plan, rows, dice.between(1, 2), 0)
+        free = [column for column, field in columns("name", "pick", "date") if not field.nullable]
+        if outer or len(free) < 2 or not isinstance(other, SelectQuery) or {*other.where} <= {*query.where}:
+            return None
+        first = dice.one(free)
+        pair = (first, dice.one([column for column in free if column != first]))
+        sides = [SelectQuery(pair, plan.base, plan.joins, one.where) for one in (query, other)]
+        return SetQuery(dice.one(("INTERSECT", "EXCEPT", "UNION")), *sides) if query.where else None
     if construct in ("arithmetic", "columns"):
         kinds = ("int", "real") if construct == "arithmetic" or dice.chance(0.7) else ("date",)
         operator = dice.one("*+-") if construct == "arithmetic" else ""

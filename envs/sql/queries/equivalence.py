@@ -51,16 +51,16 @@ def normal_form(query: Query, schema: Schema) -> Query:
     left, right = (_normal_select(side, schema, frozenset()) for side in (query.left, query.right))
     # A NULL on one side only is not in the intersection, and removes nothing in a difference.
     if query.operator == "INTERSECT" and _has_no_null(right, schema):
-        left = _normal_select(left, schema, {column_of(left.columns[0]).table})
+        left = _normal_select(left, schema, {column_of(one).table for one in left.columns})
     if query.operator in ("INTERSECT", "EXCEPT") and _has_no_null(left, schema):
-        right = _normal_select(right, schema, {column_of(right.columns[0]).table})
+        right = _normal_select(right, schema, {column_of(one).table for one in right.columns})
     return replace(query, left=left, right=right)
 
 
 def _has_no_null(side: SelectQuery, schema: Schema) -> bool:
-    column = column_of(side.columns[0])
+    columns = [column_of(one) for one in side.columns]
     outer = {join.column.table for join in side.joins if join.kind == "LEFT"}
-    return column.table not in outer and not schema[column.table][column.name].nullable
+    return not any(one.table in outer or schema[one.table][one.name].nullable for one in columns)
 
 
 def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> SelectQuery:

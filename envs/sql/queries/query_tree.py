@@ -249,7 +249,7 @@ class SelectQuery:
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """UNION, INTERSECT or EXCEPT of two queries with one column each; ordered by that column or not."""
+    """UNION, INTERSECT or EXCEPT of two queries with the same columns; ordered by the only one, or not."""
 
     operator: str
     left: SelectQuery

@@ -126,6 +126,10 @@ DIFFERENT = {
         beyond(">", AggregateOf("AVG", COST), COST),
         beyond(">", WholeOf(AggregateOf("AVG", COST)), COST),
     ),
+    "set operation with NULL in the second column": (
+        SetQuery("INTERSECT", replace(SALES, columns=(PRICE, NAME)), replace(SALES, columns=(PRICE, NAME))),
+        SetQuery("INTERSECT", replace(SALES, columns=(PRICE, NAME)), with_joins(SALES, "INNER")),
+    ),
     "union": (replace(BOTH, operator="UNION"), replace(BOTH, operator="UNION", left=BOTH.right)),
 }
 
