@@ -111,8 +111,9 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
         if not node.find_ancestor(exp.Join):
             yield "or for and", _replace(tree, exp.And, place, _either)
     for kind in (exp.Count, exp.Sum, exp.Avg):
-        for place, _ in enumerate(tree.find_all(kind)):
-            yield "aggregate of distinct", _replace(tree, kind, place, _take_distinct)
+        for place, node in enumerate(tree.find_all(kind)):
+            if not isinstance(node.parent, exp.Window):
+                yield "aggregate of distinct", _replace(tree, kind, place, _take_distinct)
     select = tree if isinstance(tree, exp.Select) else None
     if select is not None:
         first = select.expressions[0]

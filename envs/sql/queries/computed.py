@@ -30,9 +30,10 @@ class TotalOf:
 
     function: str
     number: ColumnArithmetic
+    distinct: bool = False
 
     def sql(self, qualified: bool = True) -> str:
-        return f"{self.function}({self.number.sql(qualified)})"
+        return f"{self.function}({'DISTINCT ' * self.distinct}{self.number.sql(qualified)})"
 
 
 @dataclass(frozen=True, slots=True)

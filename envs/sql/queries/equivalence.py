@@ -84,7 +84,7 @@ def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> Sel
             function = "COUNT" if expression.function == "COUNT" else "MIN"
             expression = replace(expression, function=function, distinct=False)
         if single and isinstance(expression, TotalOf):
-            return replace(expression, function="MIN")
+            return replace(expression, function="MIN", distinct=False)
         return _normal_count(expression, query, schema)
 
     conditions = (*query.where, *having)

@@ -169,6 +169,8 @@ def _computed_changes(node: Any) -> Iterator[tuple[str, Any]]:
             yield "arithmetic", replace(node, first=node.second, second=node.first)
     elif isinstance(node, TotalOf):
         yield "aggregate", replace(node, function=_AGGREGATES[node.function])
+        if node.function in ("SUM", "AVG"):
+            yield "aggregate", replace(node, distinct=True)
         if node.function == "SUM" and node.number.operator == "*":
             sums = [AggregateOf("SUM", one) for one in (node.number.first, node.number.second)]
             yield "arithmetic", ColumnArithmetic(sums[0], "*", sums[1])
