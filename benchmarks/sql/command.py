@@ -31,14 +31,13 @@ import gymnasium as gym
 from rich.console import Console
 
 from ...envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
-from ...envs.sql.engines.dialects import translate_query
 from ...envs.sql.queries.query_tree import is_ordered_query
 from ...errors import InputError
 from ...rewards.verifiers.sql import Database, QueryError, open_database, same_rows
 from ..harness import check_names, make_table, read_options, track, write_json
 from ..peer_process import PeerProcess
 from . import peer_evaluators
-from .labels import PROVEN, LabelledQuery, label_queries
+from .labels import PROVEN, LabelledQuery, label_queries, write_for
 from .probes import Probe, probe_graders
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -144,7 +143,7 @@ def compare_graders(
         for query in queries:
             for verdicts, name in zip(ours, config.engines):
                 engine = make_engine(name)
-                text = query.text if name == "sqlite" else translate_query(query.text, engine.dialect)
+                text = write_for(query.text, engine.dialect)
                 schema = known.plan.schema.ddl_for(engine.dialect)
                 start = time.process_time()
                 tied = known.witnesses.tied

@@ -6,12 +6,14 @@ A query is wrong if it has another result than the gold query on one of many con
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ...envs.sql.databases.contents import draw_rows, insert_rows, make_database
+from ...envs.sql.engines.dialects import translate_query
 from ...envs.sql.queries.equivalence import normal_form
 from ...envs.sql.queries.near_misses import near_misses
 from ...envs.sql.queries.query_tree import is_ordered_query
@@ -65,6 +67,12 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
             yield LabelledQuery(made, text, False)
         else:
             undecided[made] += 1
+
+
+def write_for(text: str, dialect: str) -> str:
+    """Translate a query of SQLite with its mistakes: the division of whole numbers leaves out the fraction."""
+    text = translate_query(text, dialect)
+    return re.sub(r"(SUM\([\w.]+\)) / ", r"\1 // ", text) if dialect == "duckdb" else text
 
 
 def find_differences(known: Any, gold: str, queries: Collection[str], contents: int) -> set[str]:

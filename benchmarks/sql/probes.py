@@ -7,7 +7,6 @@ asks for one, since an engine may sort tied rows as asked by accident.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,10 +14,9 @@ from typing import Any
 import gymnasium as gym
 
 from ...envs.sql.engines import grade_query, make_engine
-from ...envs.sql.engines.dialects import translate_query
 from ...envs.sql.queries.query_tree import is_ordered_query
 from ..harness import require, track
-from .labels import find_differences
+from .labels import find_differences, write_for
 
 _DIFFICULTIES = (0.5, 0.75, 1.0)
 # Contents that tell an average from another.
@@ -67,12 +65,8 @@ def probe_graders(engines: Sequence[str], seeds: int) -> list[Probe]:
 
 def _accepts(known: Any, text: str, name: str) -> bool:
     dialect = make_engine(name).dialect
-    text = translate_query(text, dialect)
-    if dialect == "duckdb":
-        # Its / keeps the fraction of whole numbers.
-        text = re.sub(r"(SUM\([\w.]+\)) / ", r"\1 // ", text)
     return grade_query(
-        text,
+        write_for(text, dialect),
         known.witnesses.expected,
         ordered=is_ordered_query(known.query),
         tied=known.witnesses.tied,

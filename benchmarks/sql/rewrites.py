@@ -49,7 +49,7 @@ def equivalent_queries(gold: str, ordered: bool) -> Iterator[tuple[str, str]]:
         if not any(column.find(exp.Window) for column in plain.expressions):
             yield "group for distinct", write(plain.group_by(*[column.copy() for column in plain.expressions]))
     if isinstance(tree, exp.Union) and tree.args.get("distinct") and not ordered:
-        yield "distinct of all", f"SELECT DISTINCT * FROM ({write(tree.left)} UNION ALL {write(tree.right)})"
+        yield "distinct of all", f"SELECT DISTINCT * FROM ({write(tree.left)} UNION ALL {write(tree.right)}) AS answer"
 
 
 def _other_sorts(tree: Any) -> Iterator[tuple[str, str]]:
