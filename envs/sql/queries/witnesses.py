@@ -54,8 +54,12 @@ CHANGES, MOST_IDLE = 3, 10
 _FEW = 6
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
-# A rounded average.
-_HALF = re.compile(r"ROUND\((AVG\([^()]*\))\)")
+# Engines round a half up, down or to an even number, and LIKE may tell capitals from small letters: a near miss of
+# SQLite, and one that takes the other way.
+_ELSEWHERE = (
+    (re.compile(r"ROUND\((AVG\([^()]*\))\)"), r"ROUND(\1 - 1e-6)"),
+    (re.compile(r"LIKE '%(\w)%'"), r"GLOB '*\1*'"),
+)
 # Distances of values near a mean, in whole numbers or halves.
 _NEAR = (0, 0, 0, 0, -1, 1, -2, 2)
 # Categories, and years of dates, outside the usual ones.
@@ -116,8 +120,8 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     derived = {other: way for other, (_, miss) in misses.items() if (way := derive_rows(miss, query))}
     # A near miss that leaves ties is told where these show, whatever order its rows have by accident.
     opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
-    # Engines round a half up, down or to an even number: a rounded average is told where each of them is.
-    halved = {other: _HALF.sub(r"ROUND(\1 - 1e-6)", other) for other in misses if _HALF.search(other)}
+    # What is told must be told in other engines' reading as well.
+    elsewhere = {other: read for other in misses if (read := _read_elsewhere(other)) != other}
     alive = list(misses)
     kept: list[_Kept] = []
     # True if the first result is right on all databases.
@@ -143,7 +147,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
                 expected = expected or round_floats(found)
                 if same_rows(round_floats(rows), expected, ordered):
                     return False
-            return other not in halved or tells(halved[other])
+            return other not in elsewhere or tells(elsewhere[other])
 
         told = {other for other in alive if tells(other)}
         changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0].expected, ordered)
@@ -193,6 +197,13 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     expected = tuple((one.database, one.expected) for one in kept)
     tied = tuple(pair for pair, one in zip(expected, kept) if not one.told.isdisjoint(opened))
     return Witnesses(expected, kinds, survivors, proven, constant, tied)
+
+
+def _read_elsewhere(text: str) -> str:
+    """Write a near miss so that SQLite reads it as other engines do."""
+    for pattern, form in _ELSEWHERE:
+        text = pattern.sub(form, text)
+    return text
 
 
 def _change(

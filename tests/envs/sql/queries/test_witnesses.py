@@ -16,11 +16,12 @@ from palaestra.envs.sql.queries.query_tree import (
     JoinTo,
     OrderKey,
     SelectQuery,
+    StartsWith,
 )
 from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, derive_rows, find_witnesses
 from palaestra.rewards.verifiers.sql import compare_results, same_rows
 
-from .shop import COST, PRICE, QUERY, SCHEMA
+from .shop import COST, NAME, PRICE, QUERY, SCHEMA
 
 AREA = ColumnName("store", "area")
 
@@ -153,6 +154,15 @@ def test_columns_that_are_compared_have_equal_values_and_keep_their_constraints(
     assert None not in choose_focus(query, SCHEMA)[0].values["sale", "price"]
     witnesses = seek_witnesses(query, 3)
     assert not compare_results(query.sql().replace("<=", "<"), witnesses.expected, ordered=False).success
+
+
+def test_a_pattern_is_told_where_capitals_differ_from_small_letters():
+    query = SelectQuery((AREA,), "store", where=(StartsWith(NAME, "R"),))
+    for seed in range(6):
+        witnesses = seek_witnesses(query, seed)
+        for wrong in ("LIKE '%R%'", "GLOB '*R*'"):
+            text = query.sql().replace("LIKE 'R%'", wrong)
+            assert not compare_results(text, witnesses.expected, ordered=False).success
 
 
 def test_witnesses_keep_the_references_of_the_schema():
