@@ -54,3 +54,16 @@ def test_a_focus_gives_wanted_values_repeated_rows_and_columns_of_few_values():
     assert {row[6] for row in rows["sale"]} == {2, 3, None}
     assert sum(row[4] == 7 for row in rows["sale"]) > len(rows["sale"]) / 3
     assert list_values(schema["sale"]["quantity"]) == (1, 2, 3, 4, 5, 6, 7, 8, 9)
+
+
+def test_columns_that_do_not_matter_keep_their_values():
+    schema = read_domains()[0]
+    first = draw_rows(schema, 0)
+    focus = Focus({"sale"}, {}, names=frozenset({"quantity", "product_id"}))
+    rows = draw_rows(schema, 1, focus, others=first)
+    held = [row[5] for row in first["sale"]]
+    assert [row[5] for row in rows["sale"]] == (held * 2)[: len(rows["sale"])]
+    assert [row[4] for row in rows["sale"]] != [row[4] for row in first["sale"]][: len(rows["sale"])]
+    assert all(rows[name] == first[name] for name in schema.names if name != "sale")
+    with contextlib.closing(make_database(schema, rows)) as connection:
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
