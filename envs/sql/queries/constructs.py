@@ -53,8 +53,8 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
             return None
         first = dice.one(free)
         pair = (first, dice.one([column for column in free if column != first]))
-        sides = [SelectQuery(pair, plan.base, plan.joins, one.where) for one in (query, other)]
-        return SetQuery(dice.one(("INTERSECT", "EXCEPT", "UNION")), *sides) if query.where else None
+        left, right = (SelectQuery(pair, plan.base, plan.joins, one.where) for one in (query, other))
+        return SetQuery(dice.one(("INTERSECT", "EXCEPT", "UNION")), left, right) if query.where else None
     if construct in ("arithmetic", "columns"):
         kinds = ("int", "real") if construct == "arithmetic" or dice.chance(0.7) else ("date",)
         operator = dice.one("*+-") if construct == "arithmetic" else ""

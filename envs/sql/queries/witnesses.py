@@ -287,9 +287,10 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     near[place] = _values_near(pool[len(pool) // 2] if alone else one.right)
             conditions: dict[tuple[str, str], list[Any]] = {}
             collect_conditions(side, conditions)
-            for one in side.columns:
-                if isinstance(one, CaseOf):
-                    conditions.setdefault((one.column.table, one.column.name), []).append(one)
+            labels: Any
+            for labels in side.columns:
+                if isinstance(labels, CaseOf):
+                    conditions.setdefault((labels.column.table, labels.column.name), []).append(labels)
             for place, compared in conditions.items():
                 field = schema[place[0]][place[1]]
                 if field.kind not in ("key", "parent"):
@@ -297,7 +298,9 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     often = 1 / _OFTEN if side is hidden else _OFTEN
                     around = [value for one in compared for value in _values_around(one, pool, often)]
                     values[place] = [value for value in around if value is not None or field.nullable]
-                    for other in [one.right for one in compared if isinstance(getattr(one, "right", 0), ColumnName)]:
+                    for other in (getattr(one, "right", None) for one in compared):
+                        if not isinstance(other, ColumnName):
+                            continue
                         # Columns that are compared are often the same, or almost.
                         values[other.table, other.name] = [value for value in values[place] if value is not None]
                     means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]

@@ -151,13 +151,14 @@ class _Writer:
         table = query.left.table
         left, right = (self._plural(table) + self._main_clauses(side, "their") for side in (query.left, query.right))
         relation = _SETS[query.operator].format(left=left, right=right)
-        lead = "the" if not self.named and (query.left.joins or len(query.left.columns) > 1) else ""
-        column = self._join([self._name(one, lead) for one in query.left.columns])
-        value = "value" if len(query.left.columns) == 1 else "combination"
+        columns = query.left.columns
+        lead = "the" if not self.named and (query.left.joins or len(columns) > 1) else ""
+        column = self._join([self._name(one, lead) for one in columns])
+        value = "combination" if len(columns) > 1 else "value"
         found = [f"Give every {value} of {column} that {relation}. Return each {value} only once."]
         found += [note for join in query.left.joins for note in self._notes(query.left, join)]
         if query.ordered:
-            found.append(self._order((OrderKey(query.left.columns[0], query.descending),)))
+            found.append(self._order([OrderKey(one, query.descending) for one in columns]))
         return " ".join(found)
 
     def _notes(self, query: SelectQuery, join: JoinTo) -> list[str]:
