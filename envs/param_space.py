@@ -8,6 +8,8 @@ are immutable.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,13 +27,16 @@ class ParamSpace:
 
     Args:
         axes: the axes; names must differ.
+        spread: whether the steps of all axes are taken one by one, at equal distances, and the last at difficulty 1. By
+            default each value of an axis has an equal part of [0, 1], so that the hardest one begins well before 1.
 
     Raises:
         InputError: two axes have the same name.
     """
 
-    def __init__(self, axes: Sequence[Axis]):
+    def __init__(self, axes: Sequence[Axis], spread: bool = False):
         self.axes: tuple[Axis, ...] = tuple(axes)
+        self.spread = spread
         self.names: tuple[str, ...] = tuple(axis.name for axis in self.axes)
         self._by_name = dict(zip(self.names, self.axes))
         if len(self._by_name) < len(self.axes):
@@ -45,6 +50,13 @@ class ParamSpace:
         self._stagger = {
             axis.name: (0.5 - (index + 0.5) / len(stepped)) / axis.steps for index, axis in enumerate(stepped)
         }
+        # Axes by the order of their steps; of axes with as many, the first goes first, and the last ends last.
+        ways = [
+            ((step + (index + 1) / len(stepped)) / (axis.steps - 1), index, axis.name)
+            for index, axis in enumerate(stepped)
+            for step in range(axis.steps - 1)
+        ]
+        self._path = [name for _, _, name in sorted(ways)] if spread else []
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -55,13 +67,13 @@ class ParamSpace:
         return self._by_name[name]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ParamSpace) and self.axes == other.axes
+        return isinstance(other, ParamSpace) and (self.axes, self.spread) == (other.axes, other.spread)
 
     def __hash__(self) -> int:
         return hash(self.axes)
 
     def __repr__(self) -> str:
-        return f"ParamSpace({list(self.axes)!r})"
+        return f"ParamSpace({list(self.axes)!r}{', spread=True' * self.spread})"
 
     @property
     def dimension(self) -> int:
@@ -94,10 +106,16 @@ class ParamSpace:
         hardness = self.check_difficulty(difficulty)
         if hardness > 1.0:
             return {axis.name: axis.at(hardness) for axis in self._graded}
-        return {
-            axis.name: axis.at(min(max(hardness + self._stagger.get(axis.name, 0.0), 0.0), 1.0))
-            for axis in self._graded
-        }
+        taken = len(self._path)
+        if hardness < 1.0:
+            # Just above each of the distances but the last, with allowance for rounding errors.
+            taken = max(math.ceil(hardness * taken - 1e-9) - 1, 0)
+        counts = Counter(self._path[:taken])
+        places = {axis.name: hardness for axis in self._graded}
+        for name, shift in self._stagger.items():
+            steps = self._by_name[name].steps
+            places[name] = (counts[name] + 0.5) / steps if self.spread else min(max(hardness + shift, 0.0), 1.0)
+        return {axis.name: axis.at(places[axis.name]) for axis in self._graded}
 
     def complete(
         self, params: Mapping[str, Any], rng: np.random.Generator, difficulty: float | None = None
@@ -205,7 +223,8 @@ class ParamSpace:
             InputError: an unknown axis, a `ChoiceAxis`, or an end beyond the axis's limits.
         """
         self._check_names(ends)
-        return ParamSpace([axis.extend(ends[axis.name]) if axis.name in ends else axis for axis in self.axes])
+        extended = [axis.extend(ends[axis.name]) if axis.name in ends else axis for axis in self.axes]
+        return ParamSpace(extended, self.spread)
 
     def restrict(self, **ranges: Any) -> ParamSpace:
         """Return the space over the given ranges: ``restrict(digits=(1, 2), operations=["+", "+-"], terms=3)``.
@@ -218,7 +237,8 @@ class ParamSpace:
             InputError: an unknown axis, or a range beyond the axis's limits.
         """
         self._check_names(ranges)
-        return ParamSpace([axis.restrict(ranges[axis.name]) if axis.name in ranges else axis for axis in self.axes])
+        restricted = [axis.restrict(ranges[axis.name]) if axis.name in ranges else axis for axis in self.axes]
+        return ParamSpace(restricted, self.spread)
 
     def _check_names(self, params: Mapping[str, Any]) -> None:
         if not isinstance(params, Mapping):

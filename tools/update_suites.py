@@ -1,6 +1,8 @@
 """Write the content hashes and baselines of the evaluation suites, after a change that gives them a new version.
 
-usage: python -m palaestra.tools.update_suites [NAME=AGENT ...]
+usage: python -m palaestra.tools.update_suites [SUITE ...] [NAME=AGENT ...]
+
+Suites that are not named stay; without a name, all are updated.
 
 Each ``NAME=AGENT`` is a column of the tables: ``random=random``, ``oracle=oracle``, or the folder of a run,
 ``tiny=runs/first``. A JSON file, ``smollm2-135m=core.json``, must be the output of
@@ -25,9 +27,11 @@ FOLDER = Path(__file__).parents[1] / "agents" / "evaluation" / "suites_data"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Update every suite."""
-    agents = dict(text.split("=", 1) for text in (sys.argv[1:] if argv is None else argv))
-    for name in suite_names():
+    """Update the suites."""
+    words = sys.argv[1:] if argv is None else argv
+    agents = dict(text.split("=", 1) for text in words if "=" in text)
+    suites = [find_suite(text).name for text in words if "=" not in text] or suite_names()
+    for name in suites:
         path = FOLDER / f"{name.partition('/')[2]}.json"
         data = json.loads(path.read_text("utf-8"))
         found = content_hash(find_suite(name))

@@ -4,12 +4,14 @@ Queries are made of the gold queries of drawn tasks: rewritings that are right o
 mistake, which are wrong if they have another result on one of many further databases than those of the task. Those that
 `palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Peers run both on one database and
 compare sets of rows. Evaluators of other benchmarks, as they are released, judge the same queries where their files are
-given, on one database and on all of the task's. Then follow tasks made per second of the processor, and answers graded.
+given, on one database and on all of the task's. Then other averages and incomplete orders are probed (`probes`), and
+tasks are counted: made per second of the processor, and answers graded.
 
 examples:
   palaestra bench sql
   palaestra bench sql --engines duckdb postgres --tasks 60
   palaestra bench sql --failures --json sql.json
+  palaestra bench sql --constructs arithmetic case columns contains window
   palaestra bench sql --evaluators test-suite-sql-eval/exec_eval.py bird/evaluation.py
 """
 
@@ -28,22 +30,17 @@ from typing import Any
 import gymnasium as gym
 from rich.console import Console
 
-from ...envs.sql.databases.contents import draw_rows, insert_rows, make_database
 from ...envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
-from ...envs.sql.engines.dialects import translate_query
-from ...envs.sql.queries.equivalence import normal_form
-from ...envs.sql.queries.near_misses import near_misses
 from ...envs.sql.queries.query_tree import is_ordered_query
-from ...envs.sql.queries.witnesses import choose_focus
 from ...errors import InputError
-from ...rewards.verifiers.sql import Database, QueryError, open_database, round_floats, same_rows
-from ..harness import check_names, make_table, read_options, require, track, write_json
+from ...rewards.verifiers.sql import Database, QueryError, open_database, same_rows
+from ..harness import check_names, make_table, read_options, track, write_json
 from ..peer_process import PeerProcess
 from . import peer_evaluators
+from .labels import PROVEN, LabelledQuery, label_queries, write_for
+from .probes import Probe, probe_graders
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
-_SEED = 1_000_000
-_PROVEN = "proven equivalent"
 # Folders of the databases that evaluators of other benchmarks judge on.
 _FOLDERS = ("one database", "all databases of the task")
 
@@ -56,6 +53,10 @@ class SqlBenchOptions:
     """Databases on which a query with a mistake must differ once to count as wrong."""
     engines: tuple[str, ...] = ("sqlite",)
     """Engines that grade: sqlite, duckdb, postgres."""
+    constructs: tuple[str, ...] = ()
+    """Further constructs that the queries use, such as case and window; see the environment's ``constructs``."""
+    probe_seeds: int = 40
+    """Seeds whose tasks, at three difficulties, are probed for other averages and incomplete orders."""
     speed_tasks: int = 100
     """Tasks made and graded at each difficulty for the figures per second."""
     seed: int = 0
@@ -86,15 +87,6 @@ class Verdicts:
     failures: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class LabelledQuery:
-    """A query made of a gold query: how it was made, and whether it is right."""
-
-    made: str
-    text: str
-    right: bool
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = read_options(SqlBenchOptions, "sql", argv, __doc__)
@@ -103,9 +95,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         make_engine(name)
     with start_evaluators(config) as evaluators:
         graders, undecided = compare_graders(config, evaluators)
+    probes = probe_graders(config.engines, config.probe_seeds)
     speeds = {name: measure_speed(name, config.speed_tasks, config.seed) for name in config.engines}
-    _print(graders, undecided, speeds, config)
-    write_json(config.json, {"graders": list(map(asdict, graders)), "undecided": undecided, "per_second": speeds})
+    _print(graders, undecided, probes, speeds, config)
+    figures = {"undecided": undecided, "per_second": speeds}
+    figures |= {"graders": list(map(asdict, graders)), "probes": list(map(asdict, probes))}
+    write_json(config.json, figures)
     return 0
 
 
@@ -130,7 +125,8 @@ def compare_graders(
 ) -> tuple[list[Verdicts], Counter[str]]:
     """Let all graders judge all queries. Return their counts, and how many queries had no mistake that shows, by how
     they were made."""
-    env: Any = gym.make("palaestra/TextToSQL-v0", split="all", disable_env_checker=True).unwrapped
+    asked = {"split": "all", "constructs": config.constructs}
+    env: Any = gym.make("palaestra/TextToSQL-v0", **asked, disable_env_checker=True).unwrapped
     ours = [Verdicts(f"several databases, {name}") for name in config.engines]
     rows_alone = Verdicts("one database, rows counted, in order")
     sets = Verdicts("one database, sets of rows (as peers)")
@@ -147,10 +143,11 @@ def compare_graders(
         for query in queries:
             for verdicts, name in zip(ours, config.engines):
                 engine = make_engine(name)
-                text = query.text if name == "sqlite" else translate_query(query.text, engine.dialect)
+                text = write_for(query.text, engine.dialect)
                 schema = known.plan.schema.ddl_for(engine.dialect)
                 start = time.process_time()
-                found = grade_query(text, expected, ordered=ordered, engine=name, schema=schema)
+                tied = known.witnesses.tied
+                found = grade_query(text, expected, tied=tied, ordered=ordered, engine=name, schema=schema)
                 verdicts.seconds += time.process_time() - start
                 _count(verdicts, query, found.success, gold)
             _count(rows_alone, query, _grade_once(query.text, expected[0], ordered, False), gold)
@@ -178,54 +175,6 @@ def judge_elsewhere(
             for query in queries:
                 asked = {"query": query.text, "gold": gold, "ordered": ordered, "folder": there}
                 _count(verdicts, query, evaluators.ask(evaluator=name, **asked), gold)
-
-
-def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str]) -> Iterator[LabelledQuery]:
-    """Yield the queries made from a gold query, with labels.
-
-    Args:
-        known: the task's stored data.
-        gold: the gold query.
-        contents: number of databases for the labels.
-        undecided: receives the counts of queries without a label, by rewriting.
-    """
-    require("'palaestra bench sql'", "sql", "sqlglot")
-    from .rewrites import equivalent_queries, wrong_queries
-
-    schema, expected, ordered = known.plan.schema, known.witnesses.expected, is_ordered_query(known.query)
-    right = dict((text, made) for made, text in equivalent_queries(gold, ordered))
-    misses = [(kind, other, other.sql()) for kind, other in near_misses(known.query, schema)]
-    normal = normal_form(known.query, schema)
-    proven = {text for _, other, text in misses if normal_form(other, schema) == normal}
-    wrong = {text: f"near miss of {kind}" for kind, _, text in misses}
-    wrong |= {text: made for made, text in wrong_queries(gold, expected[0][1])}
-    open_queries = {text: made for text, made in (wrong | right).items() if text != gold}
-    differs: set[str] = set()
-    rows = draw_rows(schema, _SEED)
-    focuses = choose_focus(known.query, schema)
-    with contextlib.closing(make_database(schema, rows)) as connection:
-        for place in range(contents):
-            if place:
-                focus = None if place % 4 == 0 else focuses[place % len(focuses)]
-                insert_rows(connection, schema, draw_rows(schema, _SEED + place, focus))
-            answer = round_floats(connection.execute(gold).fetchall())
-            for text in open_queries:
-                if text not in differs:
-                    found = round_floats(connection.execute(text).fetchall())
-                    if not same_rows(found, answer, ordered):
-                        differs.add(text)
-    for text, made in open_queries.items():
-        if text in right:
-            # A rewriting that differs anywhere is a fault of this benchmark, and must not pass for a right one.
-            assert text not in differs, f"the rewriting {made!r} changes a result: {text}"
-            yield LabelledQuery(made, text, True)
-        elif text in proven:
-            assert text not in differs, f"proven equivalent, and yet another result: {text}"
-            undecided[_PROVEN] += 1
-        elif text in differs:
-            yield LabelledQuery(made, text, False)
-        else:
-            undecided[made] += 1
 
 
 def _grade_once(text: str, expected: tuple[Database, Any], ordered: bool, as_sets: bool) -> bool:
@@ -273,7 +222,11 @@ def measure_speed(engine: str, tasks: int, seed: int) -> dict[str, dict[str, flo
 
 
 def _print(
-    graders: Sequence[Verdicts], undecided: Counter[str], speeds: dict[str, Any], config: SqlBenchOptions
+    graders: Sequence[Verdicts],
+    undecided: Counter[str],
+    probes: Sequence[Probe],
+    speeds: dict[str, Any],
+    config: SqlBenchOptions,
 ) -> None:
     console = Console()
     rows = [
@@ -285,7 +238,7 @@ def _print(
         for one in graders
     ]
     console.print(make_table(("grader", "right queries refused", "wrong queries accepted"), rows))
-    proven = undecided[_PROVEN]
+    proven = undecided[PROVEN]
     console.print(
         f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
         f"{config.contents} databases; they do not count."
@@ -294,6 +247,9 @@ def _print(
     for one in shown:
         kinds = Counter(line.partition(": ")[0] for line in one.failures).most_common()
         console.print(f"{one.grader}, by mistake: {', '.join(f'{name} {n}' for name, n in kinds) or 'none'}")
+    probed = [(one.mistake, str(one.tasks), str(one.wrong), *map(str, one.accepted.values())) for one in probes]
+    heads = ("mistake", "tasks", "wrong", *(f"accepted, {name}" for name in config.engines))
+    console.print(make_table(heads, probed))
     for name, figures in speeds.items():
         speed = [(where, f"{one['made']:,.0f}", f"{one['graded']:,.0f}") for where, one in figures.items()]
         table = make_table(("difficulty", "made / s", "graded / s"), speed, title=name)

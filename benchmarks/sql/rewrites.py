@@ -41,13 +41,49 @@ def equivalent_queries(gold: str, ordered: bool) -> Iterator[tuple[str, str]]:
         changed = write(tree.transform(change))
         if changed != write(tree):
             yield name, changed
+    if ordered:
+        yield from _other_sorts(tree)
     if isinstance(tree, exp.Select) and tree.args.get("distinct") and not ordered and not tree.args.get("group"):
         plain = tree.copy()
         plain.set("distinct", None)
         if not any(column.find(exp.Window) for column in plain.expressions):
             yield "group for distinct", write(plain.group_by(*[column.copy() for column in plain.expressions]))
     if isinstance(tree, exp.Union) and tree.args.get("distinct") and not ordered:
-        yield "distinct of all", f"SELECT DISTINCT * FROM ({write(tree.left)} UNION ALL {write(tree.right)})"
+        yield "distinct of all", f"SELECT DISTINCT * FROM ({write(tree.left)} UNION ALL {write(tree.right)}) AS answer"
+
+
+def _other_sorts(tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield queries that sort by the places and names of columns, and outside."""
+    if isinstance(tree, exp.SetOperation):
+        named = tree.copy()
+        named.left.set("expressions", [exp.alias_(named.left.expressions[0], "c1")])
+        named.args["order"].expressions[0].set("this", exp.column("c1"))
+        yield "order by names", write(named)
+        return
+    columns, keys = list(tree.expressions), tree.args["order"].expressions
+    places = {key: columns.index(key.this) + 1 for key in keys if key.this in columns}
+    if places:
+        placed, named = tree.copy(), tree.copy()
+        for key, by_place, by_name in zip(keys, placed.args["order"].expressions, named.args["order"].expressions):
+            if key in places:
+                by_place.set("this", exp.Literal.number(places[key]))
+                by_name.set("this", exp.column(f"c{places[key]}"))
+        yield "order by places", write(placed)
+        yield "order by names", _with_columns(named, _name("c", columns))
+    if not tree.args.get("distinct"):
+        inner = _without_tree(tree, "order", "limit")
+        inner.set("expressions", [*_name("c", columns), *_name("k", [key.this for key in keys])])
+        outer = exp.select(*[f"c{place + 1}" for place in range(len(columns))]).from_(inner.subquery("answer"))
+        order = [
+            exp.Ordered(this=exp.column(f"k{n}"), desc=key.args.get("desc")) for n, key in enumerate(keys, start=1)
+        ]
+        outer = outer.order_by(*order)
+        outer.set("limit", tree.args.get("limit"))
+        yield "order outside", write(outer)
+
+
+def _name(letter: str, expressions: Any) -> list[Any]:
+    return [exp.alias_(one.copy(), f"{letter}{place}") for place, one in enumerate(expressions, start=1)]
 
 
 def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
@@ -75,8 +111,9 @@ def wrong_queries(gold: str, first_rows: Any) -> Iterator[tuple[str, str]]:
         if not node.find_ancestor(exp.Join):
             yield "or for and", _replace(tree, exp.And, place, _either)
     for kind in (exp.Count, exp.Sum, exp.Avg):
-        for place, _ in enumerate(tree.find_all(kind)):
-            yield "aggregate of distinct", _replace(tree, kind, place, _take_distinct)
+        for place, node in enumerate(tree.find_all(kind)):
+            if not isinstance(node.parent, exp.Window):
+                yield "aggregate of distinct", _replace(tree, kind, place, _take_distinct)
     select = tree if isinstance(tree, exp.Select) else None
     if select is not None:
         first = select.expressions[0]
@@ -179,10 +216,14 @@ def _with_columns(select: Any, columns: Any) -> str:
 
 
 def _without(select: Any, *clauses: str) -> str:
+    return write(_without_tree(select, *clauses))
+
+
+def _without_tree(select: Any, *clauses: str) -> Any:
     copied = select.copy()
     for clause in clauses:
         copied.set(clause, None)
-    return write(copied)
+    return copied
 
 
 def _add_one(number: Any) -> Any:

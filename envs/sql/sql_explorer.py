@@ -60,9 +60,9 @@ class SQLExplorer(ToolQuestion):
         joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
         tables (0 to 2; open from 0 to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
         noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
-        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         spare (6 to 0, harder downwards, on request up to 20): calls of tools beyond those of the scripted solver, which
             lists the tables, describes each that it needs, and tries its query.
 
@@ -97,7 +97,7 @@ class SQLExplorer(ToolQuestion):
         InputError: ``of`` is no such question, or an argument does not fit.
     """
 
-    param_space = ParamSpace([*TextToSQL.param_space.axes, _SPARE])
+    param_space = ParamSpace([*TextToSQL.param_space.axes, _SPARE], spread=True)
     supplies = frozenset({"milestones"})
 
     def __init__(
@@ -115,7 +115,7 @@ class SQLExplorer(ToolQuestion):
     def choose_space(self, inner: Question) -> ParamSpace:
         if not hasattr(inner, "database_of"):
             raise InputError(f"`of` must be the id of a question about a database; {self.of} has none.")
-        return ParamSpace([*inner.param_space.axes, _SPARE])
+        return ParamSpace([*inner.param_space.axes, _SPARE], inner.param_space.spread)
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SchemaSearch:
         inner: Any = self.inner

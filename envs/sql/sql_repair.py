@@ -29,12 +29,15 @@ _MISTAKES = {
     "condition": "The conditions differ.",
     "comparison": "A comparison differs.",
     "aggregate": "An aggregate differs.",
+    "average": "An average is rounded, or counts NULL as 0.",
     "null": "It handles NULL in another way.",
     "distinct": "It keeps or drops duplicates.",
     "column": "A column differs, or its place.",
     "order": "The order differs.",
     "limit": "The limit differs.",
-    "window": "The ranking differs.",
+    "window": "The ranking differs, or the rows that it looks at.",
+    "arithmetic": "A number is computed in another way.",
+    "case": "Labels are given in another way.",
     "nesting": "The inner query is used in another way.",
     "set operation": "The set operation differs.",
 }
@@ -67,10 +70,10 @@ class SQLRepair(TextToSQL):
         joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
         tables (0 to 2; open from 0 to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
+        fault (error, result): whether the query fails, or has a wrong result.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
         noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
-        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
-        fault (error, result): whether the query fails, or has a wrong result.
 
     Observation:
         CREATE TABLE statements with a sample row in comments (not in the longest prompts), the question, the query, and
@@ -94,9 +97,17 @@ class SQLRepair(TextToSQL):
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases; empty for all.
+        constructs: further constructs of the queries, as for `TextToSQL`.
     """
 
-    param_space = ParamSpace([*TextToSQL.param_space.axes, ChoiceAxis("fault", ("error", "result"))])
+    param_space = ParamSpace(
+        [
+            *TextToSQL.param_space.axes[:3],
+            ChoiceAxis("fault", ("error", "result")),
+            *TextToSQL.param_space.axes[3:],
+        ],
+        spread=True,
+    )
 
     def __init__(self, *, seconds: float = 2.0, sample_rows: int = 1, **kwargs: Any):
         super().__init__(seconds=seconds, sample_rows=sample_rows, **kwargs)
@@ -130,15 +141,19 @@ class SQLRepair(TextToSQL):
         for kind, other in near_misses(known.query, known.plan.schema):
             if other.sql() not in survivors:
                 kinds.setdefault(kind, []).append(other.sql())
-        if not kinds:
-            return None
-        kind = dice.one(sorted(kinds))
-        wrong = translate_query(dice.one(kinds[kind]), self.dialect)
-        for database, rows in known.witnesses.expected:
-            found = try_query(wrong, self.load(known, database)).rows
-            if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
-                told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
-                return _extend(known, wrong, told, _MISTAKES[kind])
+        while kinds:
+            kind = dice.one(sorted(kinds))
+            chosen = dice.one(kinds[kind])
+            wrong = translate_query(chosen, self.dialect)
+            for database, rows in known.witnesses.expected:
+                found = try_query(wrong, self.load(known, database)).rows
+                if found is not None and not same_rows(found, rows, is_ordered_query(known.query)):
+                    told = f"It runs, but its result is wrong. On one database: {describe_rows(found, _SHOWN_ROWS)}"
+                    return _extend(known, wrong, told, _MISTAKES[kind])
+            # It is equivalent, or sorts tied rows as asked by accident.
+            kinds[kind].remove(chosen)
+            if not kinds[kind]:
+                del kinds[kind]
         return None
 
     def solution_steps(self, task: Task) -> list[str]:

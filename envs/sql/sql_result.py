@@ -92,7 +92,8 @@ class SQLResult(Question):
             IntAxis("nesting", 0, 2),
             IntAxis("clauses", 1, 4, limits=(1, 6)),
             IntAxis("rows", 5, 9, limits=(4, 24)),
-        ]
+        ],
+        spread=True,
     )
     default_answer_format = "whole"
     answer_form = "program"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...checks import check_choice, check_count, check_number
+from ...errors import InputError
 from ...rewards import Verdict
 from ...rewards.answers import MAX_PROGRAM, fenced, query_in
 from ...rewards.verifiers.sql import Database
@@ -25,6 +26,7 @@ from .databases.domains import read_domains
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
+from .queries.constructs import CONSTRUCTS, add_construct
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
 from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
@@ -33,6 +35,8 @@ from .queries.wording import STYLES, write_question
 
 # Number of queries drawn on one database, and number of queries for which witnesses are sought.
 _DRAWS, _TRIES = 8, 10
+# Databases drawn before a request for a construct is refused.
+_PLANS = 1000
 # Maximum rows of a result, and minimum rows that meet the conditions.
 _MOST_ROWS, _FEWEST_MATCHES = 40, 3
 REQUEST = (
@@ -71,9 +75,9 @@ class TextToSQL(Question):
         joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
         tables (0 to 2; open from 0 to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
+        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
         noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
-        wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
 
     Observation:
         CREATE TABLE statements with sample rows in comments, and a question such as ``For every sale whose product's
@@ -85,8 +89,9 @@ class TextToSQL(Question):
 
     Reward:
         1 if the query has the right result on every database, 0 otherwise. Rows are compared with multiplicities, and
-        in order if the question asks for one. Columns are compared by position, not by name; numbers at 12 significant
-        digits, 1 = 1.0, but not '1'.
+        in order if the question asks for one: by an outermost ORDER BY that leaves no ties, so that no row stands in
+        its place by accident. Columns are compared by position, not by name; numbers at 12 significant digits, 1 = 1.0,
+        but not '1'.
 
     Termination:
         After the first answer.
@@ -102,6 +107,10 @@ class TextToSQL(Question):
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases, such as ("shop",); empty for all.
+        constructs: further constructs, of which each query has one: "arithmetic" (between columns, also in aggregates),
+            "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "having" (groups compared
+            with an average of all rows), "sets" (a set operation on two columns), "window" (a running sum, or the value
+            of the row before); empty for none.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -111,10 +120,11 @@ class TextToSQL(Question):
             IntAxis("joins", 0, 2, limits=(0, 3)),
             IntAxis("tables", 0, 2, limits=(0, 4)),
             IntAxis("nesting", 0, 2),
+            ChoiceAxis("wording", STYLES),
             IntAxis("clauses", 1, 4, limits=(1, 6)),
             IntAxis("noise", 0, 2, limits=(0, 4)),
-            ChoiceAxis("wording", STYLES),
-        ]
+        ],
+        spread=True,
     )
     default_answer_format = "whole"
     answer_form = "program"
@@ -130,6 +140,7 @@ class TextToSQL(Question):
         seconds: float = 2.0,
         sample_rows: int = 2,
         domains: Sequence[str] = (),
+        constructs: Sequence[str] = (),
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -140,6 +151,9 @@ class TextToSQL(Question):
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
+        self.constructs = tuple([constructs] if isinstance(constructs, str) else constructs)
+        for name in self.constructs:
+            check_choice("construct", name, CONSTRUCTS)
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 
@@ -148,12 +162,17 @@ class TextToSQL(Question):
         best: QueryTask | None = None
         rows: Rows = {}
         tries = 0
+        plans = 0
         while best is None or (tries < _TRIES and not best.witnesses.is_good):
+            plans += 1
+            if best is None and plans > _PLANS:
+                raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {self.constructs}.")
+            construct = dice.one(self.constructs) if self.constructs else ""
             plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
             seed = dice.below(1 << 40)
             drawn = draw_rows(plan.schema, seed)
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
-                query = self._draw_good_query(dice, plan, drawn, connection, params)
+                query = self._draw_good_query(dice, plan, drawn, connection, params, construct)
                 if query is None:
                     continue
                 tries += 1
@@ -176,12 +195,20 @@ class TextToSQL(Question):
         )
 
     def _draw_good_query(
-        self, dice: Dice, plan: Plan, rows: Rows, connection: sqlite3.Connection, params: dict[str, Any]
+        self,
+        dice: Dice,
+        plan: Plan,
+        rows: Rows,
+        connection: sqlite3.Connection,
+        params: dict[str, Any],
+        construct: str = "",
     ) -> Query | None:
         """Draw a query of this split with some rows, not too many, not only NULL and 0, and not of very few matching
         rows."""
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
+            if query and construct:
+                query = add_construct(dice, plan, rows, query, construct)
             # Check the split before running queries, which takes most of the time.
             if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
                 continue
@@ -220,6 +247,7 @@ class TextToSQL(Question):
             query_in(answer),
             known.witnesses.expected,
             ordered=is_ordered_query(known.query),
+            tied=known.witnesses.tied,
             engine=self.engine,
             schema=known.plan.schema.ddl_for(self.dialect),
             limits=QueryLimits(self.seconds),
@@ -236,8 +264,10 @@ class TextToSQL(Question):
         if self.dialect != "sqlite":
             # Verifiers of rewards run queries in SQLite only.
             return {"dialect": self.dialect, "gold": subject.reference}
-        scripts = [write_script(database.image) for database, _ in subject.data.witnesses.expected]
-        return {"schema": scripts, "gold": subject.reference}
+        witnesses = subject.data.witnesses
+        scripts = [write_script(database.image) for database, _ in witnesses.expected]
+        tied = [place for place, one in enumerate(witnesses.expected) if one in witnesses.tied]
+        return {"schema": scripts, "gold": subject.reference, **({"tied": tied} if tied else {})}
 
 
 def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:

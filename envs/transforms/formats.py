@@ -87,7 +87,7 @@ class Formats(Transform):
         (axis,) = self.own_axes
         if self._cloze is None and isinstance(axis, ChoiceAxis):
             axis = axis.restrict([choice for choice in axis.choices if choice != "cloze"])
-        return ParamSpace([*self.inner.param_space.axes, axis])
+        return ParamSpace([*self.inner.param_space.axes, axis], self.inner.param_space.spread)
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         form, inner = params["format"], self.inner_params(params)

@@ -68,7 +68,7 @@ class Transform(Question):
 
     def join_axes(self) -> ParamSpace:
         """Return the axes of the transform and of the inner family."""
-        return ParamSpace([*self.own_axes, *self.inner.param_space.axes])
+        return ParamSpace([*self.own_axes, *self.inner.param_space.axes], self.inner.param_space.spread)
 
     def adopt_answer_format(self) -> None:
         """Read answers in the inner family's format, for transforms that keep the inner answers."""

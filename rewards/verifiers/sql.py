@@ -23,6 +23,7 @@ from ...errors import InputError
 from ..verdict import Verdict
 from .json_text import strip_code_fence
 from .registry import CORRECT, VERIFIERS, WRONG, rejected
+from .sql_order import break_ties, is_ordered
 
 MAX_LENGTH = 20_000
 # A function such as replace() cannot be interrupted, and its time grows with the product of its arguments' lengths.
@@ -44,12 +45,6 @@ _DENIED_FUNCTIONS = {
 # the limits on time and on the length of a value.
 _FORMATS = re.compile(r"printf|format", re.IGNORECASE)
 _REPEATED = re.compile(r"%[^%A-Za-z]*\.([^%A-Za-z]*)l*c")
-# A string, quoted name or comment as one token; then words and parentheses, for the search of ORDER BY.
-_TOKEN = re.compile(
-    r"""'(?:[^']|'')*+'? | "(?:[^"]|"")*+"? | `[^`]*+`? | \[[^\]]*+\]? | --[^\n]*+ | /\*.*?(?:\*/|\Z)
-      | [A-Za-z_]\w*+ | [()]""",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 class QueryError(ValueError):
@@ -91,7 +86,8 @@ def verify_sql(
             an extension are refused, as are json_group_array and json_group_object. A query that fails, or has a
             result of over 32 MB, is malformed.
         reference: ``{"schema": SQL script, "gold": query}``, or ``{"database": path of a file, "gold": query}``;
-            instead of one script, a list of scripts for as many databases.
+            instead of one script, a list of scripts for as many databases. With a list, ``"tied": [places]`` names
+            databases on which an order must hold whichever way ties are broken, as in `compare_results`.
         seconds: CPU time that a query may take on all databases together. An answer that takes more is malformed, as
             the query itself is the cause.
         max_rows: most rows of a result; an answer with more is malformed.
@@ -121,8 +117,9 @@ def verify_sql(
             f"the gold query {gold[:100]!r} has no rows, which every empty result would match; "
             "choose another, or pass allow_empty=True."
         )
+    tied = [expected[place] for place in reference.get("tied", ())]
     query = strip_code_fence(answer)
-    return compare_results(query, expected, ordered=is_ordered(gold), seconds=seconds, max_rows=max_rows)
+    return compare_results(query, expected, tied=tied, ordered=is_ordered(gold), seconds=seconds, max_rows=max_rows)
 
 
 def compare_results(
@@ -130,6 +127,7 @@ def compare_results(
     expected: Sequence[tuple[Database, ResultRows]],
     *,
     ordered: bool,
+    tied: Sequence[tuple[Database, ResultRows]] = (),
     seconds: float = 2.0,
     max_rows: int = 10_000,
     run: Callable[[str, Database, float, int], tuple[ResultRows, float]] | None = None,
@@ -141,15 +139,27 @@ def compare_results(
         expected: (database, rows of a right query), as `run_query` returns them; the cheapest database first, as the
             comparison ends at the first difference.
         ordered: True if the order of the rows counts.
+        tied: places in ``expected`` of databases on which the query must have the expected rows both ways: with the
+            rows that its ORDER BY leaves tied as they come, and reversed (`break_ties`), so that no order is right by
+            accident. The gold query must leave no ties there.
         seconds: CPU time on all databases together.
         max_rows: most rows of a result.
         run: function (query, database, remaining seconds, ``max_rows``) -> (rows, seconds taken); it may raise the
             exceptions of `run_query`, which is the default.
     """
     run, left = run or _run_timed, seconds
-    for database, rows in expected:
+    both = break_ties(query) if tied else None
+    runs = [(query, *one) for one in expected if both is None or one not in tied]
+    runs += [(text, *one) for one in tied for text in both or ()]
+    for text, database, rows in runs:
         try:
-            found, taken = run(query, database, max(left, 0.0), max_rows)
+            try:
+                found, taken = run(text, database, max(left, 0.0), max_rows)
+            except QueryError:
+                if text == query:
+                    raise
+                # A query of a form that cannot be written so.
+                found, taken = run(query, database, max(left, 0.0), max_rows)
         except TimeoutError:
             return rejected(f"The query did not finish within {seconds:g} s.")
         except QueryError as error:
@@ -250,20 +260,6 @@ def fetch_rows(cursor: Iterable[tuple[Any, ...]], max_rows: int) -> list[tuple[A
     return rows
 
 
-def is_ordered(query: str) -> bool:
-    """Return True if a query has an ORDER BY outside all parentheses."""
-    depth, previous = 0, ""
-    for match in _TOKEN.finditer(query):
-        token = match[0].lower()
-        if token.startswith(("--", "/*")):
-            continue
-        depth += (token == "(") - (token == ")")
-        if depth == 0 and (previous, token) == ("order", "by"):
-            return True
-        previous = token
-    return False
-
-
 def round_floats(rows: Sequence[tuple[Any, ...]]) -> ResultRows:
     """Round the floats of a result to 12 significant digits, as comparisons do."""
     return tuple(
@@ -341,14 +337,16 @@ def _gold_rows(database: Database, query: str, seconds: float, max_rows: int) ->
 def read_reference(reference: Any) -> tuple[list[Database], str]:
     """Return the databases and the gold query of a reference of `verify_sql`. Raises InputError for another form."""
     keys = set(reference) if isinstance(reference, Mapping) else set()
-    if keys in ({"schema", "gold"}, {"database", "gold"}) and isinstance(gold := reference["gold"], str):
-        if isinstance(path := reference.get("database"), (str, Path)):
+    if keys - {"tied"} in ({"schema", "gold"}, {"database", "gold"}) and isinstance(gold := reference["gold"], str):
+        if isinstance(path := reference.get("database"), (str, Path)) and "tied" not in keys:
             return [Database(path=str(path))], gold
-        scripts = reference.get("schema")
-        scripts = [scripts] if isinstance(scripts, str) else scripts
-        if isinstance(scripts, (list, tuple)) and scripts and all(isinstance(one, str) for one in scripts):
+        scripts, tied = reference.get("schema"), reference.get("tied", ())
+        scripts: Any = [scripts] if isinstance(scripts, str) else scripts
+        are_lists = isinstance(scripts, (list, tuple)) and isinstance(tied, (list, tuple))
+        is_whole = are_lists and scripts and all(isinstance(one, str) for one in scripts)
+        if is_whole and all(one in range(len(scripts)) for one in tied):
             return [Database(schema=script) for script in scripts], gold
     raise InputError(
-        "the sql verifier needs {'schema': SQL script, or a list of them, 'gold': query} or {'database': path, "
-        f"'gold': query}} as reference, not {reference!r:.200}."
+        "the sql verifier needs {'schema': SQL script, or a list of them, perhaps 'tied': places in it, 'gold': query} "
+        f"or {{'database': path, 'gold': query}} as reference, not {reference!r:.200}."
     )

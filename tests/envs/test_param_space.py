@@ -291,3 +291,16 @@ def test_an_axis_that_is_asked_for_twice_is_named():
     ):
         with pytest.raises(InputError, match=said):
             env.reset(seed=0, options={"params": params})
+
+
+def test_steps_of_a_spread_space_are_taken_one_by_one_and_the_last_at_the_end():
+    axes = [IntAxis("a", 0, 2), IntAxis("b", 0, 3, harder="down"), ChoiceAxis("c", ("x", "y")), FloatAxis("d", 0, 1)]
+    space = ParamSpace(axes, spread=True)
+    # a is at 1/6 and 4/6 of the way, b at 2/9, 5/9 and 8/9, c at its end: six steps, of which each is taken just above
+    # its sixth, and the last at the sixth itself.
+    ladder = [space.at(d) for d in (0.0, 1 / 6, 1 / 6 + 1e-6, 0.34, 0.51, 0.67, 0.84, 1 - 1e-6, 1.0)]
+    taken = [(0, 3, "x"), (0, 3, "x"), (1, 3, "x"), (1, 2, "x"), (1, 1, "x"), (2, 1, "x"), (2, 0, "x")]
+    assert [(one["a"], one["b"], one["c"]) for one in ladder] == [*taken, (2, 0, "x"), (2, 0, "y")]
+    assert space.at(0.34)["d"] == 0.34
+    assert space.extend(a=2) == space.restrict(a=(0, 2)) == space != ParamSpace(axes)
+    assert "spread=True" in repr(space)

@@ -29,5 +29,8 @@ def test_a_report_becomes_a_column_of_its_suite_if_the_tasks_are_the_same(tmp_pa
     assert list(after["baselines"].pop("mine").values()) == [0.1235, None, 0, 1]
     assert after == before
     file.write_text(json.dumps({**report, "content_hash": "other", "reports": reports}))
+    assert update_suites.main(["sql"]) == 0
+    with pytest.raises(InputError, match="unknown suite 'squirrel'"):
+        update_suites.main(["squirrel"])
     with pytest.raises(InputError, match="measured on other tasks than palaestra/sql has now"):
         update_suites.main([f"mine={file}"])

@@ -6,6 +6,7 @@ row partly follow a common level), and have NULLs, ties and duplicates.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import functools
 import sqlite3
@@ -41,12 +42,14 @@ class Focus:
     Args:
         tables: the tables of a query, which get more rows; the others get few.
         values: values by (table, column) that should occur often and together.
-        flat: a (table, column) in which every value is the first of its ``values``.
+        only: values by (table, column) of columns that have no others, except NULL.
+        names: names of the columns that matter; the others need not be drawn.
     """
 
     tables: Set[str]
     values: Mapping[tuple[str, str], Sequence[Any]]
-    flat: tuple[str, str] | None = None
+    only: Mapping[tuple[str, str], Sequence[Any]] = dataclasses.field(default_factory=dict)
+    names: Set[str] = frozenset()
 
 
 def draw_rows(
@@ -65,7 +68,8 @@ def draw_rows(
             preceding row.
         most: rows of a table that only refers to others; a table without references gets half as many, other tables two
             thirds, and all at least 3.
-        others: contents without a focus; their tables outside the focus are kept.
+        others: contents without a focus; their tables outside the focus are kept, and so are the values of columns that
+            do not matter, repeated for further rows.
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
     sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
@@ -93,13 +97,16 @@ def draw_rows(
             usual = [_USUAL if one < _TOGETHER else 1.0 - _USUAL for one in random(size)]
             repeats = [place for place, one in enumerate(random(size)) if place and one < _REPEATS]
         columns: list[Sequence[Any]] = [range(1, size + 1)]
-        for field in relation.fields[1:]:
+        for place, field in enumerate(relation.fields[1:], start=1):
             name = (relation.name, field.name)
-            if focus and focus.flat == name:
-                columns.append([focus.values[name][0]] * size)
+            if focus and others and focus.names and field.name not in focus.names:
+                held = [row[place] for row in others[relation.name]]
+                columns.append((held * (size // len(held) + 1))[:size])
                 continue
             column = _draw_column(field, levels, random(size + 1), found)
-            if often := focus.values.get(name) if focus else None:
+            if few := focus.only.get(name) if focus else None:
+                column = [few[int(one * len(few))] for one in random(size)]
+            elif often := focus.values.get(name) if focus else None:
                 number = len(often)
                 column = [
                     often[int(one / most * number)] if one < most else own
@@ -163,7 +170,7 @@ def list_values(field: Field) -> tuple[Any, ...]:
 def make_database(schema: Schema, rows: Rows) -> sqlite3.Connection:
     """Make a database in memory that holds the rows."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.executescript(f"PRAGMA page_size = 1024; BEGIN; {schema.ddl}")
+    connection.executescript(f"PRAGMA page_size = 1024; PRAGMA journal_mode = OFF; BEGIN; {schema.ddl}")
     insert_rows(connection, schema, rows)
     return connection
 

@@ -15,6 +15,7 @@ def grade_query(
     expected: Sequence[tuple[Database, ResultRows]],
     *,
     ordered: bool,
+    tied: Sequence[tuple[Database, ResultRows]] = (),
     engine: str = "sqlite",
     schema: str | None = None,
     limits: QueryLimits | None = None,
@@ -30,6 +31,7 @@ def grade_query(
         expected: databases with the expected rows, the cheapest first, since the comparison stops at the first
             mismatch.
         ordered: True if the order of the rows counts.
+        tied: those on which the order must hold whichever way ties are broken, as in `compare_results`.
         engine: the engine that runs the query.
         schema: CREATE TABLE statements of that engine, as in `SqlEngine.load`.
         limits: limits of the query: time for all databases together, rows for each.
@@ -49,6 +51,8 @@ def grade_query(
         return result.rows, result.seconds
 
     try:
-        return compare_results(query, expected, ordered=ordered, seconds=limits.seconds, max_rows=limits.rows, run=run)
+        return compare_results(
+            query, expected, ordered=ordered, tied=tied, seconds=limits.seconds, max_rows=limits.rows, run=run
+        )
     except EngineFailure as failure:
         return Verdict(0.0, False, valid=False, feedback=f"The engine {engine!r} failed: {failure}.")

@@ -10,7 +10,9 @@ that row; * count: COUNT of a column that is not NULL in any row counts rows; * 
 its children, COUNT(*) is 1 if it has no children; this makes no difference to a condition that gives the same truth
 value for 0 and 1; * single row: aggregates of one row are its value, and need no DISTINCT; * constant: an expression
 with the same value in all rows neither orders nor groups them; * extreme: no value exceeds the maximum of its whole
-table or is below the minimum.
+table or is below the minimum; * average: it is the sum over the count of what is not NULL; * whole numbers: none lies
+between a number, which is never negative here, and the same without its fraction, so that the fraction makes no
+difference to x > AVG and x <= AVG of whole numbers x, nor to AVG >= n and AVG < n for a whole n.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Set
 from typing import Any
 
 from ..databases.relations import Schema
+from .computed import TotalOf
 from .query_tree import (
     COMPARISONS,
     AggregateOf,
@@ -30,8 +33,11 @@ from .query_tree import (
     IsMissing,
     JoinTo,
     Query,
+    Quotient,
     RankOver,
+    RoundOf,
     SelectQuery,
+    WholeOf,
     YearOf,
     column_of,
     replace,
@@ -45,16 +51,16 @@ def normal_form(query: Query, schema: Schema) -> Query:
     left, right = (_normal_select(side, schema, frozenset()) for side in (query.left, query.right))
     # A NULL on one side only is not in the intersection, and removes nothing in a difference.
     if query.operator == "INTERSECT" and _has_no_null(right, schema):
-        left = _normal_select(left, schema, {column_of(left.columns[0]).table})
+        left = _normal_select(left, schema, {column_of(one).table for one in left.columns})
     if query.operator in ("INTERSECT", "EXCEPT") and _has_no_null(left, schema):
-        right = _normal_select(right, schema, {column_of(right.columns[0]).table})
+        right = _normal_select(right, schema, {column_of(one).table for one in right.columns})
     return replace(query, left=left, right=right)
 
 
 def _has_no_null(side: SelectQuery, schema: Schema) -> bool:
-    column = column_of(side.columns[0])
+    columns = [column_of(one) for one in side.columns]
     outer = {join.column.table for join in side.joins if join.kind == "LEFT"}
-    return column.table not in outer and not schema[column.table][column.name].nullable
+    return not any(one.table in outer or schema[one.table][one.name].nullable for one in columns)
 
 
 def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> SelectQuery:
@@ -62,7 +68,8 @@ def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> Sel
     query = replace(query, where=tuple(_normal_condition(one, schema) for one in query.where))
     query = replace(query, joins=_normal_joins(query, schema, present))
     child = _find_child(query, schema)
-    having = tuple(_normal_having(_normal_count(one, query, schema), child) for one in query.having)
+    counted = [_normal_count(one, query, schema) for one in query.having]
+    having = tuple(_normal_having(_normal_mean(one, query, schema), child) for one in counted)
     # COUNT(*) where there are no children to be counted.
     counts = (AggregateOf("COUNT"), AggregateOf("COUNT", child))
     single = any(
@@ -72,9 +79,12 @@ def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> Sel
     def rewrite(expression: Any) -> Any:
         if isinstance(expression, RankOver) and expression.partition in fixed:
             return replace(expression, partition=None)
+        expression = _normal_mean(expression, query, schema, single)
         if single and isinstance(expression, AggregateOf):
             function = "COUNT" if expression.function == "COUNT" else "MIN"
             expression = replace(expression, function=function, distinct=False)
+        if single and isinstance(expression, TotalOf):
+            return replace(expression, function="MIN", distinct=False)
         return _normal_count(expression, query, schema)
 
     conditions = (*query.where, *having)
@@ -95,7 +105,12 @@ def _normal_condition(condition: Condition, schema: Schema) -> Condition:
     if isinstance(condition, IsAmong):
         return replace(condition, query=_normal_select(condition.query, schema, frozenset()))
     if isinstance(condition, Compare) and isinstance(inner := condition.right, SelectQuery):
-        condition = replace(condition, right=_normal_select(inner, schema, frozenset()))
+        normal = _normal_select(inner, schema, frozenset())
+        mean: Any = normal.columns[0]
+        whole = isinstance(mean, WholeOf) and condition.operator in (">", "<=")
+        if whole and isinstance(left := condition.left, ColumnName) and schema[left.table][left.name].kind == "int":
+            normal = replace(normal, columns=(mean.expression,))
+        condition = replace(condition, right=normal)
         function = {">=": "MAX", "<=": "MIN"}.get(condition.operator, "")
         extreme = isinstance(left := condition.left, ColumnName) and inner.columns[0] == AggregateOf(function, left)
         if extreme and not inner.where and not inner.joins:
@@ -193,6 +208,27 @@ def _normal_count(node: Any, query: SelectQuery, schema: Schema) -> Any:
         return node
     outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
     return replace(node, column=_key_of(table, schema) if table in outer else None)
+
+
+def _normal_mean(node: Any, query: SelectQuery, schema: Schema, single: bool = False) -> Any:
+    """Rewrite quotients as averages, in a node or in a condition on groups. ``single``: each group is one row."""
+    if isinstance(node, Compare):
+        left = _normal_mean(node.left, query, schema, single)
+        whole = isinstance(node.right, (int, float)) and node.right % 1 == 0
+        if isinstance(left, WholeOf) and node.operator in (">=", "<") and whole:
+            left = left.expression
+        return replace(node, left=left)
+    if isinstance(node, Quotient):
+        mean, column = replace(node.total, function="AVG"), node.total.column
+        assert column is not None
+        if not node.exact:
+            node = WholeOf(mean)
+        elif single or _normal_count(AggregateOf("COUNT", column), query, schema).column is None:
+            node = mean
+    if single and isinstance(node, (RoundOf, WholeOf)):
+        column = column_of(getattr(node.expression, "column", node.expression))
+        return node.expression if schema[column.table][column.name].kind == "int" else node
+    return node
 
 
 def _normal_having(condition: Condition, child: ColumnName | None) -> Condition:

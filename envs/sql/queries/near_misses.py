@@ -1,8 +1,8 @@
 """Queries that differ from a right one in one place: mistakes that a grader must detect.
 
-Each changes one join, comparison, constant, aggregate, handling of NULL, condition, key of the order, limit, column or
-set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
-(`equivalence`).
+Each changes one join, comparison, constant, aggregate, average, handling of NULL, condition, key of the order, limit,
+column or set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
+(`equivalence`). Those that leave ties in an asked order may have the right result by accident, see `leaves_ties`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from ..databases.contents import list_values
 from ..databases.relations import Schema
+from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -22,20 +23,27 @@ from .query_tree import (
     IsMissing,
     JoinTo,
     OneOf,
+    OrderKey,
     Query,
+    Quotient,
     RankOver,
     RoundOf,
     SelectQuery,
     SetQuery,
     StartsWith,
+    WholeOf,
     Within,
     column_of,
+    is_ordered_query,
     replace,
+    rewrite,
 )
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
 _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
 _RANKS = {"RANK": ("DENSE_RANK", "ROW_NUMBER")}
+_EARLIER = {"LAG": ("LEAD", "MIN"), "SUM": ("AVG", "LAG")}
+_OPERATIONS = {"*": ("+",), "+": ("*", "-"), "-": ("+",)}
 # The side of a constant on which a value distinguishes a comparison from one with the next constant.
 _SIDES = {">": 1, ">=": 0, "<": 0, "<=": 1}
 # Limit added to a query without one.
@@ -44,8 +52,26 @@ _SETS = {"UNION": ("UNION ALL", "INTERSECT"), "INTERSECT": ("UNION",), "EXCEPT":
 
 
 def near_misses(query: Query, schema: Schema) -> Iterator[tuple[str, Query]]:
-    """Yield (kind of change, query), each with one change."""
+    """Yield (kind of change, query), each with one change; all averages may have the same."""
     yield from _changes(query, schema, True)
+    if query.sql().count("AVG(") > 1:
+        for way in range(3):
+
+            def change(node: Any, way: int = way) -> Any:
+                if not isinstance(node, AggregateOf) or node.function != "AVG":
+                    return node
+                ways = [one for _, one in _other_means(node, schema)]
+                return ways[way] if way < len(ways) else node
+
+            if (changed := rewrite(query, change)) != query:
+                yield "average", changed
+
+
+def leaves_ties(miss: Query, query: Query) -> bool:
+    """True for a near miss that has fewer keys in its order than the query."""
+    if isinstance(miss, SetQuery) or isinstance(query, SetQuery):
+        return is_ordered_query(query) and not is_ordered_query(miss)
+    return len(miss.order) < len(query.order)
 
 
 def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, Any]]:
@@ -64,6 +90,7 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             yield "set operation", replace(node, left=node.right, right=node.left)
         if node.ordered:
             yield "order", replace(node, descending=not node.descending)
+            yield "order", replace(node, ordered=False)
     elif isinstance(node, ColumnName):
         if other := _similar_column(node, schema):
             yield "column", other
@@ -104,6 +131,8 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             yield "aggregate", replace(node, function=_AGGREGATES[node.function])
             if node.function in ("SUM", "AVG"):
                 yield "aggregate", replace(node, distinct=True)
+            if node.function == "AVG":
+                yield from _other_means(node, schema)
         elif node.column:
             if node.column.name != schema[node.column.table].key:
                 yield "aggregate", replace(node, distinct=not node.distinct)
@@ -115,6 +144,8 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
         if node.partition:
             yield "window", replace(node, partition=None)
         return
+    else:
+        yield from _computed_changes(node)
     for name in node.__slots__:
         value = getattr(node, name)
         if isinstance(value, tuple):
@@ -124,7 +155,56 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
                         yield kind, replace(node, **{name: (*value[:place], changed, *value[place + 1 :])})
         elif hasattr(value, "__slots__"):
             for kind, changed in _changes(value, schema, False):
-                yield kind, replace(node, **{name: changed})
+                # Few averages are sorted in another way once they are rounded.
+                if kind != "average" or not isinstance(node, OrderKey):
+                    yield kind, replace(node, **{name: changed})
+
+
+def _computed_changes(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the changes of a node of `computed`; none for others."""
+    if isinstance(node, ColumnArithmetic):
+        for operator in _OPERATIONS[node.operator]:
+            yield "arithmetic", replace(node, operator=operator)
+        if node.operator == "-":
+            yield "arithmetic", replace(node, first=node.second, second=node.first)
+    elif isinstance(node, TotalOf):
+        yield "aggregate", replace(node, function=_AGGREGATES[node.function])
+        if node.function in ("SUM", "AVG"):
+            yield "aggregate", replace(node, distinct=True)
+        if node.function == "SUM" and node.number.operator == "*":
+            sums = [AggregateOf("SUM", one) for one in (node.number.first, node.number.second)]
+            yield "arithmetic", ColumnArithmetic(sums[0], "*", sums[1])
+    elif isinstance(node, CaseOf):
+        yield "case", replace(node, operator=">")
+        yield "case", replace(node, operator="<=")
+        for place in range(2):
+            for value in next_values(node.bounds[place]):
+                bounds = (value, node.bounds[1]) if place == 0 else (node.bounds[0], value)
+                yield "case", replace(node, bounds=bounds)
+        first, second, last = node.labels
+        yield "case", replace(node, labels=(first, last, second))
+        yield "case", replace(node, labels=(second, first, last))
+    elif isinstance(node, EarlierRows):
+        for function in _EARLIER[node.function]:
+            yield "window", replace(node, function=function)
+        yield "window", replace(node, backwards=not node.backwards)
+        if node.partition:
+            yield "window", replace(node, partition=None)
+    elif isinstance(node, Contains):
+        for form in ("{}%", "%{}"):
+            yield "comparison", replace(node, form=form)
+        yield "condition", replace(node, negated=True)
+
+
+def _other_means(mean: AggregateOf, schema: Schema) -> Iterator[tuple[str, Any]]:
+    """Yield an average rounded, without its fraction, and with NULL as 0."""
+    assert mean.column is not None
+    field = schema[mean.column.table][mean.column.name]
+    total = replace(mean, function="SUM")
+    yield "average", RoundOf(mean)
+    yield "average", Quotient(total, replace(mean, function="COUNT")) if field.kind == "int" else WholeOf(mean)
+    if field.nullable:
+        yield "average", Quotient(total, AggregateOf("COUNT"), True)
 
 
 def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Iterator[tuple[str, SelectQuery]]:
@@ -146,16 +226,9 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     for place, key in enumerate(query.order):
         changed = replace(key, descending=not key.descending)
         yield "order", replace(query, order=(*query.order[:place], changed, *query.order[place + 1 :]))
-    # Without ORDER BY, SQLite returns rows and groups by ascending keys; groups follow the direction of the order's
-    # keys if there are as many of these.
-    if query.order:
-        shorter = query.order[:-1]
-        descends = bool(query.group) and len(shorter) == len(query.group) and query.order[-2].descending
-        if query.order[-1].descending != descends:
-            yield "order", replace(query, order=shorter)
-        keys = tuple(key.expression for key in query.order)
-        if shorter and (keys != query.group[: len(keys)] or any(key.descending for key in query.order)):
-            yield "order", replace(query, order=())
+    # Without the last key, and without any.
+    for number in {len(query.order[:-1]), 0} if query.order else ():
+        yield "order", replace(query, order=query.order[:number])
     if query.limit is not None:
         yield "limit", replace(query, limit=query.limit + 1)
         yield "limit", replace(query, limit=query.limit - 1)
@@ -196,9 +269,8 @@ def _move(value: float | str, units: int) -> float | str:
 def _is_real(expression: Any, schema: Schema) -> bool:
     """True if values may have a fraction."""
     if isinstance(expression, AggregateOf):
-        if expression.function in ("COUNT", "AVG"):
-            return expression.function == "AVG"
-        expression = expression.column
+        # Averages are changed wherever they occur.
+        expression = None if expression.function in ("COUNT", "AVG") else expression.column
     field = schema[expression.table][expression.name] if isinstance(expression, ColumnName) else None
     return field is not None and field.kind == "real" and any(value % 1 for value in list_values(field))
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from ..databases.contents import format_literal
@@ -74,6 +75,28 @@ class RoundOf:
 
     def sql(self, qualified: bool = True) -> str:
         return f"ROUND({self.expression.sql(qualified)})"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeOf:
+    """An expression without its fraction; used in near misses only."""
+
+    expression: Expression
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"CAST({self.expression.sql(qualified)} AS INTEGER)"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A sum over a count, as whole numbers unless ``exact``; used in near misses only."""
+
+    total: AggregateOf
+    count: AggregateOf
+    exact: bool = False
+
+    def sql(self, qualified: bool = True) -> str:
+        return f"{self.total.sql(qualified)} {'* 1.0 ' * self.exact}/ {self.count.sql(qualified)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +225,12 @@ class SelectQuery:
     limit: int | None = None
     distinct: bool = False
 
-    def sql(self) -> str:
+    def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
+        """Write the query. ``known``: texts of some clauses, as `write_clauses` returns them."""
         many = bool(self.joins)
 
         def write(nodes: tuple[Any, ...], joint: str) -> str:
-            return joint.join([node.sql(many) for node in nodes])
+            return known.get(id(nodes)) or joint.join([node.sql(many) for node in nodes])
 
         parts = [f"SELECT {'DISTINCT ' * self.distinct}{write(self.columns, ', ')} FROM {self.table}"]
         parts += [join.sql() for join in self.joins]
@@ -225,7 +249,7 @@ class SelectQuery:
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """UNION, INTERSECT or EXCEPT of two queries with one column each; ordered by that column or not."""
+    """UNION, INTERSECT or EXCEPT of two queries with the same columns; ordered by the only one, or not."""
 
     operator: str
     left: SelectQuery
@@ -233,12 +257,25 @@ class SetQuery:
     ordered: bool = False
     descending: bool = False
 
-    def sql(self) -> str:
+    def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
         order = f" ORDER BY 1{' DESC' * self.descending}" * self.ordered
-        return f"{self.left.sql()} {self.operator} {self.right.sql()}{order}"
+        return f"{self.left.sql(known)} {self.operator} {self.right.sql(known)}{order}"
 
 
 Query: TypeAlias = SelectQuery | SetQuery
+
+
+def write_clauses(query: Query) -> dict[int, str]:
+    """Write the clauses of a query, by the identity of their nodes, so that a query that shares them is written in less
+    time. They hold while the query lives."""
+    found = {}
+    for side in (query.left, query.right) if isinstance(query, SetQuery) else (query,):
+        for nodes, joint in ((side.columns, ", "), (side.where, " AND "), (side.group, ", "), (side.order, ", ")):
+            if nodes:
+                found[id(nodes)] = joint.join([node.sql(bool(side.joins)) for node in nodes])
+    return found
+
+
 N = TypeVar("N")
 
 
@@ -246,6 +283,15 @@ def replace(node: N, **changes: Any) -> N:
     """Copy a node with other parts, as `dataclasses.replace` does in twice the time."""
     kind: Any = type(node)
     return kind(*[changes[name] if name in changes else getattr(node, name) for name in kind.__slots__])
+
+
+def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Copy a tree of nodes, tuples of them and values, with each node changed after the nodes in it."""
+    if isinstance(node, tuple):
+        return tuple([rewrite(one, change) for one in node])
+    if not hasattr(node, "__slots__"):
+        return node
+    return change(replace(node, **{name: rewrite(getattr(node, name), change) for name in node.__slots__}))
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

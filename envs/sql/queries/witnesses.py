@@ -16,13 +16,16 @@ from typing import Any
 import numpy as np
 
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_rows
+from ....rewards.verifiers.sql_order import break_ties
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
+from .computed import CaseOf, Contains
 from .equivalence import normal_form
-from .near_misses import near_misses, next_values
+from .near_misses import leaves_ties, near_misses, next_values
 from .query_tree import (
+    AggregateOf,
+    ColumnName,
     Compare,
-    Condition,
     IsAmong,
     IsMissing,
     OneOf,
@@ -35,6 +38,7 @@ from .query_tree import (
     collect_conditions,
     column_of,
     is_ordered_query,
+    write_clauses,
 )
 
 # Minimum number of kept databases.
@@ -45,9 +49,19 @@ HOPELESS, HOPEFUL = 0.35, 4
 EFFORT, _DRAW, _CHANGE = 1000, 12, 3
 # Statements per change of contents; and the number of changes in a row without success after which contents are
 # redrawn.
-CHANGES, MOST_IDLE = 3, 5
+CHANGES, MOST_IDLE = 3, 10
+# A database that distinguishes at most as many near misses may be replaced.
+_FEW = 6
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
+# Engines round a half up, down or to an even number, and LIKE may tell capitals from small letters: a near miss of
+# SQLite, and one that takes the other way.
+_ELSEWHERE = (
+    (re.compile(r"ROUND\((AVG\([^()]*\))\)"), r"ROUND(\1 - 1e-6)"),
+    (re.compile(r"LIKE '%(\w)%'"), r"GLOB '*\1*'"),
+)
+# Distances of values near a mean, in whole numbers or halves.
+_NEAR = (0, 0, 0, 0, -1, 1, -2, 2)
 # Categories, and years of dates, outside the usual ones.
 _OTHERS, _OTHER_YEARS = ("other", "unknown"), ("2020-05-05", "2021-06-06", "2024-07-07", "2025-08-08")
 
@@ -63,6 +77,7 @@ class Witnesses:
             equivalent.
         equivalent: (kind, SQL) of the near misses that are proved equivalent.
         is_constant: True if the query has the same result on all databases.
+        tied: those of ``expected`` in which rows tie in the order without its last key, or in any.
     """
 
     expected: tuple[tuple[Database, ResultRows], ...]
@@ -70,11 +85,23 @@ class Witnesses:
     survivors: tuple[tuple[str, str], ...]
     equivalent: tuple[tuple[str, str], ...]
     is_constant: bool
+    tied: tuple[tuple[Database, ResultRows], ...] = ()
 
     @property
     def is_good(self) -> bool:
         """True if every non-equivalent near miss is distinguished, and the query's result differs between databases."""
         return not self.survivors and not self.is_constant
+
+
+@dataclass(eq=False, slots=True)
+class _Kept:
+    """A database with the query's result, the near misses that it distinguishes, and whether the result is the first
+    that differs from that on the first database."""
+
+    database: Database
+    expected: ResultRows
+    told: set[str]
+    changed: bool
 
 
 def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
@@ -88,11 +115,15 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             compiled once.
         seed: seed of the other contents.
     """
-    ordered, text = is_ordered_query(query), query.sql()
-    misses = {other.sql(): (kind, other) for kind, other in near_misses(query, schema)}
+    ordered, text, clauses = is_ordered_query(query), query.sql(), write_clauses(query)
+    misses = {other.sql(clauses): (kind, other) for kind, other in near_misses(query, schema)}
     derived = {other: way for other, (_, miss) in misses.items() if (way := derive_rows(miss, query))}
+    # A near miss that leaves ties is told where these show, whatever order its rows have by accident.
+    opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
+    # What is told must be told in other engines' reading as well.
+    elsewhere = {other: read for other in misses if (read := _read_elsewhere(other)) != other}
     alive = list(misses)
-    kept: list[tuple[Database, ResultRows]] = []
+    kept: list[_Kept] = []
     # True if the first result is right on all databases.
     constant = True
 
@@ -101,19 +132,36 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         ``least`` are kept."""
         nonlocal alive, constant
         found = connection.execute(text).fetchall()
-        expected = round_floats(found)
-        same = []
-        for other in alive:
+        expected: ResultRows | None = None
+
+        def tells(other: str) -> bool:
+            nonlocal expected
+            if ways := opened.get(other):
+                forwards, backwards = (connection.execute(way).fetchall() for way in ways)
+                return forwards != backwards
             derive = derived.get(other)
             rows = derive(found) if derive else connection.execute(other).fetchall()
-            if len(rows) == len(found) and (rows == found or same_rows(round_floats(rows), expected, ordered)):
-                same.append(other)
-        changed = constant and bool(kept) and not same_rows(expected, kept[0][1], ordered)
-        told, alive, constant = changed or len(same) < len(alive), same, constant and not changed
-        if told or len(kept) < least:
+            if rows == found:
+                return False
+            if len(rows) == len(found):
+                expected = expected or round_floats(found)
+                if same_rows(round_floats(rows), expected, ordered):
+                    return False
+            return other not in elsewhere or tells(elsewhere[other])
+
+        told = {other for other in alive if tells(other)}
+        changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0].expected, ordered)
+        alive, constant = [other for other in alive if other not in told], constant and not changed
+        if told or changed or len(kept) < least:
+            # An earlier database is not needed if its few near misses are told here as well.
+            for one in [one for one in kept[1:] if not one.changed and len(one.told) <= _FEW]:
+                if len(kept) >= FEWEST and all(map(tells, one.told)):
+                    kept.remove(one)
+                    told |= one.told
             connection.commit()
-            kept.append((Database(image=connection.serialize()), expected))
-        return told
+            image = Database(image=connection.serialize())
+            kept.append(_Kept(image, expected or round_floats(found), told, changed))
+        return bool(told) or changed
 
     rng = np.random.default_rng(seed)
     focuses = choose_focus(query, schema)
@@ -122,7 +170,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         if draw == 1 or alive or constant:
             insert_rows(connection, schema, draw_rows(schema, rng, focus, others=first), focus.tables)
             keep(FEWEST)
-    plain = [focus for focus in focuses if not focus.flat]
+    plain = [focus for focus in focuses if all(len(few) > 1 for few in focus.only.values())]
     equivalent: list[str] | None = None
     effort = EFFORT if len(alive) <= max(HOPELESS * len(misses), HOPEFUL) else 0
     for draw in itertools.count(len(focuses) + 1):
@@ -146,18 +194,29 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             idle = 0 if keep(0) else idle + 1
     kinds = tuple(kind for kind, _ in misses.values())
     survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent or ()))
-    return Witnesses(tuple(kept), kinds, survivors, proven, constant)
+    expected = tuple((one.database, one.expected) for one in kept)
+    tied = tuple(pair for pair, one in zip(expected, kept) if not one.told.isdisjoint(opened))
+    return Witnesses(expected, kinds, survivors, proven, constant, tied)
+
+
+def _read_elsewhere(text: str) -> str:
+    """Write a near miss so that SQLite reads it as other engines do."""
+    for pattern, form in _ELSEWHERE:
+        text = pattern.sub(form, text)
+    return text
 
 
 def _change(
     connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
 ) -> Iterator[None]:
-    """Change values of the focus's tables at each step, endlessly: one column in some rows takes a usual value, or
+    """Change values of the focus's columns at each step, endlessly: one column in some rows takes a usual value, or
     another row's original value. Keys are unchanged."""
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
-            often = focus.values.get((table, field.name), [])
+            if field.name not in focus.names:
+                continue
+            often = focus.only.get((table, field.name)) or focus.values.get((table, field.name), [])
             update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} % ? = ?"
             places += [(rows[table], place, field, often, update)] * (3 if often else 1)
     while True:
@@ -195,10 +254,12 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
 
     The values of a condition lie on its bound, next to it and beyond it. Most of them meet it, so that rows that meet
     all conditions, or all but one, are frequent. One side of a UNION or EXCEPT has few rows, as they hide the other
-    side's rows. Each column compared with a mean gives a further focus in which the column has a single value, its
-    mean.
+    side's rows. Where there are columns compared with a mean, or means compared with a number, a further focus has only
+    values near one another in them: the mean has a fraction, and values lie between it and the next whole numbers. Each
+    column compared with a mean gives one more, in which it has a single value, its mean.
     """
-    tables = set(re.findall(r"\w+", query.sql())).intersection(schema.names)
+    names = set(re.findall(r"\w+", query.sql()))
+    tables = names.intersection(schema.names)
     if isinstance(query, SetQuery):
         rare = {"INTERSECT": [None], "EXCEPT": [query.right], "UNION": [query.right, query.left]}[query.operator]
         grouped, sides = query.left.columns, (query.left, query.right)
@@ -214,10 +275,22 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                 values[column.table, column.name] = [*list_values(field)[::6], *_OTHER_YEARS]
             elif field.kind == "pick":
                 values[column.table, column.name] = [*field.values, *_OTHERS]
+        near: dict[tuple[str, str], Sequence[Any]] = {}
         flat = []
         for side in sides:
-            conditions: dict[tuple[str, str], list[Condition]] = {}
+            for one in side.having:
+                if isinstance(one, Compare) and isinstance(one.left, AggregateOf) and one.left.function == "AVG":
+                    assert one.left.column is not None
+                    place = (one.left.column.table, one.left.column.name)
+                    pool = list_values(schema[place[0]][place[1]])
+                    alone = isinstance(one.right, SelectQuery)
+                    near[place] = _values_near(pool[len(pool) // 2] if alone else one.right)
+            conditions: dict[tuple[str, str], list[Any]] = {}
             collect_conditions(side, conditions)
+            labels: Any
+            for labels in side.columns:
+                if isinstance(labels, CaseOf):
+                    conditions.setdefault((labels.column.table, labels.column.name), []).append(labels)
             for place, compared in conditions.items():
                 field = schema[place[0]][place[1]]
                 if field.kind not in ("key", "parent"):
@@ -225,27 +298,52 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                     often = 1 / _OFTEN if side is hidden else _OFTEN
                     around = [value for one in compared for value in _values_around(one, pool, often)]
                     values[place] = [value for value in around if value is not None or field.nullable]
+                    for other in (getattr(one, "right", None) for one in compared):
+                        if not isinstance(other, ColumnName):
+                            continue
+                        # Columns that are compared are often the same, or almost.
+                        values[other.table, other.name] = [value for value in values[place] if value is not None]
                     means = [one for one in compared if isinstance(one, Compare) and isinstance(one.right, SelectQuery)]
                     if any(one.operator != "=" for one in means):
+                        near[place] = _values_near(list_values(field)[len(pool) // 2])
                         flat.append(place)
-        focuses += [Focus(tables, values, one) for one in (None, *flat)]
+                    elif means:
+                        # Most rows have the minimum or maximum.
+                        lowest = means[0].right.columns[0].function == "MIN"
+                        near[place] = [*pool[:2], pool[0]] if lowest else [*pool[-2:], pool[-1]]
+        wheres = [{}, *([near] if near else []), *({place: near[place][:1]} for place in flat)]
+        focuses += [Focus(tables, values, only, names) for only in wheres]
     return focuses
 
 
-def _values_around(condition: Condition, values: Sequence[Any], often: float) -> list[Any]:
+def _values_near(number: float) -> list[float]:
+    """List numbers near one, most of them the same, so that a small change moves their mean across it."""
+    unit = 1 if isinstance(number, int) else 0.5
+    return [max(round(number + unit * far, 2), 0) for far in _NEAR]
+
+
+def _values_around(condition: Any, values: Sequence[Any], often: float) -> list[Any]:
     """List values for a condition, some of them several times.
 
     Args:
-        condition: a condition of a query.
+        condition: a condition of a query, or a column with labels.
         values: usual values of its column, in order.
         often: ratio of listed values that meet the condition to values that fail it.
     """
-    if isinstance(condition, (IsMissing, OneOf, StartsWith)):
+    if isinstance(condition, CaseOf):
+        return [value for bound in condition.bounds for value in (bound, bound, *next_values(bound))]
+    if isinstance(getattr(condition, "right", None), ColumnName):
+        return list(values[len(values) // 2 :][:3])
+    if isinstance(condition, (IsMissing, OneOf, StartsWith, Contains)):
         others = values[:: max(len(values) // 5, 1)]
         if isinstance(condition, IsMissing):
             passing, failing = (others, [None]) if condition.negated else ([None], others)
         elif isinstance(condition, OneOf):
             passing, failing = condition.values, others[:2]
+        elif isinstance(condition, Contains):
+            part = condition.part
+            passing = [*[value for value in values if part in value][:2], f"{part} {values[0]}", f"{values[0]} {part}"]
+            failing = [value for value in values if part not in value][:3]
         else:
             passing = [value for value in values if value.startswith(condition.prefix)]
             failing = [f"New {passing[0]}", *others[:1]]

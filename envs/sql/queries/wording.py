@@ -14,6 +14,7 @@ from typing import Any
 from ...code.programs.dice import Dice
 from ..databases.contents import format_literal
 from ..databases.relations import Field, Schema
+from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -52,6 +53,9 @@ _DATES = {
     "=": ("is",),
 }
 _EXTREMES = {("MIN", True): "earliest", ("MAX", True): "latest", ("MIN", False): "smallest", ("MAX", False): "largest"}
+_MEANS = {"SUM": "sum", "AVG": "average"}
+_OPERATIONS = {"*": "times", "+": "plus", "-": "minus"}
+_UNKNOWN = " (NULL if either is NULL)"
 _SETS = {
     "UNION": "occurs among {left}, or among {right} (or both)",
     "INTERSECT": "occurs both among {left}, and among {right}",
@@ -147,11 +151,14 @@ class _Writer:
         table = query.left.table
         left, right = (self._plural(table) + self._main_clauses(side, "their") for side in (query.left, query.right))
         relation = _SETS[query.operator].format(left=left, right=right)
-        column = self._name(query.left.columns[0], "the" if query.left.joins and not self.named else "")
-        found = [f"Give every value of {column} that {relation}. Return each value only once."]
+        columns = query.left.columns
+        lead = "the" if not self.named and (query.left.joins or len(columns) > 1) else ""
+        column = self._join([self._name(one, lead) for one in columns])
+        value = "combination" if len(columns) > 1 else "value"
+        found = [f"Give every {value} of {column} that {relation}. Return each {value} only once."]
         found += [note for join in query.left.joins for note in self._notes(query.left, join)]
         if query.ordered:
-            found.append(self._order((OrderKey(query.left.columns[0], query.descending),)))
+            found.append(self._order([OrderKey(one, query.descending) for one in columns]))
         return " ".join(found)
 
     def _notes(self, query: SelectQuery, join: JoinTo) -> list[str]:
@@ -245,6 +252,8 @@ class _Writer:
             return f"is one of ({', '.join(map(format_literal, condition.values))})"
         if isinstance(condition, StartsWith):
             return f"begins with {format_literal(condition.prefix)}"
+        if isinstance(condition, Contains):
+            return f"contains {format_literal(condition.part)}"
         if isinstance(condition.right, SelectQuery):
             words = self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])
             return f"{words} {self._one_value(condition.right)}"
@@ -254,6 +263,9 @@ class _Writer:
             known = isinstance(condition.left, ColumnName) and self._field(condition.left).nullable
             return f"is {'known and ' if known else ''}not {format_literal(condition.right)}"
         words = self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])
+        if isinstance(other := condition.right, ColumnName):
+            same = f"the same {self._singular(other.table)}'s {self._field(other).phrase}"
+            return f"{words} {other.sql() if self.named else same}"
         return f"{words} {_quote(condition.right) if dated else format_literal(condition.right)}"
 
     def _one_value(self, query: SelectQuery) -> str:
@@ -291,6 +303,8 @@ class _Writer:
             return f"the year of {self._name(one.column, lead, table)}"
         if isinstance(one, AggregateOf):
             return self._aggregate(one)
+        if isinstance(one, (ColumnArithmetic, TotalOf, CaseOf, EarlierRows)):
+            return self._computed(one, lead)
         if isinstance(one, RankOver):
             kind, last = self._kind(one.column), one.descending
             best = {"date": ("earliest", "latest")}.get(kind, ("lowest", "highest"))[last]
@@ -303,6 +317,32 @@ class _Writer:
             return one.sql()
         owner = "" if table else self.owners.get(one.table, "")
         return f"{lead} {owner}{self._field(one).phrase}".strip()
+
+    def _computed(self, one: ColumnArithmetic | TotalOf | CaseOf | EarlierRows, lead: str) -> str:
+        if isinstance(one, TotalOf):
+            inner = self._computed(one.number, "the").removesuffix(_UNKNOWN)
+            word = _MEANS.get(one.function) or f"{_EXTREMES[one.function, False]} value"
+            return f"the {word} of ({inner}) over its rows"
+        if isinstance(one, ColumnArithmetic):
+            fields = [self._field(column) for column in (one.first, one.second)]
+            first, second = (self._name(column, lead) for column in (one.first, one.second))
+            unknown = _UNKNOWN if any(field.nullable for field in fields) else ""
+            return f"{first} {_OPERATIONS[one.operator]} {second}{unknown}"
+        if isinstance(one, CaseOf):
+            high, low = map(format_literal, one.bounds)
+            labels = [format_literal(label) for label in one.labels]
+            column = self._name(one.column, lead)
+            return (
+                f"a label ({labels[0]} if {column} is at least {high}, else {labels[1]} if it is at least {low}, else "
+                f"{labels[2]}, also for NULL)"
+            )
+        rows = "rows" if self.named else self._plural(next(iter(self.owners)))
+        key, way = self._name(one.key, "the"), "descending" if one.backwards else "ascending"
+        part = f" with the same {self._name(one.partition, '')}" if one.partition else ""
+        column = self._name(one.column, "the" if one.function == "LAG" else lead)
+        if one.function == "LAG":
+            return f"{column} of the row before it among the listed {rows}{part}, by {key} ({way}; NULL for the first)"
+        return f"the running sum of {column} over the listed {rows}{part}, by {key} ({way}; with the row's own)"
 
     def _aggregate(self, one: AggregateOf) -> str:
         column = one.column

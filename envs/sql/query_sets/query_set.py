@@ -19,7 +19,8 @@ from ....errors import InputError
 from ....rewards import Verdict
 from ....rewards.answers import MAX_PROGRAM, fenced, query_in
 from ....rewards.verifiers.registry import WRONG
-from ....rewards.verifiers.sql import Database, ResultRows, is_ordered
+from ....rewards.verifiers.sql import Database, ResultRows
+from ....rewards.verifiers.sql_order import is_ordered
 from ...axes import Axis, FloatAxis, IntAxis
 from ...datasets.collection import Collection, load_collection
 from ...datasets.layouts import Item

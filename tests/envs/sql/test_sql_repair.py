@@ -29,7 +29,7 @@ def test_the_query_shown_is_wrong_in_the_way_that_the_prompt_tells(fault: str, e
         else:
             shown = {describe_rows(outcome.rows, 3) for outcome in outcomes if outcome.rows is not None}
             assert known.outcome.removeprefix("It runs, but its result is wrong. On one database: ") in shown
-        mistakes[info["extras"]["solution_steps"][0].split(" ")[-1]] += 1
+        mistakes[info["extras"]["solution_steps"][0]] += 1
         state = env.get_state()
         for right, query in ((False, known.wrong), (True, env.gold_query(env.here()))):
             env.set_state(state)

@@ -48,6 +48,29 @@ def test_rewritten_queries_are_right(env):
             assert play(env, state, f"SELECT * FROM ({gold})")["is_success"]
 
 
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgres"])
+def test_an_order_is_not_right_by_accident(engine):
+    env = env_or_skip(engine, split="all")
+    judged, seeds = 0, range(16 if engine == "sqlite" else 5)
+    for seed in seeds:
+        _, info = env.reset(seed=seed, options={"difficulty": 1.0})
+        state, gold, known = env.get_state(), env.here().reference, env.here().data
+        if not is_ordered_query(known.query):
+            assert not known.witnesses.tied
+            continue
+        assert play(env, state, gold)["is_success"]
+        head, _, keys = gold.rpartition(" ORDER BY ")
+        limit = f" LIMIT {keys.partition(' LIMIT ')[2]}" if " LIMIT " in keys else ""
+        keys = keys.partition(" LIMIT ")[0]
+        for wrong in (head, f"{head} ORDER BY {keys.rpartition(', ')[0]}"):
+            if not wrong.endswith("BY "):
+                judged += 1
+                assert not play(env, state, f"{wrong}{limit}")["is_success"], wrong
+                reference = info["extras"]["sql_reference"]
+                assert engine != "sqlite" or not verify_sql(f"{wrong}{limit}", reference).success
+    assert judged > len(seeds) / 3
+
+
 def test_the_reference_for_rewards_gives_the_verdicts_of_the_environment(env):
     _, info = env.reset(seed=3, options={"difficulty": 0.5})
     reference, task = info["extras"]["sql_reference"], env.here()
@@ -92,6 +115,13 @@ def test_rewards_of_queries_read_what_every_id_supplies(name, engine):
             assert env.step(wrong.replace("1", "nothing"))[1] < runs
 
 
+@pytest.mark.parametrize("name", ["TextToSQL", "SQLRepair", "SQLResult", "SQLExplorer"])
+def test_the_hardest_tasks_are_those_at_the_end(name):
+    at = gym.make(f"palaestra/{name}-v0").unwrapped.param_space.at
+    assert at(0.999) != at(1.0)
+    assert len({tuple(at(difficulty / 20).values()) for difficulty in range(21)}) > 10
+
+
 def test_databases_are_of_the_domains_asked_for():
     env: Any = gym.make("palaestra/TextToSQL-v0", domains=["shop", "music"]).unwrapped
     found = set()
@@ -102,6 +132,20 @@ def test_databases_are_of_the_domains_asked_for():
     with pytest.raises(InputError, match="garden"):
         gym.make("palaestra/TextToSQL-v0", domains=["garden"])
     assert gym.make("palaestra/SQLRepair-v0", domains="shop").reset(seed=0)
+
+
+def test_questions_use_the_constructs_asked_for():
+    signs = {"case": "CASE WHEN", "contains": "LIKE '%", "window": ") OVER ("}
+    for name, more in (("TextToSQL", {}), ("SQLRepair", {}), ("SQLExplorer", {"of_kwargs": {"constructs": ["case"]}})):
+        env: Any = gym.make(f"palaestra/{name}-v0", **(more or {"constructs": list(signs)}), difficulty=0.3).unwrapped
+        found = set()
+        for seed in range(1 if more else 14):
+            env.reset(seed=seed)
+            gold = (env.inner if more else env).gold_query(env.here().task if more else env.here())
+            found |= {sign for sign in signs if signs[sign] in gold}
+        assert found == ({"case"} if more else set(signs))
+    with pytest.raises(InputError, match="lateral"):
+        gym.make("palaestra/TextToSQL-v0", constructs="lateral")
 
 
 def test_compact_prompts_ask_the_same_question_in_fewer_words():

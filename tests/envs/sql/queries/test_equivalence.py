@@ -21,9 +21,12 @@ from palaestra.envs.sql.queries.query_tree import (
     IsMissing,
     JoinTo,
     OrderKey,
+    Quotient,
     RankOver,
+    RoundOf,
     SelectQuery,
     SetQuery,
+    WholeOf,
     is_ordered_query,
 )
 from palaestra.envs.sql.queries.witnesses import choose_focus
@@ -52,7 +55,20 @@ TOTAL = SelectQuery((AggregateOf("SUM", AREA),), "sale", (OUTER,))
 RANK = RankOver("RANK", PRICE, False, NAME)
 ONE_NAME = SelectQuery((PRICE, RANK), "sale", (INNER,), (Compare(NAME, "=", "Harbour"),), order=(OrderKey(NAME),))
 GREATEST = Compare(PRICE, "=", SelectQuery((AggregateOf("MAX", PRICE),), "sale"))
+MEAN = AggregateOf("AVG", AREA)
+SHARE = Quotient(replace(MEAN, function="SUM"), replace(MEAN, function="COUNT"))
+BY_NAME = SelectQuery((NAME,), "store", group=(NAME,))
 BOTH = SetQuery("INTERSECT", SelectQuery((NAME,), "sale", (OUTER,)), SelectQuery((NAME,), "sale", (INNER,)))
+
+
+def beyond(operator, mean, column=AREA):
+    inner = SelectQuery((mean,), column.table)
+    return SelectQuery((column,), column.table, where=(Compare(column, operator, inner),))
+
+
+def named(operator, mean, number):
+    return replace(BY_NAME, having=(Compare(mean, operator, number),))
+
 
 EQUIVALENT = {
     "condition on the joined table": (LARGE, with_joins(LARGE, "INNER")),
@@ -67,6 +83,15 @@ EQUIVALENT = {
         replace(SINGLE, columns=(KEY, AggregateOf("AVG", COST, True))),
     ),
     "constant": (ONE_NAME, replace(ONE_NAME, columns=(PRICE, replace(RANK, partition=None)), order=())),
+    "average": (beyond("<", MEAN), beyond("<", Quotient(SHARE.total, ROWS, True))),
+    "whole numbers above an average": (beyond(">", MEAN), beyond(">", SHARE)),
+    "whole numbers up to an average": (beyond("<=", MEAN), beyond("<=", WholeOf(MEAN))),
+    "average of at least a whole number": (named(">=", MEAN, 3), named(">=", SHARE, 3)),
+    "average below a whole number": (named("<", MEAN, 3), named("<", WholeOf(MEAN), 3)),
+    "average of one": (
+        replace(BY_NAME, columns=(NAME, MEAN), having=(Compare(ROWS, "=", 1),)),
+        replace(BY_NAME, columns=(NAME, RoundOf(MEAN)), having=(Compare(ROWS, "=", 1),)),
+    ),
     "extreme": (
         SelectQuery((PRICE,), "sale", where=(GREATEST,)),
         SelectQuery((PRICE,), "sale", where=(replace(GREATEST, operator=">="),)),
@@ -87,6 +112,23 @@ DIFFERENT = {
     "greatest of some": (
         SelectQuery((PRICE,), "sale", where=(replace(GREATEST, operator="<="),)),
         SelectQuery((PRICE,), "sale", where=(GREATEST,)),
+    ),
+    "average with NULL as 0": (
+        beyond(">", AggregateOf("AVG", COST), COST),
+        beyond(">", Quotient(AggregateOf("SUM", COST), ROWS, True), COST),
+    ),
+    "whole numbers of at least an average": (beyond(">=", MEAN), beyond(">=", SHARE)),
+    "whole numbers below an average": (beyond("<", MEAN), beyond("<", WholeOf(MEAN))),
+    "whole numbers above a rounded average": (beyond(">", MEAN), beyond(">", RoundOf(MEAN))),
+    "average above a whole number": (named(">", MEAN, 3), named(">", SHARE, 3)),
+    "average of at least a fraction": (named(">=", MEAN, 3.5), named(">=", WholeOf(MEAN), 3.5)),
+    "real numbers above an average": (
+        beyond(">", AggregateOf("AVG", COST), COST),
+        beyond(">", WholeOf(AggregateOf("AVG", COST)), COST),
+    ),
+    "set operation with NULL in the second column": (
+        SetQuery("INTERSECT", replace(SALES, columns=(PRICE, NAME)), replace(SALES, columns=(PRICE, NAME))),
+        SetQuery("INTERSECT", replace(SALES, columns=(PRICE, NAME)), with_joins(SALES, "INNER")),
     ),
     "union": (replace(BOTH, operator="UNION"), replace(BOTH, operator="UNION", left=BOTH.right)),
 }

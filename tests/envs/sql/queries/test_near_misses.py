@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
 from palaestra.envs.sql.queries.near_misses import near_misses
-from palaestra.envs.sql.queries.query_tree import AggregateOf, Compare, SelectQuery
+from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, OrderKey, SelectQuery
 
-from .shop import PRICE, QUERY, SCHEMA
+from .shop import COST, NAME, PRICE, QUERY, SCHEMA
 
 
 def test_a_query_is_missed_in_every_part():
@@ -38,7 +38,32 @@ def test_rows_without_a_partner_are_missed_in_an_inner_query():
     assert found == {query.sql().replace("FROM sale)", "FROM sale WHERE store_id IS NOT NULL)")}
 
 
+def test_averages_are_missed_wherever_they_are_but_in_the_order():
+    whole, real = (AggregateOf("AVG", one) for one in (ColumnName("store", "area"), COST))
+    inner = SelectQuery((real,), "sale", where=(Compare(PRICE, ">", 2),))
+    query = SelectQuery(
+        (NAME, whole),
+        "store",
+        where=(Compare(COST, ">", inner),),
+        group=(NAME,),
+        having=(Compare(whole, ">", 3),),
+        order=(OrderKey(whole), OrderKey(NAME)),
+    )
+    text = query.sql()
+    quotient, filled = "SUM(area) / COUNT(area)", "SUM(cost) * 1.0 / COUNT(*)"
+    found = {changed.sql() for kind, changed in near_misses(query, SCHEMA) if kind == "average"}
+    everywhere = {one for one in found if "AVG" not in one.replace("ROUND(AVG", "").replace("CAST(AVG", "")}
+    assert len(everywhere) == 2  # all rounded, or all without their fraction
+    assert found - everywhere == {
+        *(text.replace("name, AVG(area)", f"name, {one}") for one in (quotient, "ROUND(AVG(area))")),
+        *(text.replace("HAVING AVG(area)", f"HAVING {one}") for one in (quotient, "ROUND(AVG(area))")),
+        *(text.replace("AVG(cost)", one) for one in ("CAST(AVG(cost) AS INTEGER)", "ROUND(AVG(cost))", filled)),
+    }
+
+
 def test_every_near_miss_runs():
+    mean = SelectQuery((AggregateOf("AVG", COST),), "sale")
+    nested = replace(QUERY, where=(Compare(COST, ">", mean),))
     with contextlib.closing(make_database(SCHEMA, draw_rows(SCHEMA, 0))) as connection:
-        for _, query in near_misses(QUERY, SCHEMA):
+        for _, query in [*near_misses(QUERY, SCHEMA), *near_misses(nested, SCHEMA)]:
             connection.execute(query.sql()).fetchall()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from palaestra.envs.sql.queries.near_misses import near_misses
 from palaestra.envs.sql.queries.query_tree import (
     AggregateOf,
     ColumnName,
@@ -17,9 +18,11 @@ from palaestra.envs.sql.queries.query_tree import (
     count_matches,
     is_ordered_query,
     list_words,
+    rewrite,
+    write_clauses,
 )
 
-from .shop import COST, PRICE, QUERY
+from .shop import COST, PRICE, QUERY, SCHEMA
 
 
 def test_columns_have_their_table_only_where_there_are_several():
@@ -41,6 +44,23 @@ def test_conditions_nest():
         "SELECT DISTINCT CAST(strftime('%Y', sold_on) AS INTEGER) FROM sale WHERE cost >= "
         "(SELECT AVG(cost) FROM sale WHERE (cost IS NOT NULL OR price <> 4))"
     )
+
+
+def test_clauses_that_are_known_are_not_written_again():
+    both = SetQuery(
+        "UNION", SelectQuery((COST,), "sale", where=(Compare(PRICE, ">", 2),)), SelectQuery((COST,), "sale")
+    )
+    for query in (QUERY, both):
+        known = write_clauses(query)
+        assert query.sql(known) == query.sql()
+        for _, miss in near_misses(query, SCHEMA):
+            assert miss.sql(known) == miss.sql()
+    assert QUERY.sql({id(QUERY.where): "kept"}) == QUERY.sql().replace("sale.price > 3.5", "kept")
+
+
+def test_a_tree_is_rewritten_from_its_leaves():
+    changed = rewrite(QUERY, lambda node: COST if node == PRICE else node)
+    assert changed.sql() == QUERY.sql().replace("sale.price", "sale.cost")
 
 
 def test_a_set_operation_is_ordered_by_its_column():

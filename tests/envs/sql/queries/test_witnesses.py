@@ -5,13 +5,25 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 
+import pytest
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
 from palaestra.envs.sql.queries.near_misses import near_misses
-from palaestra.envs.sql.queries.query_tree import AggregateOf, ColumnName, Compare, JoinTo, OrderKey, SelectQuery
+from palaestra.envs.sql.queries.query_tree import (
+    AggregateOf,
+    ColumnName,
+    Compare,
+    IsMissing,
+    JoinTo,
+    OrderKey,
+    SelectQuery,
+    StartsWith,
+)
 from palaestra.envs.sql.queries.witnesses import FEWEST, choose_focus, derive_rows, find_witnesses
 from palaestra.rewards.verifiers.sql import compare_results, same_rows
 
-from .shop import COST, PRICE, QUERY, SCHEMA
+from .shop import COST, NAME, PRICE, QUERY, SCHEMA
+
+AREA = ColumnName("store", "area")
 
 
 def seek_witnesses(query, seed):
@@ -28,6 +40,20 @@ def test_every_near_miss_of_a_plain_query_is_told_on_some_database():
     for wrong in (QUERY.sql().replace(">", ">="), QUERY.sql().replace("JOIN", "LEFT JOIN")):
         assert not compare_results(wrong, witnesses.expected, ordered=True).success
     assert compare_results(QUERY.sql().lower(), witnesses.expected, ordered=True).success
+
+
+def test_a_query_without_its_last_key_is_told_where_rows_tie():
+    query = replace(QUERY, order=(OrderKey(PRICE), OrderKey(ColumnName("sale", "sale_id"))))
+    for seed in range(5):
+        witnesses = seek_witnesses(query, seed)
+        assert set() < {*witnesses.tied} <= {*witnesses.expected}
+        accident = query.sql().replace(", sale.sale_id", "")
+        judged = [
+            compare_results(text, witnesses.expected, ordered=True, tied=tied).success
+            for text, tied in ((accident, ()), (accident, witnesses.tied), (query.sql(), witnesses.tied))
+        ]
+        assert judged == [True, False, True]
+        assert not any(kind == "order" for kind, _ in witnesses.survivors)
 
 
 def test_an_equivalent_query_is_known_as_such_and_accepted():
@@ -77,9 +103,66 @@ def test_a_bound_at_the_mean_is_told_by_a_flat_column():
     query = SelectQuery(
         (AggregateOf("COUNT"),), "sale", where=(Compare(COST, ">", SelectQuery((AggregateOf("AVG", COST),), "sale")),)
     )
-    assert [focus.flat for focus in choose_focus(query, SCHEMA)] == [None, ("sale", "cost")]
+    place = ("sale", "cost")
+    plain, near, flat = (focus.only.get(place, ()) for focus in choose_focus(query, SCHEMA))
+    assert (len(plain), len({*near}) > 4, len(flat)) == (0, True, 1)
     witnesses = seek_witnesses(query, 3)
     assert all("cost >= (SELECT AVG(cost)" not in sql for _, sql in witnesses.survivors)
+
+
+@pytest.mark.parametrize("operator", [">", ">=", "<", "<="])
+@pytest.mark.parametrize("column", [AREA, COST], ids=["whole", "real"])
+def test_other_averages_in_a_nested_query_are_told_or_proved_equal(operator, column):
+    mean = SelectQuery((AggregateOf("AVG", column),), column.table)
+    name = column.name
+    query = SelectQuery((AggregateOf("COUNT"),), column.table, where=(Compare(column, operator, mean),))
+    whole = f"SUM({name}) / COUNT({name})" if column == AREA else f"CAST(AVG({name}) AS INTEGER)"
+    wrong = {f"ROUND(AVG({name}))", whole}
+    wrong |= {f"SUM({name}) * 1.0 / COUNT(*)"} if column == COST else set()
+    witnesses = seek_witnesses(query, 4)
+    assert [one for one in witnesses.survivors if one[0] == "average"] == []
+    # No whole number lies between the average and the same without its fraction.
+    equal = {whole} if column == AREA and operator in (">", "<=") else set()
+    assert {text for kind, text in witnesses.equivalent if kind == "average"} == {
+        query.sql().replace(f"AVG({name})", one) for one in equal
+    }
+    # Halves that are rounded down, as other engines do.
+    for one in (*wrong, f"ROUND(AVG({name}) - 1e-6)"):
+        text = query.sql().replace(f"AVG({name})", one)
+        assert compare_results(text, witnesses.expected, ordered=False).success == (one in equal)
+
+
+def test_what_is_told_is_refused_by_the_few_databases_that_are_kept():
+    mean = SelectQuery((AggregateOf("AVG", COST),), "sale", where=(Compare(PRICE, "<", 7),))
+    nested = replace(QUERY, where=(Compare(COST, ">", mean),), limit=None)
+    grouped = SelectQuery((PRICE, AggregateOf("AVG", COST)), "sale", group=(PRICE,), order=(OrderKey(PRICE),))
+    for query in (QUERY, nested, grouped):
+        for seed in range(3):
+            witnesses = seek_witnesses(query, seed)
+            accepted = {text for _, text in (*witnesses.survivors, *witnesses.equivalent)}
+            assert len(witnesses.expected) < len(witnesses.near_misses) / 2
+            for _, miss in near_misses(query, SCHEMA):
+                ordered, text = bool(query.order), miss.sql()
+                judged = compare_results(text, witnesses.expected, ordered=ordered, tied=witnesses.tied)
+                assert judged.success == (text in accepted), text
+
+
+def test_columns_that_are_compared_have_equal_values_and_keep_their_constraints():
+    where = (Compare(COST, "<=", PRICE), IsMissing(COST, True))
+    query = SelectQuery((PRICE, COST), "sale", where=where)
+    assert None in choose_focus(query, SCHEMA)[0].values["sale", "cost"]
+    assert None not in choose_focus(query, SCHEMA)[0].values["sale", "price"]
+    witnesses = seek_witnesses(query, 3)
+    assert not compare_results(query.sql().replace("<=", "<"), witnesses.expected, ordered=False).success
+
+
+def test_a_pattern_is_told_where_capitals_differ_from_small_letters():
+    query = SelectQuery((AREA,), "store", where=(StartsWith(NAME, "R"),))
+    for seed in range(6):
+        witnesses = seek_witnesses(query, seed)
+        for wrong in ("LIKE '%R%'", "GLOB '*R*'"):
+            text = query.sql().replace("LIKE 'R%'", wrong)
+            assert not compare_results(text, witnesses.expected, ordered=False).success
 
 
 def test_witnesses_keep_the_references_of_the_schema():

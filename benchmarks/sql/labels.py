@@ -1,0 +1,95 @@
+"""Labels of queries made of a gold query: right, wrong, or undecided.
+
+A query is wrong if it has another result than the gold query on one of many contents of the schema.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...envs.sql.databases.contents import draw_rows, insert_rows, make_database
+from ...envs.sql.engines.dialects import translate_query
+from ...envs.sql.queries.equivalence import normal_form
+from ...envs.sql.queries.near_misses import near_misses
+from ...envs.sql.queries.query_tree import is_ordered_query
+from ...envs.sql.queries.witnesses import choose_focus
+from ...rewards.verifiers.sql import round_floats, same_rows
+from ..harness import require
+
+PROVEN = "proven equivalent"
+_SEED = 1_000_000
+
+
+@dataclass(frozen=True)
+class LabelledQuery:
+    """A query made of a gold query: how it was made, and whether it is right."""
+
+    made: str
+    text: str
+    right: bool
+
+
+def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str]) -> Iterator[LabelledQuery]:
+    """Yield the queries made from a gold query, with labels.
+
+    Args:
+        known: the task's stored data.
+        gold: the gold query.
+        contents: number of databases for the labels.
+        undecided: receives the counts of queries without a label, by rewriting.
+    """
+    require("'palaestra bench sql'", "sql", "sqlglot")
+    from .rewrites import equivalent_queries, wrong_queries
+
+    schema, expected, ordered = known.plan.schema, known.witnesses.expected, is_ordered_query(known.query)
+    right = dict((text, made) for made, text in equivalent_queries(gold, ordered))
+    misses = [(kind, other, other.sql()) for kind, other in near_misses(known.query, schema)]
+    normal = normal_form(known.query, schema)
+    proven = {text for _, other, text in misses if normal_form(other, schema) == normal}
+    wrong = {text: f"near miss of {kind}" for kind, _, text in misses}
+    wrong |= {text: made for made, text in wrong_queries(gold, expected[0][1])}
+    open_queries = {text: made for text, made in (wrong | right).items() if text != gold}
+    differs = find_differences(known, gold, open_queries, contents)
+    for text, made in open_queries.items():
+        if text in right:
+            # A rewriting that differs anywhere is a fault of this benchmark, and must not pass for a right one.
+            assert text not in differs, f"the rewriting {made!r} changes a result: {text}"
+            yield LabelledQuery(made, text, True)
+        elif text in proven:
+            assert text not in differs, f"proven equivalent, and yet another result: {text}"
+            undecided[PROVEN] += 1
+        elif text in differs:
+            yield LabelledQuery(made, text, False)
+        else:
+            undecided[made] += 1
+
+
+def write_for(text: str, dialect: str) -> str:
+    """Translate a query of SQLite with its mistakes: the division of whole numbers leaves out the fraction."""
+    text = translate_query(text, dialect)
+    return re.sub(r"(SUM\([\w.]+\)) / ", r"\1 // ", text) if dialect == "duckdb" else text
+
+
+def find_differences(known: Any, gold: str, queries: Collection[str], contents: int) -> set[str]:
+    """Find the queries that have another result than the gold query on one of many contents of the task's schema."""
+    schema, ordered = known.plan.schema, is_ordered_query(known.query)
+    differs: set[str] = set()
+    rows = draw_rows(schema, _SEED)
+    focuses = choose_focus(known.query, schema)
+    with contextlib.closing(make_database(schema, rows)) as connection:
+        for place in range(contents):
+            if place:
+                focus = None if place % 4 == 0 else focuses[place % len(focuses)]
+                insert_rows(connection, schema, draw_rows(schema, _SEED + place, focus))
+            answer = round_floats(connection.execute(gold).fetchall())
+            for text in queries:
+                if text not in differs:
+                    found = round_floats(connection.execute(text).fetchall())
+                    if not same_rows(found, answer, ordered):
+                        differs.add(text)
+    return differs
