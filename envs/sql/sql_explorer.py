@@ -57,12 +57,12 @@ class SQLExplorer(ToolQuestion):
         answers the question. The answer is judged as in the family, on databases beyond the one that it has seen.
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
-        tables (0 to 2; open from 0 to 4): number of further tables of the database.
+        joins (0 to 2, on request up to 3): number of tables joined to the first one.
+        tables (0 to 2, on request up to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
-        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
-        noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
+        clauses (1 to 4, on request up to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        noise (0 to 2, on request up to 4): number of further columns, often with names similar to others.
         spare (6 to 0, harder downwards, on request up to 20): calls of tools beyond those of the scripted solver, which
             lists the tables, describes each that it needs, and tries its query.
 

@@ -56,10 +56,10 @@ class SQLResult(Question):
         that are a single integer from 0 to 50, or have no values except 0 and NULL, are excluded.
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
+        joins (0 to 2, on request up to 3): number of tables joined to the first one.
         nesting (0 to 2): depth of nested queries in the conditions.
-        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
-        rows (5 to 9; open from 4 to 24): maximum rows of a table.
+        clauses (1 to 4, on request up to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        rows (5 to 9, on request 4 to 24): maximum rows of a table.
 
     Observation:
         All rows of the tables, and the query.

@@ -72,12 +72,12 @@ class TextToSQL(Question):
         a bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
 
     Parameters:
-        joins (0 to 2; open from 0 to 3): number of tables joined to the first one.
-        tables (0 to 2; open from 0 to 4): number of further tables of the database.
+        joins (0 to 2, on request up to 3): number of tables joined to the first one.
+        tables (0 to 2, on request up to 4): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
-        clauses (1 to 4; open from 1 to 6): number of conditions, aggregates, groupings, sort keys and limits.
-        noise (0 to 2; open from 0 to 4): number of further columns, often with names similar to others.
+        clauses (1 to 4, on request up to 6): number of conditions, aggregates, groupings, sort keys and limits.
+        noise (0 to 2, on request up to 4): number of further columns, often with names similar to others.
 
     Observation:
         CREATE TABLE statements with sample rows in comments, and a question such as ``For every sale whose product's
