@@ -192,7 +192,7 @@ class TestComponents:
         assert not [(row["stage"], row["name"]) for row in rows if not row["summary"]]
         (clip,) = [row for row in rows if (row["stage"], row["name"]) == ("surrogate", "clip")]
         assert (clip["parameters"], clip["paper"]) == ("low=0.2, high=0.2", "arXiv 1707.06347")
-        assert clip["summary"] == "min(r A, clip(r, 1 - low, 1 + high) A)."
+        assert clip["summary"] == "min(r A, clip(r, 1 - low, 1 + high) A) with r = pi / pi_old."
 
     def test_a_stage_or_a_name_shows_these_alone(self, capsys):
         found = listed(capsys, "components", "reduction", "kl_k3")["components"]
