@@ -110,8 +110,8 @@ class TwentyFour(Question):
     def solver_cost(self, episode: Task) -> float:
         """Return the number of steps of a full depth-first search, which replaces two numbers by one at each step,
         divided by the number of solutions that it finds."""
-        joins, wins = _count_joins([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
-        return joins / wins
+        steps, wins = _count_steps([(n, 1) for n in episode.reference["numbers"]], (episode.reference["target"], 1))
+        return steps / wins
 
     def criteria(self, task: Task) -> list[str]:
         numbers, target = task.reference["numbers"], task.reference["target"]
@@ -290,17 +290,21 @@ def _format_ratio(value: Ratio, bare: bool = False) -> str:
     return text if bare or text.isdigit() else f"({text})"
 
 
-def _count_joins(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
-    """Return (number of joins of a full depth-first search, number of joins that leave the goal alone)."""
-    joins = wins = 0
+def _count_steps(numbers: list[Ratio], goal: Ratio) -> tuple[int, int]:
+    """Count the steps of a full depth-first search, each of which replaces two numbers by one, and its solutions.
+
+    Returns:
+        (number of steps, number of last steps whose result is the goal).
+    """
+    steps = wins = 0
     for i in range(len(numbers)):
         for j in range(i):
             rest = [number for place, number in enumerate(numbers) if place not in (i, j)]
             for value, _, _ in _possible_results(numbers[i], numbers[j]):
-                below, won = _count_joins([*rest, value], goal) if rest else (0, int(value == goal))
-                joins += 1 + below
+                below, won = _count_steps([*rest, value], goal) if rest else (0, int(value == goal))
+                steps += 1 + below
                 wins += won
-    return joins, wins
+    return steps, wins
 
 
 register("palaestra/TwentyFour-v0", f"{__name__}:TwentyFour")

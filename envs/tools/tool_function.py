@@ -52,10 +52,12 @@ class ToolFunction:
         return {"type": "object", "properties": properties, "required": self.required, **self.definitions}
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments as their types; a number is a text as well. Arguments that it does not have are dropped.
+        """Convert arguments to the declared types. Arguments that the function does not have, and None, are dropped.
+
+        Texts and whole numbers are converted into each other ("3" and 3); values of other types are not checked.
 
         Raises:
-            InputError: one is missing or of another type.
+            InputError: a required argument is missing, cannot be converted, or is not among the values of its enum.
         """
         missing = [name for name in self.required if arguments.get(name) is None]
         if missing:
@@ -75,6 +77,8 @@ class ToolFunction:
             if isinstance(value, bool) or not isinstance(value, str | int | float) or value != value:
                 raise ValueError
             read: Any = int(value) if whole else str(value)
+            if whole and isinstance(value, float) and read != value:
+                raise ValueError
         except (ValueError, OverflowError):
             kind = "a whole number" if whole else "text"
             given = shorten(repr(value), 60)

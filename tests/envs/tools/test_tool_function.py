@@ -127,6 +127,7 @@ def test_arguments_are_read_as_their_types_and_others_are_dropped():
         ({"id": True}, "'id' of fill must be a whole number, not True."),
         ({"id": [3]}, "must be a whole number"),
         ({"id": float("inf")}, "must be a whole number"),
+        ({"id": 2.7}, "must be a whole number"),
         ({"id": 3, "key": "c"}, "'key' of fill must be one of 'a', 'b', not 'c'."),
         ({"id": 3, "key": {}}, "'key' of fill must be text"),
         ({"id": 3, "key": float("nan")}, "'key' of fill must be text, not nan."),
