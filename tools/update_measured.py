@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         rates = [success_rates(env_id, difficulty, options.episodes) for difficulty in DIFFICULTIES]
         players = {name: [round(rate[name], 3) for rate in rates] for name in rates[0]}
         found = {name: shares for name, shares in players.items() if max(shares) > 0.02}
-        rows[env_id] = {**rows.get(env_id, {}), "baselines": found}
+        row = {name: value for name, value in rows.pop(env_id, {}).items() if name != "baselines"}
+        if found or row:
+            rows[env_id] = {**({"baselines": found} if found else {}), **row}
         print(env_id, found)
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
     write_atomically(FILE, f"{{\n{lines}\n}}\n")

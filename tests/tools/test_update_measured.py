@@ -9,12 +9,13 @@ from palaestra.envs.measured import FILE
 from palaestra.tools import update_measured
 
 
-def test_the_rates_of_one_environment_are_replaced_and_its_other_facts_stay(tmp_path: Path, monkeypatch):
+def test_rates_are_replaced_other_facts_stay_and_without_any_there_is_no_row(tmp_path: Path, monkeypatch):
     before = json.loads(FILE.read_text("utf-8"))
     before["palaestra/GuessNumber-v0"]["baselines"] = {}
+    assert "palaestra/Countdown-v0" not in before
     (tmp_path / "measured.json").write_text(json.dumps(before))
     monkeypatch.setattr(update_measured, "FILE", tmp_path / "measured.json")
-    assert update_measured.main(["palaestra/GuessNumber-v0", "--episodes", "30"]) == 0
+    assert update_measured.main(["palaestra/GuessNumber-v0", "palaestra/Countdown-v0", "--episodes", "30"]) == 0
     after = json.loads((tmp_path / "measured.json").read_text())
     rates = after["palaestra/GuessNumber-v0"].pop("baselines")
     assert all(len(shares) == 5 and max(shares) > 0.02 for shares in rates.values())
