@@ -54,11 +54,12 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
-        InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
-            or there is no space. At a reset: the teacher is a copy made by pickling or forking.
+        InputError: the teacher needs extras and ``measure`` is None; options are given with a teacher object; or a name
+            is given and neither the environment nor a wrapper has a ``param_space``. At a reset: the teacher is a copy
+            made by pickling or forking.
 
     Warns:
-        UserWarning: the first reset does not read the task.
+        UserWarning: the environment's reset does not read ``options["params"]``.
     """
 
     def __init__(
