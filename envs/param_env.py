@@ -90,7 +90,7 @@ class ParamEnv(gym.Env[Any, Any]):
         self._params: dict[str, Any] = {}
         self._task_difficulty = 0.0
         self._return = 0.0
-        # Names that no episode has read yet; None once one has come to its end.
+        # Parameters that have not been read yet; None after the end of the first episode.
         told = ("attribute", "option")
         self._unread: set[str] | None = {name for name, place in self._places.items() if place in told}
         self._options = WatchedMapping({})
@@ -118,7 +118,7 @@ class ParamEnv(gym.Env[Any, Any]):
             self._unread -= self._options.read
             others = self._options = WatchedMapping(others)
             self._watch_attributes(self._unread)
-        # A new environment would draw a seed of its own.
+        # Without a seed, an environment made anew would draw one that this generator does not determine.
         inner_seed = int(rng.integers(2**31)) if seed is None else seed
         observation, info = self.env.reset(seed=inner_seed, options=others or None)
         self._return = 0.0

@@ -88,7 +88,7 @@ class TextTwin(gym.Env[str, str]):
         self._observation, self._turn = "", 0
         self._known: Mapping[str, Any] = {}
         if write is None:
-            self._describe(env.observation_space.sample())  # says what does not fit
+            self._describe(env.observation_space.sample())  # raises if the names do not fit
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         super().reset(seed=seed)

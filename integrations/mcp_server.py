@@ -74,7 +74,7 @@ class McpEnvironment:
         with needs_extra("a server of the Model Context Protocol", "mcp"):
             import mcp.server  # noqa: F401
         self.env_id, self.kwargs, self.seed, self.step_seconds = env_id, dict(kwargs or {}), seed, step_seconds
-        env = make_text_env(env_id, self.kwargs)  # what does not fit is said before anybody connects
+        env = make_text_env(env_id, self.kwargs)  # raises before any client connects
         try:
             env.reset(seed=0)
             self.functions = action_tools(env)

@@ -76,7 +76,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         )
         gym.Wrapper.__init__(self, env)
         if isinstance(teacher, str):
-            TEACHERS[teacher]  # an unknown name is said first
+            TEACHERS[teacher]  # raises for an unknown name first
             space = choose_space(teacher, env)
             if space is None:
                 raise InputError(
@@ -98,7 +98,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._proposal: Proposal | None = None
         self._played: WrappedEpisode | None = None
         self._group = _Group()
-        self._is_checked = False  # that the environment reads its task
+        self._is_checked = False  # True once a reset was watched for reading the task
         self._proposal_of: dict[int, Proposal] = {}  # seed -> proposal, the oldest seed first
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

@@ -187,7 +187,7 @@ def measure_learning(
         out: parent of the run folders ``PLAYER/SEED``.
         players: names of the players to train; () for all.
         longest: maximum number of environment steps of a run; None for the table's. A finished run of fewer steps is
-            continued if its player had not learned.
+            continued if its player had not learned, or if the table's runs have full length.
 
     Raises:
         InputError: there is no such player, a run in ``out`` has other settings, or a run of fewer steps cannot be

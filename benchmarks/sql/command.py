@@ -2,8 +2,8 @@
 
 Queries are made from the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
 mistake, which count as wrong if their result differs on one of many databases other than the task's. Queries that
-`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. The comparison as in other
-projects runs both queries on one database and compares sets of rows. Released evaluators of other benchmarks, if their
+`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Two simpler graders, one of them
+as in other projects (sets of rows), compare results on one database. Released evaluators of other benchmarks, if their
 files are given, judge the same queries on one database and on all of the task's. Then the grader is probed with wrong
 averages and incomplete orders (`probes`), and tasks made and answers graded per second are measured.
 

@@ -66,8 +66,8 @@ def draw_rows(
         seed: determines all values.
         focus: special cases to cover; with a focus, contents also have more NULLs, and rows that repeat most of the
             preceding row.
-        most: maximum rows of a table that only refers to others; tables without references get half as many, other
-            tables two thirds, and all at least 3.
+        most: maximum rows of a table to which no other table refers; other tables get two thirds, or half if they
+            refer to none, and at least 3.
         others: contents drawn without a focus, from which tables outside the focus are taken unchanged, and the values
             of columns that do not matter (repeated if there are more rows).
     """

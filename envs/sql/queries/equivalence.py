@@ -74,7 +74,7 @@ def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> Sel
     child = _find_child(query, schema)
     counted = [_normal_count(one, query, schema) for one in query.having]
     having = tuple(_normal_having(_normal_mean(one, query, schema), child) for one in counted)
-    # COUNT(*) where there are no children to be counted.
+    # Expressions that count the rows of a group.
     counts = (AggregateOf("COUNT"), AggregateOf("COUNT", child))
     single = any(
         isinstance(one, Compare) and (one.operator, one.right) == ("=", 1) and one.left in counts for one in having

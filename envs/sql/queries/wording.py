@@ -2,8 +2,8 @@
 
 In the style "names" tables and columns have their schema names (`sale.quantity`); in the style "phrases" they have
 English names, and joined tables are possessives ("its product's supplier's name"). A question says which rows count,
-which columns are returned in which order, whether rows without a partner count, where NULL is a group, and what breaks
-ties.
+which columns are returned in which order, whether rows without a partner count, if NULL is a group, and how ties are
+broken.
 """
 
 from __future__ import annotations
