@@ -170,7 +170,7 @@ class GridRules:
         return None
 
     def steer(self, world: World, action: int) -> int:
-        """Return the solver's action, given the ``action`` advised by the planner, which ignores moving things."""
+        """Return the oracle's action, given the planner's ``action``, which ignores moving things."""
         return action
 
     def draw_map(self, world: World) -> str:
