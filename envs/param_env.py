@@ -5,8 +5,8 @@
     env.reset(seed=7, options={"difficulty": 0.5})               # or {"params": {"gravity": 12.0}}
     env = TeacherWrapper(env, "alp-gmm")
 
-A parameter is an attribute of the environment, an argument of its constructor, an option of its reset, or whatever a
-function makes of it.
+A parameter sets an attribute of the environment, an argument of the environment's constructor, an option of its reset,
+or whatever a given function changes.
 """
 
 from __future__ import annotations
@@ -29,29 +29,28 @@ PLACES = ("attribute", "argument", "option")
 
 
 class ParamEnv(gym.Env[Any, Any]):
-    """An environment whose resets set parameters of another one.
+    """Wrapper that sets parameters of any environment at each reset.
 
-    ``info["params"]`` and ``info["difficulty"]`` say what is played. A parameter that the environment does not read in
-    the first episode is named in a warning.
+    ``info["params"]`` and ``info["difficulty"]`` are those of the present task. Parameters that the environment does
+    not read in the first episode are named in a warning.
 
     Args:
         env: an environment, wrapped or not, or the id of one.
-        param_space: the axes, in the words of `palaestra.envs.ParamSpace`, with ranges and the harder side of each.
-        apply: where the value of an axis goes: "attribute" (of ``env.unwrapped``, set before each reset), "argument"
-        (of
-            its constructor; a new environment is made where it changes), "option" (of its reset), or a function
-            ``(env.unwrapped, value)``, called before each reset. Where nothing is said, an attribute of the axis' name
-            is set, or else an argument.
-        difficulty: of all tasks; None draws the parameters uniformly at each reset.
-        return_range: the least and the most that an episode can earn, which teachers are told.
-        success: the least return that counts as a success, for ``info["is_success"]``; None leaves that to ``env``.
+        param_space: the axes (see `ParamSpace`), each with its range and its harder side.
+        apply: axis -> the place where its value goes: "attribute" (of ``env.unwrapped``, set before each reset),
+            "argument" (of the constructor; if the value changes, a new environment is made), "option" (of the reset),
+            or a function called with ``(env.unwrapped, value)`` before each reset. An axis without an entry sets the
+            attribute of its name, or if there is none, the constructor's argument of its name.
+        difficulty: difficulty of all tasks; None draws the parameters uniformly at each reset.
+        return_range: minimum and maximum return of an episode, for teachers.
+        success: minimum return for ``info["is_success"]``; None leaves that key to ``env``.
         axes: narrower ranges of axes; see `ParamSpace.restrict`.
-        render_mode: of an environment that is given by its id.
-        split: "train", "test" or "all", for who names one: all tasks are in each, told apart by their seeds alone.
-        **fixed: any axis by name, fixed to one value.
+        render_mode: render mode of an environment that is given by its id.
+        split: "train", "test" or "all"; only stored. All splits have the same tasks.
+        **fixed: axes by name, each fixed to one value.
 
     Raises:
-        InputError: there is no such environment, it has no such parameter, or an argument does not fit.
+        InputError: there is no such environment, it has no such parameter, or an argument has an invalid value.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class ParamEnv(gym.Env[Any, Any]):
         self._params: dict[str, Any] = {}
         self._task_difficulty = 0.0
         self._return = 0.0
-        # Names that no episode has read yet; None once one has come to its end.
+        # Parameters that have not been read yet; None after the end of the first episode.
         told = ("attribute", "option")
         self._unread: set[str] | None = {name for name, place in self._places.items() if place in told}
         self._options = WatchedMapping({})
@@ -101,8 +100,8 @@ class ParamEnv(gym.Env[Any, Any]):
         """Begin an episode.
 
         Args:
-            seed: of the parameters that are drawn, and of the environment's own reset.
-            options: "difficulty", "params", and further ones for the environment.
+            seed: seed of the drawn parameters, and of the inner environment's reset.
+            options: "difficulty", "params" (axis -> value), and any others, which the inner environment's reset gets.
 
         Raises:
             InputError: an unknown parameter, or a value out of range.
@@ -119,7 +118,7 @@ class ParamEnv(gym.Env[Any, Any]):
             self._unread -= self._options.read
             others = self._options = WatchedMapping(others)
             self._watch_attributes(self._unread)
-        # A new environment would draw a seed of its own.
+        # Without a seed, an environment made anew would draw one that this generator does not determine.
         inner_seed = int(rng.integers(2**31)) if seed is None else seed
         observation, info = self.env.reset(seed=inner_seed, options=others or None)
         self._return = 0.0
@@ -199,7 +198,8 @@ class ParamEnv(gym.Env[Any, Any]):
     # The first episode: which parameters are read?
 
     def _watch_attributes(self, unread: set[str]) -> None:
-        """Note which attributes are read, by a subclass that lasts until the end of the episode."""
+        """Remove attributes from ``unread`` as they are read, until the end of the episode: the environment's class is
+        replaced by a subclass that notices reads."""
         inner, family = self.env.unwrapped, self._family
         names = {name for name in unread if self._places[name] == "attribute"}
         if not names or type(inner) is not family:

@@ -1,10 +1,10 @@
 """`TextTwin`: any Gymnasium environment with discrete actions, played in text.
 
     env = TextTwin("CartPole-v1", actions=["left", "right"], names=["position", "velocity", "angle", "rotation"])
-    env.reset(seed=0)[0]            # "position: 0.01396\\nvelocity: -0.02302\\n...\\nAnswer with one action: left or
-    right." env.step("I push left.")
+    env.reset(seed=0)[0]       # "position: 0.01396\\nvelocity: -0.02302\\n...\\nAnswer with one action: left or right."
+    env.step("I push left.")
 
-With a `ParamEnv` inside, its parameters and its difficulty are the twin's.
+A `TextTwin` of a `ParamEnv` takes the parameters and the difficulty of that `ParamEnv`.
 """
 
 from __future__ import annotations
@@ -30,25 +30,24 @@ _MOST_ACTION = 4_096
 
 
 class TextTwin(gym.Env[str, str]):
-    """An environment whose observations are written as named numbers, and whose actions have names.
+    """Wrapper that writes observations as text, and reads actions by their names in a reply.
 
-    An action that cannot be read takes a turn, but no step of the environment: ``info["action_error"]`` says what would
-    be right, and so does the next observation.
+    An action that cannot be read takes a turn, but no step of the inner environment; ``info["action_error"]`` and the
+    next observation then list the valid actions.
 
     Args:
-        env: an environment, wrapped or not, or the id of one; its actions are a `Discrete`.
-        actions: the name of each action; None numbers them.
-        names: names of the numbers in an array that is observed; None numbers them. For an observation of several
-        parts, a
-            mapping from part to names.
-        about: the task in a sentence or two, which heads the first observation.
-        write: writes an observation as text, in place of named numbers.
+        env: an environment, wrapped or not, or the id of one; the action space must be `Discrete`.
+        actions: the name of each action; None for numbers as names.
+        names: names of the entries of an observed vector; None numbers them. For dict observations, a mapping from key
+            to names.
+        about: one or two sentences on the task, at the top of the first observation.
+        write: function that writes an observation as text, in place of named numbers.
         digits: significant digits of real numbers.
         max_turns: turns after which an episode is truncated, unless the environment ends it before.
-        render_mode: None, or "ansi" for the newest observation.
+        render_mode: None, or "ansi" for the latest observation.
 
     Raises:
-        InputError: there is no such environment, its actions are not discrete, or the names do not fit.
+        InputError: there is no such environment, its actions are not discrete, or the number of names is wrong.
     """
 
     metadata = {"render_modes": ["ansi"]}  # noqa: RUF012
@@ -89,7 +88,7 @@ class TextTwin(gym.Env[str, str]):
         self._observation, self._turn = "", 0
         self._known: Mapping[str, Any] = {}
         if write is None:
-            self._describe(env.observation_space.sample())  # says what does not fit
+            self._describe(env.observation_space.sample())  # raises if the names do not fit
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         super().reset(seed=seed)
@@ -120,7 +119,7 @@ class TextTwin(gym.Env[str, str]):
         self.env.close()
 
     def _read(self, action: Any) -> Any:
-        """The number of the action in a reply; None where there is none."""
+        """Return the inner environment's action named in a reply; None if there is none."""
         if not isinstance(action, str) or len(action) > MAX_ACTION:
             return None
         found, _ = readings_up_to(_MOST_ACTION, action, "any", "move", THOUGHTS, marks=False)
@@ -141,7 +140,8 @@ class TextTwin(gym.Env[str, str]):
         return "\n".join(self._lines(part, value, names) for part, value, names in parts)
 
     def _lines(self, part: str, value: Any, names: Sequence[str] | None) -> str:
-        """Write one part: a number or text on a line, a list of numbers with a name each, a table row by row."""
+        """Write one part of an observation: a number or text on one line, a vector with one named number a line, a
+        larger array row by row."""
         head = f"{part}: " if part else ""
         if isinstance(value, str) or np.ndim(value) == 0:
             return f"{head}{self._number(value)}"
@@ -161,5 +161,5 @@ class TextTwin(gym.Env[str, str]):
 
 
 def _attribute(env: gym.Env[Any, Any], name: str, default: Any) -> Any:
-    """An attribute of an environment or the outermost of its wrappers that has it."""
+    """Return an attribute of the outermost wrapper that has it, or of the environment; ``default`` if none has it."""
     return env.get_wrapper_attr(name) if env.has_wrapper_attr(name) else default

@@ -3,14 +3,13 @@
     palaestra mcp palaestra/ToolUse-v0 --difficulty 0.3                    # over standard input and output
     palaestra mcp palaestra/Wordle-v0 --transport http --port 8000         # http://127.0.0.1:8000/mcp
 
-Each session has one environment, which is closed with it, and in it one episode at a time. The tool ``reset`` begins an
-episode and returns the task; so does reading the prompt ``task`` or the resource ``palaestra://task`` where none has
-begun. The other tools are the environment's functions (`action_tools`). A result's text is what the player reads; its
-structured content has the reward and the ends of the episode. An action that the environment refuses is an error of the
-tool, with the sentence that says why. The resource ``palaestra://result`` has all measurements, and nothing shows a
-solution.
+Each session has one environment, closed at the session's end, and plays one episode at a time. The tool ``reset``
+begins an episode and returns the task; if none has begun, so does reading the prompt ``task`` or the resource
+``palaestra://task``. The other tools are the environment's functions (`action_tools`). The text of a result is for the
+player; the structured content has the reward and the end of the episode. An action that the environment refuses is a
+tool error whose text gives the reason. The resource ``palaestra://result`` has all measurements. No solution is sent.
 
-Over HTTP the protocol has sessions up to its version 2025-11-25, and newer clients are told to speak that one.
+Over HTTP, sessions exist up to version 2025-11-25 of the protocol; newer clients are told to use that version.
 """
 
 from __future__ import annotations
@@ -56,13 +55,13 @@ class HttpLimits:
 
 
 class McpEnvironment:
-    """Serves one environment over the Model Context Protocol.
+    """Server of an environment over the Model Context Protocol.
 
     Args:
-        env_id: its id; observations and actions must be text.
-        kwargs: its arguments, which clients cannot change.
-        seed: of each session's first episode; None draws one.
-        step_seconds: time limit of a reset or a step.
+        env_id: id of the environment; observations and actions must be text.
+        kwargs: arguments of the environment, which clients cannot change.
+        seed: seed of each session's first episode; None draws one.
+        step_seconds: time limit of a reset or a step, in seconds.
 
     Raises:
         MissingExtra: the extra [mcp] is not installed.
@@ -75,7 +74,7 @@ class McpEnvironment:
         with needs_extra("a server of the Model Context Protocol", "mcp"):
             import mcp.server  # noqa: F401
         self.env_id, self.kwargs, self.seed, self.step_seconds = env_id, dict(kwargs or {}), seed, step_seconds
-        env = make_text_env(env_id, self.kwargs)  # what does not fit is said before anybody connects
+        env = make_text_env(env_id, self.kwargs)  # raises before any client connects
         try:
             env.reset(seed=0)
             self.functions = action_tools(env)
@@ -84,8 +83,8 @@ class McpEnvironment:
         self.served = 0
 
     async def serve_stdio(self) -> None:
-        """Serve one session over standard input and output, until the client closes it. Everything else that is written
-        to standard output goes to the error output meanwhile."""
+        """Serve one session over standard input and output, until the client closes it. Anything else written to
+        standard output goes to standard error meanwhile."""
         from mcp.server.stdio import stdio_server
 
         @asynccontextmanager
@@ -113,14 +112,14 @@ class McpEnvironment:
 
         Args:
             host: the address to listen at.
-            port: 0 takes a free one.
-            token: clients must send it, as ``Authorization: Bearer TOKEN``; None lets everybody in.
-            limits: on what clients may take.
-            on_start: called with the address for clients.
-            stop: once set, the server ends.
+            port: the port to listen at; 0 takes a free one.
+            token: the token that clients must send as ``Authorization: Bearer TOKEN``; None accepts all clients.
+            limits: limits on the use by clients; None for the defaults of `HttpLimits`.
+            on_start: called with the URL for clients.
+            stop: event that ends the server when it is set.
 
         Raises:
-            InputError: the port cannot be taken.
+            InputError: the port is invalid or in use.
         """
         import uvicorn
         from mcp import types
@@ -164,7 +163,8 @@ class McpEnvironment:
         return McpSession(self.env_id, self.kwargs, self.seed, self.step_seconds)
 
     def _session(self, ctx: ServerRequestContext[Any, Any]) -> McpSession:
-        """The session of a request: of this process, or of its HTTP connection, which closes it at its end."""
+        """Return the session of a request: over stdio the only one, over HTTP that of the connection, whose end also
+        closes the session."""
         from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
         if isinstance(ctx.lifespan_context, McpSession):
@@ -251,7 +251,7 @@ class McpEnvironment:
         )
 
     def _reset_properties(self) -> dict[str, Any]:
-        """The arguments of a reset; without those that are fixed here."""
+        """Return the JSON schemas of a reset's arguments, without those that ``kwargs`` fix."""
         fixed = {"difficulty", "params"} if "difficulty" in self.kwargs else set()
         return {name: part for name, part in _RESET_PROPERTIES.items() if name not in fixed}
 
@@ -303,7 +303,7 @@ async def _end_at(stop: asyncio.Event, http: Any) -> None:
 
 
 async def _or_refuse(text: Awaitable[str]) -> str:
-    """Wait for a text; what the environment refuses is an error of the request."""
+    """Await a text; an error of the environment becomes an error of the MCP request."""
     from mcp import types
     from mcp.shared.exceptions import MCPError
 

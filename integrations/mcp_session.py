@@ -1,4 +1,4 @@
-"""`McpSession`: the episodes of one session over the Model Context Protocol, as the results of tools."""
+"""`McpSession`: plays the episodes of one MCP session, and returns their results in the form of tool results."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ STEP_SCHEMA: dict[str, Any] = {
 
 
 class McpSession:
-    """The environment of one session, in a thread of its own.
+    """The environment of one session, run in a separate thread.
 
     Args:
-        env_id, kwargs: of the environment.
-        seed: of the first episode, unless its reset names one.
-        step_seconds: time limit of a reset or a step; one that takes longer loses its environment.
+        env_id, kwargs: id and arguments of the environment.
+        seed: seed of the first episode, unless the reset has one.
+        step_seconds: time limit of a reset or a step, in seconds; after a longer one, the environment is replaced by a
+            new one, and the episode is lost.
     """
 
     def __init__(self, env_id: str, kwargs: Mapping[str, Any], seed: int | None, step_seconds: float):
@@ -51,7 +52,7 @@ class McpSession:
         self._start()
 
     async def reset(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin an episode and return the structured content: the task, and what it is.
+        """Begin an episode and return the structured content: the task's text, id, params and difficulty.
 
         Raises:
             InputError: an argument does not fit.
@@ -80,11 +81,11 @@ class McpSession:
         return {"observation": _text_of(seen), "reward": step["reward"], **ends, **measured}
 
     async def result(self) -> dict[str, Any]:
-        """The state of the episode: the task and the measurements."""
+        """Return the state of the episode: the task and the measurements."""
         return await self._run(self._served.state)
 
     async def close(self) -> None:
-        """Close the environment, after the call that is running."""
+        """Close the environment once the running call has ended."""
         closing = self._thread.submit(self._served.close)
         self._thread.end()
         await asyncio.wrap_future(closing)
@@ -113,7 +114,7 @@ class McpSession:
 
 
 def describe_step(found: Mapping[str, Any]) -> str:
-    """The text for the player: the error of the action, the next observation, and the end of the episode."""
+    """Return the text for the player: the error of the action, the next observation, and the end of the episode."""
     parts = [] if (found["action_error"] or "") in found["observation"] else [found["action_error"]]
     parts.append(found["observation"])
     if found["terminated"] or found["truncated"]:

@@ -211,7 +211,7 @@ def envs() -> list[Row]:
         except MissingExtra as error:
             rows.append({"id": env_id, "summary": str(error), "axes": ""})
             continue
-        except MachineryError:  # it can be told of, though not made here
+        except MachineryError:  # it has a summary, though it cannot be made here
             env = family = load_env_creator(str(gym.spec(env_id).entry_point))
         space = getattr(env, "param_space", None)
         axes = ", ".join(format_axis(axis) for axis in space.axes) if space is not None else ""

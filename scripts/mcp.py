@@ -1,8 +1,8 @@
 """``palaestra mcp``: an environment as a server of the Model Context Protocol, for any agent that calls its tools.
 
 The environment's actions are tools with typed arguments; ``reset`` begins an episode and returns the task, which is
-also a prompt and a resource. Each session has an environment of its own. Over HTTP the server listens on this machine
-alone unless --host is given; --token then keeps strangers out.
+also a prompt and a resource. Each session has a separate environment. Over HTTP, the server listens only on this
+machine unless --host is given; with --token, it refuses clients without the token.
 
 examples:
   palaestra mcp palaestra/ToolUse-v0 --difficulty 0.3
@@ -45,17 +45,17 @@ class McpOptions:
     seed: int | None = None
     """Seed of each session's first episode; by default, another task each time."""
     host: str = "127.0.0.1"
-    """The address to listen at."""
+    """http: address to listen at."""
     port: int = 8000
-    """Port to listen at; 0 takes a free one."""
+    """http: port to listen at; 0 takes a free one."""
     token: str | None = None
-    """Token that clients must send, as "Authorization: Bearer TOKEN"."""
+    """http: token that clients must send, as "Authorization: Bearer TOKEN"."""
     sessions: int = 256
-    """Sessions at a time."""
+    """http: maximum number of sessions at a time."""
     idle_seconds: float = 600.0
-    """Seconds of silence after which a session ends."""
+    """http: seconds without a request after which a session ends."""
     step_seconds: float = 60.0
-    """Time limit of a reset or a step, in seconds; a longer one loses its environment."""
+    """Time limit of a reset or a step, in seconds; after a longer one, the episode is lost."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

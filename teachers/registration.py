@@ -130,7 +130,7 @@ def make(name: str, space: Any, seed: int = 0, **kwargs: Any) -> Teacher:
 def choose_space(name: str, env: Any) -> Any:
     """Return the space in which the teacher ``name`` chooses tasks of an environment. Teachers of kind "levels"
     get the environment's ``level_functions``, if it has any. All others get its ``param_space``, or None without one.
-    If several wrappers have the attribute, that of the outermost one is taken."""
+    If several wrappers have the attribute, the outermost one's is returned."""
     from .levels.space import Levels
 
     inner = env.unwrapped

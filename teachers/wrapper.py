@@ -54,11 +54,12 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             `Outcome.extras` (see `EpisodeCritic`).
 
     Raises:
-        InputError: the teacher needs more than returns and there is no ``measure``, options come with a made teacher,
-            or there is no space. At a reset: the teacher is a copy made by pickling or forking.
+        InputError: the teacher needs extras and ``measure`` is None; options are given with a teacher object; or a name
+            is given and neither the environment nor a wrapper has a ``param_space``. At a reset: the teacher is a copy
+            made by pickling or forking.
 
     Warns:
-        UserWarning: the first reset does not read the task.
+        UserWarning: the environment's reset does not read ``options["params"]``.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         )
         gym.Wrapper.__init__(self, env)
         if isinstance(teacher, str):
-            TEACHERS[teacher]  # an unknown name is said first
+            TEACHERS[teacher]  # raises for an unknown name first
             space = choose_space(teacher, env)
             if space is None:
                 raise InputError(
@@ -97,7 +98,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._proposal: Proposal | None = None
         self._played: WrappedEpisode | None = None
         self._group = _Group()
-        self._is_checked = False  # that the environment reads its task
+        self._is_checked = False  # True once a reset was watched for reading the task
         self._proposal_of: dict[int, Proposal] = {}  # seed -> proposal, the oldest seed first
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""Gridworlds: their speed beside MiniGrid's, and what bonuses and learners do for students of them."""
+"""Benchmarks of gridworlds: speed compared with MiniGrid's, and learning with different bonuses and learners."""

@@ -1,10 +1,10 @@
-"""``palaestra bench grids``: gridworlds beside MiniGrid's, and what bonuses and learners do for students of them.
+"""``palaestra bench grids``: speed of gridworlds compared with MiniGrid's, and learning with different bonuses.
 
-The table "speed" has steps per second beside MiniGrid's for the same level sizes, and descriptions per second of the
-text twins; "same-levels" compares the steps on MiniGrid's own levels, of each of its ids. The others train students,
-some minutes to a quarter of an hour a seed and player: steps until they succeed, and held-out success at the end. Every
-run is a run folder under --out, which `palaestra report` and `palaestra view` read, and which is gone on with if the
-command is interrupted and given again.
+The table "speed" compares steps per second with MiniGrid's for the same level sizes, and has descriptions per second of
+the text environments; "same-levels" compares steps per second on the levels of each of MiniGrid's ids. The other tables
+train students, some minutes to a quarter of an hour per seed and player, and report the steps until they succeed, and
+held-out success at the end. Each run is a folder under --out, for `palaestra report` and `palaestra view`; the same
+command given again continues interrupted runs.
 
 examples:
   palaestra bench grids

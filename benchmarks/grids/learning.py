@@ -1,7 +1,7 @@
-"""Students of gridworlds with one bonus or learner and another: steps until they succeed, and held-out success.
+"""Training of students of gridworlds with different bonuses and learners: steps until success, and held-out success.
 
-A player has learned at the first environment step from which `HELD` iterations in a row have `SHARE` successes or
-more. Its run ends there, unless the table asks for runs of full length.
+A player has learned at the first environment step from which `HELD` iterations in a row have a success rate of at least
+`SHARE`. The player's run ends there, unless the table asks for runs of full length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARE, HELD = 0.9, 5
 
 @dataclass(frozen=True)
 class GridPlayer:
-    """A learner and what differs from its defaults."""
+    """A learner, and the settings that differ from the learner's defaults."""
 
     learner: str = "ppo"
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class LearningTable:
     Attributes:
         name: name of the table.
         env: id of the environment.
-        axes: axes that are fixed or bounded.
+        axes: fixed values or ranges of the environment's axes.
         steps: largest number of environment steps of a run.
         players: name -> player; the first is the baseline of the comparison.
         whole: continue to the last step even after the player has learned.
@@ -117,8 +117,9 @@ class LearningFigures:
     runs: Mapping[str, Sequence[GridRunFigures]]
 
     def ratio(self, player: str) -> tuple[float, float, float, bool]:
-        """By how many times fewer steps a player learns than the first: the geometric mean over seeds with its 95 %
-        interval (Welch's, of the logarithms), and whether it is a lower bound, as runs of the first did not learn."""
+        """Return how many times fewer steps a player takes to learn than the first player, as (geometric mean over
+        seeds, low, high, bound): low and high end Welch's 95 % interval of the logarithms; bound is True if runs of the
+        first player did not learn, so that the mean is a lower bound."""
         mine = [math.log(run.learned or run.steps) for run in self.runs[player]]
         first = [math.log(run.learned or run.steps) for run in self.runs[next(iter(self.runs))]]
         middle, half = _difference(first, mine)
@@ -126,7 +127,7 @@ class LearningFigures:
         return math.exp(middle), math.exp(middle - half), math.exp(middle + half), bound
 
     def tabulate(self) -> str:
-        """A table in Markdown."""
+        """Return the table in Markdown."""
         table = self.table
         axes = " ".join(f"{name}={value}" for name, value in table.axes.items())
         first = next(iter(self.runs))
@@ -162,7 +163,7 @@ def _count(steps: float) -> str:
 
 
 def _difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """The difference of two means, and half of its 95 % interval, infinite for one value each."""
+    """Return the difference of two means, and half the width of its 95 % interval (infinite if each has one value)."""
     from scipy import stats
 
     middle = statistics.fmean(first) - statistics.fmean(second)
@@ -178,19 +179,20 @@ def _difference(first: Sequence[float], second: Sequence[float]) -> tuple[float,
 def measure_learning(
     table: LearningTable, seeds: int, out: Path, players: Sequence[str] = (), longest: int | None = None
 ) -> LearningFigures:
-    """Train the players of a table, or go on with their runs.
+    """Train the players of a table; runs that exist in ``out`` are continued.
 
     Args:
-        seeds: runs of each player.
-        out: folder with a folder for each player, which has one for each seed.
-        players: only these; () for all of them.
-        longest: most steps of a run, in place of the table's. A run of fewer steps whose player had not learned goes
-            on.
+        table: the players and their environment.
+        seeds: runs of each player, with seeds 0, 1, ...
+        out: parent of the run folders ``PLAYER/SEED``.
+        players: names of the players to train; () for all.
+        longest: maximum number of environment steps of a run; None for the table's. A finished run of fewer steps is
+            continued if its player had not learned, or if the table's runs have full length.
 
     Raises:
-        InputError: there is no such player, or a run in ``out`` is another one, or one of fewer steps that cannot go
-            on, as a setting follows their number.
-        MissingExtra: torch is absent.
+        InputError: there is no such player, a run in ``out`` has other settings, or a run of fewer steps cannot be
+            continued because a schedule depends on the number of steps.
+        MissingExtra: torch is not installed.
     """
     check_names(f"player of the table {table.name!r}", players, table.players)
     from rich.console import Console
@@ -256,15 +258,16 @@ def _measure(table: LearningTable, player: GridPlayer, seed: int, folder: Path) 
 
 
 def _success_of(row: Mapping[str, Any]) -> float | None:
-    """Success over whole episodes in an iteration, None without any. Those of Go-Explore begin near the ends of its
-    solutions at first: it has as much as it plays from the starts of all its levels."""
+    """Return the success rate over whole episodes of an iteration; None without episodes. Go-Explore first trains from
+    states near the end of its solutions, which counts as 0; later, the rate from the start counts times the share of
+    its levels that it has solved."""
     if "cells" not in row:
         return row.get("success")
     return row["levels_solved"] * row.get("success_from_start", 0.0) if row.get("start") == 0.0 else 0.0
 
 
 def _find_step_learned(rows: Sequence[Mapping[str, Any]]) -> int | None:
-    """The step at which the player of a run had learned, by its metrics so far; None where it has not."""
+    """Return the environment step at which the player had learned, given the metrics so far; None if it has not."""
     held, since = 0, None
     for row in rows:
         if (_success_of(row) or 0.0) < SHARE:
@@ -277,5 +280,5 @@ def _find_step_learned(rows: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _find_first_success(rows: Sequence[Mapping[str, Any]]) -> int | None:
-    """The step of the first iteration with an episode that succeeded, of Go-Explore with a level that was solved."""
+    """Return the environment step of the first iteration with a success (in Go-Explore, with a solved level)."""
     return next((row["step"] for row in rows if row.get("success") or row.get("levels_solved")), None)

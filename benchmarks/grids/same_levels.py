@@ -1,7 +1,7 @@
-"""Steps per second on MiniGrid's own levels, of each of its ids, beside MiniGrid's.
+"""Steps per second on the levels of each of MiniGrid's ids, ours and MiniGrid's.
 
-Both sides play the same levels, which MiniGrid's generator draws for both, under the same random actions, in turns, in
-processor time of one core. Only steps are timed, since the resets are the same work on both sides.
+Both sides play the same levels, drawn by MiniGrid's generator, under the same random actions, and are measured
+alternately in CPU time of one core. Only steps are timed, since the resets are the same work on both sides.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ..harness import Side, Spread, compare, format_markdown, require
 
 @dataclass(frozen=True)
 class SameLevelFigures:
-    """Figures that `measure_same_levels` found.
+    """Result of `measure_same_levels`.
 
     Attributes:
         minigrid: version of MiniGrid.
-        rows: for each id steps per second of both sides and the median of their ratio.
+        rows: for each id, the median steps per second of each side ("ours", "theirs") and the median of their "ratio".
         left_out: ids whose levels this installation of MiniGrid cannot draw.
     """
 
@@ -38,7 +38,7 @@ class SameLevelFigures:
     left_out: list[str]
 
     def tabulate(self) -> str:
-        """A table in Markdown, with the least and the median ratio above it."""
+        """Return a table in Markdown, below a line with the least and the median ratio."""
         ratios = sorted(row["ratio"] for row in self.rows)
         least, middle = ratios[0], statistics.median(ratios)
         said = f"{len(ratios)} ids: {least:.1f} times MiniGrid's steps per second at least, {middle:.1f} in the median."
@@ -53,14 +53,14 @@ class SameLevelFigures:
 
 
 def measure_same_levels(rounds: int, steps: int) -> SameLevelFigures:
-    """Measure both sides in turns on each id.
+    """Measure both sides alternately on each id.
 
     Args:
-        rounds: how often each side is measured.
-        steps: of one measurement.
+        rounds: number of measurements of each side.
+        steps: number of steps in one measurement.
 
     Raises:
-        MissingExtra: MiniGrid is absent.
+        MissingExtra: MiniGrid is not installed.
     """
     require("palaestra bench grids", "grid", "minigrid")
     import minigrid

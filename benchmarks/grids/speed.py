@@ -1,8 +1,8 @@
-"""Steps of gridworlds per second beside MiniGrid's, and their descriptions in text.
+"""Steps per second of gridworlds and of MiniGrid, and descriptions per second of gridworlds in text.
 
-Each row is an id of MiniGrid and ours at the same size. Both play the same random actions through ``gymnasium.make``
-(without the checker of spaces, resets counted), in turns, in processor time on one core; the median of the rounds is
-compared. Then follow the descriptions per second of the text twins, of states along the same random actions.
+Each row compares an id of MiniGrid with our family at the same size. Both play the same random actions through
+``gymnasium.make`` (without the environment checker; resets count), measured alternately in CPU time of one core; the
+medians are compared. A second table has the descriptions per second of states along the same random actions.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ DESCRIBED = ("map", "view", "words")
 
 @dataclass(frozen=True)
 class SpeedFigures:
-    """Figures that `measure_speed` found.
+    """Result of `measure_speed`.
 
     Attributes:
         minigrid: version of MiniGrid.
-        steps: a row for each id of MiniGrid, with steps per second of both sides and the median of their ratio.
-        texts: a row for each family, with descriptions per second in each form.
+        steps: a row for each id of MiniGrid: median steps per second of each side, and the median of their ratio.
+        texts: a row for each family: descriptions per second for each of `DESCRIBED`.
     """
 
     minigrid: str
@@ -52,7 +52,7 @@ class SpeedFigures:
     texts: list[dict[str, Any]]
 
     def tabulate(self) -> str:
-        """Two tables in Markdown."""
+        """Return two tables in Markdown."""
         rows = [
             (row["id"], f"{row['ours']:,.0f}", f"{row['theirs']:,.0f}", f"{row['ratio']:.1f}") for row in self.steps
         ]
@@ -66,14 +66,14 @@ class SpeedFigures:
 
 
 def measure_speed(rounds: int, steps: int) -> SpeedFigures:
-    """Measure both sides in turns.
+    """Measure all of `MATCHES`, both sides alternately.
 
     Args:
-        rounds: how often each side is measured.
-        steps: of one measurement.
+        rounds: number of measurements of each side.
+        steps: number of steps in one measurement.
 
     Raises:
-        MissingExtra: MiniGrid is absent.
+        MissingExtra: MiniGrid is not installed.
     """
     require("palaestra bench grids", "grid", "minigrid")
     import minigrid
@@ -85,7 +85,7 @@ def measure_speed(rounds: int, steps: int) -> SpeedFigures:
 
 
 def measure_match(theirs_id: str, name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
-    """Return the medians of steps per second of both sides, and of their ratio."""
+    """Return a row: the MiniGrid id, the median steps per second of each side, and the median of their ratio."""
     ours = gym.make(f"palaestra/{name}-v0", disable_env_checker=True, **params)
     theirs = gym.make(theirs_id, disable_env_checker=True)
     rates = compare(
@@ -111,7 +111,7 @@ def _step_rate(env: gym.Env[Any, Any], steps: int, seed: int) -> float:
 
 
 def measure_texts(name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
-    """Return the median of descriptions per second in each form."""
+    """Return a row: the family, and the median of descriptions per second for each of `DESCRIBED`."""
     found: dict[str, Any] = {"family": name}
     for form in DESCRIBED:
         env: Any = gym.make(f"palaestra/{name}Text-v0", disable_env_checker=True, observation=form, **params).unwrapped

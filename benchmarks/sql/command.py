@@ -1,11 +1,11 @@
-"""``palaestra bench sql``: how often the grader of SQL is wrong, beside peers' comparison, and how fast it is.
+"""``palaestra bench sql``: error rates of the SQL grader, compared with other graders, and its speed.
 
-Queries are made of the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
-mistake, which are wrong if they have another result on one of many further databases than those of the task. Those that
-`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Peers run both on one database and
-compare sets of rows. Evaluators of other benchmarks, as they are released, judge the same queries where their files are
-given, on one database and on all of the task's. Then other averages and incomplete orders are probed (`probes`), and
-tasks are counted: made per second of the processor, and answers graded.
+Queries are made from the gold queries of drawn tasks: rewritings that are right on all databases, and queries with one
+mistake, which count as wrong if their result differs on one of many databases other than the task's. Queries that
+`palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Two simpler graders, one of them
+as in other projects (sets of rows), compare results on one database. Released evaluators of other benchmarks, if their
+files are given, judge the same queries on one database and on all of the task's. Then the grader is probed with wrong
+averages and incomplete orders (`probes`), and tasks made and answers graded per second are measured.
 
 examples:
   palaestra bench sql
@@ -50,7 +50,7 @@ class SqlBenchOptions:
     tasks: int = 100
     """Tasks whose gold queries are rewritten, over five difficulties."""
     contents: int = 60
-    """Databases on which a query with a mistake must differ once to count as wrong."""
+    """Databases on one of which a query with a mistake must have another result to count as wrong."""
     engines: tuple[str, ...] = ("sqlite",)
     """Engines that grade: sqlite, duckdb, postgres."""
     constructs: tuple[str, ...] = ()
@@ -62,10 +62,10 @@ class SqlBenchOptions:
     seed: int = 0
     """Seed of the first task."""
     evaluators: tuple[Path, ...] = ()
-    """Files of other benchmarks' evaluators: exec_eval.py of test-suite-sql-eval (Spider), evaluation.py of BIRD,
+    """Files of released evaluators: exec_eval.py of test-suite-sql-eval (Spider), evaluation.py of BIRD,
     evaluate.py of Spider 2.0-lite."""
     evaluators_python: Path = Path(sys.executable)
-    """The Python that runs them, with what they import."""
+    """Python interpreter that runs the evaluators; it needs the packages that they import."""
     failures: bool = False
     """Print each wrong verdict of ours, and of evaluators on all databases of the task."""
     json: Path | None = None
@@ -74,7 +74,7 @@ class SqlBenchOptions:
 
 @dataclass
 class Verdicts:
-    """Counts of one grader."""
+    """Verdicts of one grader: counts of right and wrong queries, and of mistaken verdicts."""
 
     grader: str
     right: int = 0
@@ -123,8 +123,8 @@ def start_evaluators(config: SqlBenchOptions) -> Iterator[PeerProcess | None]:
 def compare_graders(
     config: SqlBenchOptions, evaluators: PeerProcess | None = None
 ) -> tuple[list[Verdicts], Counter[str]]:
-    """Let all graders judge all queries. Return their counts, and how many queries had no mistake that shows, by how
-    they were made."""
+    """Let all graders judge all queries. Return the graders' counts, and the number of queries that count neither as
+    right nor as wrong, by the way they were made."""
     asked = {"split": "all", "constructs": config.constructs}
     env: Any = gym.make("palaestra/TextToSQL-v0", **asked, disable_env_checker=True).unwrapped
     ours = [Verdicts(f"several databases, {name}") for name in config.engines]
@@ -196,9 +196,9 @@ def _count(verdicts: Verdicts, query: LabelledQuery, success: bool, gold: str) -
 
 
 def measure_speed(engine: str, tasks: int, seed: int) -> dict[str, dict[str, float]]:
-    """Measure tasks made and right answers graded per second, by difficulty; "default" draws all sizes alike.
+    """Measure tasks made and right answers graded per second, by difficulty; "default" is a reset without difficulty.
 
-    On SQLite, time is this process's processor time. Other engines run in other processes, so time is wall time.
+    For SQLite, time is this process's CPU time; other engines run in other processes, so time is wall time.
     """
     clock = time.process_time if engine == "sqlite" else time.perf_counter
     options = {"engine": engine, "split": "all", "disable_env_checker": True}

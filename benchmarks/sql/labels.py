@@ -1,6 +1,6 @@
-"""Labels of queries made of a gold query: right, wrong, or undecided.
+"""Labels of queries made from a gold query: right, wrong, or undecided.
 
-A query is wrong if it has another result than the gold query on one of many contents of the schema.
+A query is wrong if its result differs from the gold query's on one of many contents of the schema.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SEED = 1_000_000
 
 @dataclass(frozen=True)
 class LabelledQuery:
-    """A query made of a gold query: how it was made, and whether it is right."""
+    """A query made from a gold query: the way it was made, its text, and True if it is right."""
 
     made: str
     text: str
@@ -38,10 +38,10 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
     """Yield the queries made from a gold query, with labels.
 
     Args:
-        known: the task's stored data.
+        known: the task's `QueryTask`.
         gold: the gold query.
-        contents: number of databases for the labels.
-        undecided: receives the counts of queries without a label, by rewriting.
+        contents: number of databases on which results are compared.
+        undecided: receives the number of queries without a label, by the way they were made.
     """
     require("'palaestra bench sql'", "sql", "sqlglot")
     from .rewrites import equivalent_queries, wrong_queries
@@ -70,7 +70,7 @@ def label_queries(known: Any, gold: str, contents: int, undecided: Counter[str])
 
 
 def write_for(text: str, dialect: str) -> str:
-    """Translate a query of SQLite with its mistakes: the division of whole numbers leaves out the fraction."""
+    """Translate a query of SQLite, keeping its mistakes: the division of whole numbers must still drop the fraction."""
     text = translate_query(text, dialect)
     return re.sub(r"(SUM\([\w.]+\)) / ", r"\1 // ", text) if dialect == "duckdb" else text
 

@@ -1,7 +1,8 @@
 """Released evaluators of other text-to-SQL benchmarks behind one interface: a file for `peer_server`.
 
-It runs under a Python with their dependencies, so it imports nothing of this package. A request has the query, the gold
-query, whether the order of rows counts, and a folder; the evaluator accepts if it does on all databases of the folder.
+This file runs under a Python with the evaluators' dependencies, so it imports nothing of this package. A request has
+the query, the gold query, True if the order of rows counts, and a folder; the answer is True if the evaluator accepts
+the query on all databases of the folder.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def spider2(module: Any) -> Accepts:
     return accepts
 
 
-# Name -> a function that its file defines, and how it is asked.
+# Name -> (a function that the evaluator's file defines, the adapter of the file's module).
 EVALUATORS: dict[str, tuple[str, Callable[[Any], Accepts]]] = {
     "Spider (test suites)": ("eval_exec_match", test_suites),
     "BIRD": ("compute_acc_by_diff", bird),
@@ -60,7 +61,7 @@ _loaded: dict[str, Accepts] = {}
 
 
 def find_installed(*files: str) -> list[str]:
-    """Import the files; the names of the evaluators in them."""
+    """Import the files and return the names of the evaluators in them."""
     for place, file in enumerate(files):
         folder = str(Path(file).parent)
         sys.path.insert(0, folder)

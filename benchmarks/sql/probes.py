@@ -1,8 +1,7 @@
-"""Two kinds of mistake that rows alone hardly show: another average in a nested query, and an order that leaves rows
-tied.
+"""Two kinds of mistake that results hardly show: another average in a nested query, and an order that leaves rows tied.
 
-Averages count where many contents of the schema tell them from the right one. Orders count always where the question
-asks for one, since an engine may sort tied rows as asked by accident.
+A query with another average counts as wrong if its result differs on one of many contents of the schema. A query with
+an incomplete order always counts as wrong, since an engine may sort tied rows as asked by accident.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..harness import require, track
 from .labels import find_differences, write_for
 
 _DIFFICULTIES = (0.5, 0.75, 1.0)
-# Contents that tell an average from another.
+# Number of contents on which averages are compared.
 _CONTENTS = 150
 
 
@@ -29,9 +28,9 @@ class Probe:
 
     Args:
         mistake: the mistake.
-        tasks: tasks in which it was made.
-        wrong: queries with it that are wrong.
-        accepted: wrong queries that were found right, by engine.
+        tasks: number of queries with the mistake.
+        wrong: number of these queries that are wrong.
+        accepted: engine -> number of wrong queries that were graded as right.
     """
 
     mistake: str
@@ -76,7 +75,7 @@ def _accepts(known: Any, text: str, name: str) -> bool:
 
 
 def other_averages(gold: str) -> Iterator[tuple[str, str]]:
-    """Yield (mistake, query) for each way of writing the averages of nested queries that is not the same."""
+    """Yield (mistake, query) for each wrong way of writing the averages of nested queries."""
     from sqlglot import exp, parse_one
 
     tree: Any = parse_one(gold, read="sqlite")

@@ -22,7 +22,8 @@ def write(tree: Any, **options: Any) -> str:
 
 
 def equivalent_queries(gold: str, ordered: bool) -> Iterator[tuple[str, str]]:
-    """Yield (name, query) for each rewriting that changes the query. ``ordered``: whether the order of rows counts."""
+    """Yield (name, query) for each rewriting that changes the text but not the result. ``ordered``: True if the order
+    of rows counts."""
     tree: Any = sqlglot.parse_one(gold, read="sqlite")
     yield "layout", f"-- the answer; as asked\n{write(tree, pretty=True)} ;"
     yield "capitals", re.sub(r"'[^']*'|[A-Z]{2,}", lambda one: one[0] if one[0][0] == "'" else one[0].lower(), gold)
@@ -53,7 +54,7 @@ def equivalent_queries(gold: str, ordered: bool) -> Iterator[tuple[str, str]]:
 
 
 def _other_sorts(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield queries that sort by the places and names of columns, and outside."""
+    """Yield queries that sort by column positions, by aliases, and in an outer query."""
     if isinstance(tree, exp.SetOperation):
         named = tree.copy()
         named.left.set("expressions", [exp.alias_(named.left.expressions[0], "c1")])

@@ -27,10 +27,10 @@ class BabyAIRules(GridRules):
     """Carry out an instruction: go to a thing, pick it up, open a door, put one thing next to another.
 
     Description:
-        Rooms with closed doors between them, all of which can be reached, and keys, balls and boxes of six colours, all
-        reachable without moving another. Several instructions are joined by "and", ", then" and "after you". MiniGrid's
-        levels (``minigrid=``) also name things by their place ("on your left"), lock doors, hide keys, block ways and
-        are strict about a wrong door or thing, which is then a failure.
+        Rooms joined by closed doors, with keys, balls and boxes of six colours. Every room and thing can be reached
+        without moving a thing. Several instructions are joined by "and", ", then" and "after you". MiniGrid's levels
+        (``minigrid=``) also name things by their place ("on your left"), lock doors, hide keys, block ways, and may be
+        strict: a wrong door or thing is then a failure.
 
     Parameters:
         kind (goto, open, pickup, putnext, any): the kind of each clause; "any" draws it for each clause. A single room
@@ -42,8 +42,8 @@ class BabyAIRules(GridRules):
 
     Termination:
         When the instruction is done. Truncated after (rooms * room_size)**2 steps for each thing to go to, BabyAI's
-        limit, and in text after 3 * rooms * room_size turns for each; in MiniGrid's levels its limit holds for turns,
-        too. A random walk completes some of the short instructions.
+        limit, and in text after 3 * rooms * room_size turns for each; in MiniGrid's levels MiniGrid's step limit also
+        limits turns. A random walk completes some of the short instructions.
 
     Source:
         BabyAI (Chevalier-Boisvert et al., arXiv 1810.08272), as shipped with MiniGrid.
@@ -150,7 +150,7 @@ class BabyTask(NamedTuple):
         clause: the same, parsed.
         mission: the instruction in words.
         limit, turns: steps of the native environment and turns of the text twin.
-        clears: whether a solution may have to unlock doors and to carry things aside.
+        clears: True if a solution may have to unlock doors or carry things aside.
     """
 
     instruction: baby.Instruction
@@ -162,7 +162,7 @@ class BabyTask(NamedTuple):
 
 
 def _read_instruction(instruction: Any) -> tuple[baby.Instruction, list[Any]]:
-    """Convert an instruction object of BabyAI; return its descriptions, too."""
+    """Convert an instruction object of BabyAI to tuples; also return the object's descriptions, in the same order."""
     name = type(instruction).__name__
     if name in _JOINED:
         (first, left), (second, right) = map(_read_instruction, (instruction.instr_a, instruction.instr_b))
@@ -202,7 +202,7 @@ def _is_all_reachable(world: World) -> bool:
 
 
 def _draw_instruction(rng: np.random.Generator, world: World, kind: str, clauses: int) -> baby.Instruction | None:
-    """Draw an instruction on things of the world; None if they do not allow one."""
+    """Draw an instruction about things of the world; None if a drawn clause is impossible or already done."""
     things = [code for code in world.cells if THINGS[code].kind in PORTABLE]
     doors = [code for code in world.cells if DOORS[code]]
     ahead = world.cells[world.ahead]

@@ -1,11 +1,11 @@
 """BabyAI's instructions: clauses (go to, pick up, open, put next to), their composition, wording and verification.
 
-An instruction is nested tuples, so that it is part of a `World`: ``("goto", what)``, ``("pickup", what)``,
-``("open", what)``, ``("putnext", what, what)``, and ``("and" | "then" | "after", instruction, instruction)``, where
-``what`` is (kind or "", colour or ""), or (kind or "", colour or "", place) with one of `PLACES`, which holds at the
-start. ``("strict", instruction)`` makes a wrong door, thing or order a failure. A `Memo` is the world's memo: progress,
-and which things are meant. All follow BabyAI's verifier (Chevalier-Boisvert et al., arXiv 1810.08272, as shipped with
-MiniGrid), including its memory of the positions of things at the last drop.
+An instruction consists of nested tuples, so that a `World` with one is hashable: ``("goto", what)``,
+``("pickup", what)``, ``("open", what)``, ``("putnext", what, what)``, and ``("and" | "then" | "after", instruction,
+instruction)``. ``what`` describes things: (kind or "", colour or ""), or (kind or "", colour or "", place) with one of
+`PLACES` relative to the agent's start. ``("strict", instruction)`` makes a wrong door, thing or order a failure.
+``World.memo`` is a `Memo`: the progress, and the things that each description means. All follow BabyAI's verifier
+(Chevalier-Boisvert et al., arXiv 1810.08272, as shipped with MiniGrid), with its memory of positions at the last drop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DONE, OPEN, FAILED = 1, 0, -1
 CARRIED = -1
 """Position of a thing that the agent carries."""
 NOTHING, OTHER, MEANT = range(3)
-"""The thing carried at the last check of a clause: none, another one, one that the clause means."""
+"""The thing carried at the last check of a clause: none, one that the clause does not mean, one that it means."""
 _OPEN_DOORS = bytes(thing.kind == "door" and thing.state == "open" for thing in THINGS)
 
 
@@ -37,7 +37,7 @@ class Memo(NamedTuple):
         progress: (state, thing carried at the last check) of a clause; (progress, progress) of two joined ones, with
             a third item once a strict order has been broken.
         marks: for each description of the instruction, in order, the present positions of the things that it means.
-        known: the same at the start or at the last attempt to drop something, without the carried thing.
+        known: the positions at the start or at the last attempt to drop something, without the carried thing.
     """
 
     progress: tuple[Any, ...]
@@ -50,8 +50,8 @@ class Clause(NamedTuple):
 
     Args:
         name: one of `CLAUSES` or `JOINED`.
-        strict: see above.
-        parts: numbers of the descriptions, or the two instructions.
+        strict: True if a wrong door, thing or order is a failure.
+        parts: numbers of the clause's descriptions, or the two joined `Clause`s.
     """
 
     name: str
@@ -172,10 +172,11 @@ def check(clause: Clause, progress: tuple[Any, ...], action: int, world: World, 
     """Return the progress after a step.
 
     Args:
-        clause, progress: before the step.
+        clause: the instruction.
+        progress: the progress before the step.
         action: the action taken.
-        world: the state after it.
-        memo: with the positions after it.
+        world: the state after the action.
+        memo: the memo with the positions after the action.
     """
     name, strict, parts = clause
     if name in JOINED:

@@ -1,7 +1,7 @@
-"""The planner's options towards a BabyAI instruction.
+"""Options of the planner (`Option`) towards a BabyAI instruction.
 
-Because alternatives multiply, only one is listed for an instruction that another follows, and only the first open one
-of two clauses in any order.
+To keep the search small, a clause that another one follows lists few of its targets, and of two clauses joined by
+"and", only the first incomplete one is planned for.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def list_options(instruction: tuple[Any, ...], world: World, entry: bytes) -> Se
 
     Args:
         instruction: see `baby_instructions`.
-        world: a state whose memo is a `Memo`; of the agent's cell only its region matters.
-        entry: cost of entry of each cell.
+        world: a state whose memo is a `Memo`. The agent's cell matters only by its region (`GridRules.region`).
+        entry: cost of entry of each cell; see `GridRules.entry`.
     """
     clause, progress, last = parse(instruction)[0], world.memo.progress, True
     while clause.name in JOINED:
@@ -35,7 +35,7 @@ def list_options(instruction: tuple[Any, ...], world: World, entry: bytes) -> Se
 
 
 class _Planner(Ways):
-    """Options towards one clause in one configuration."""
+    """Options towards one clause in one configuration (see `grid_planner`)."""
 
     def __init__(self, clause: Clause, world: World, entry: bytes, last: bool):
         lifts = not clause.strict or clause.name in ("goto", "open")
@@ -93,7 +93,7 @@ class _Planner(Ways):
         return self._pick_up(move, ends=False)
 
     def _make_room(self, around: Iterable[int]) -> Sequence[Option]:
-        """Take away one of the things in these cells."""
+        """List the options to take away one of the things in these cells."""
         things = [place for place in around if THINGS[self.world.cells[place]].kind in PORTABLE]
         if self.world.carried:
             near = self.near(things)
@@ -101,7 +101,7 @@ class _Planner(Ways):
         return self._aim(PICK_UP, things, ends=False)
 
     def _aim(self, action: int, targets: Iterable[int], ends: bool) -> Sequence[Option]:
-        """List the options to act on a target, or else towards facing one."""
+        """List the options to act on a target; if none can be faced, those that clear the way to one."""
         targets = sorted(targets)
         if way := self.clear_way(targets):
             return way

@@ -29,13 +29,13 @@ class BlockMazeRules(GridRules):
     Description:
         A square with an outer wall; blocks, agent and goal lie anywhere such that the goal can be reached. A level can
         be given instead, as text: one line a row, # for walls, the outer ones too, . for free cells, one G and one of
-        > v < ^ for the agent. It is played unchanged, solvable or not, in every split. Levels of MiniGrid's classes
-        without steps of their own, such as a user's, are played here with their mission and limit, and may have locked
-        doors and things in the way.
+        > v < ^ for the agent. It is played unchanged, solvable or not, in every split. Levels of MiniGrid's classes and
+        of a user's subclasses that do not override ``step`` are played here (``minigrid=``) with their mission and step
+        limit, and may have locked doors and things in the way.
 
     Parameters:
         size (7 to 15, on request 5 to 25): cells along each side, the outer wall included.
-        blocks (0 to 60, on request up to 200): walls inside, as many as leave room.
+        blocks (0 to 60, on request up to 200): walls inside, at most two fifths of the cells inside.
         level (argument, or in reset's "params"): the level, which then determines size and blocks.
 
     Termination:
@@ -62,7 +62,7 @@ class BlockMazeRules(GridRules):
         places = [free[i] for i in rng.permutation(len(free)).tolist()]
         agent, goal, *rest = places
         canvas[goal] = GOAL
-        # At least a third of the cells stays free, so that a solvable level is found soon.
+        # More than half of the cells inside stay free, so that a solvable level is found soon.
         for block in rest[: min(params["blocks"], len(places) * 2 // 5)]:
             canvas[block] = WALL
         return canvas.world(agent, int(rng.integers(4)))
@@ -76,7 +76,8 @@ class BlockMazeRules(GridRules):
         return None, rest
 
     def adopt(self, world: World, env: Any) -> World:
-        """Return any level with a goal, or without one, perhaps with locked doors and things in the way."""
+        """Return the level with its mission and step limit. It may lack a goal, and have locked doors and things in the
+        way."""
         return world._replace(task=(env.mission, env.max_steps))
 
     def entry(self, world: World) -> bytes:
@@ -120,7 +121,7 @@ class BlockMazeRules(GridRules):
 
 
 def read_maze(level: Any) -> World:
-    """Read a level.
+    """Read a level from text.
 
     Raises:
         InputError: the level is not text in the format of `BlockMazeRules`.

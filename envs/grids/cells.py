@@ -2,7 +2,7 @@
 
 A grid is then a `bytes` object, which is immutable, hashes fast and is cut and translated without loops. Kinds, colours
 and states are numbered as in MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), so that `ENCODING` maps each code
-to the three numbers of MiniGrid's observations. Tables of the properties that steps and views need stand beside it.
+to the three numbers of MiniGrid's observations. Other tables hold the properties of each code that steps and views use.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _list_things() -> list[CellThing]:
 
 
 THINGS: tuple[CellThing, ...] = tuple(_list_things())
-"""The thing of each code."""
+"""Contents of a cell, indexed by code."""
 CODES: dict[CellThing, int] = {thing: code for code, thing in enumerate(THINGS)}
 EMPTY, WALL, GOAL, LAVA = range(4)
 

@@ -18,8 +18,8 @@ class EmptyRoomRules(GridRules):
     """Reach the goal in the far corner of an empty room.
 
     Description:
-        A square without inner walls, seen through. The goal is in the lower right corner; the agent starts anywhere
-        else. MiniGrid's levels, except for the "Random" ones, start in the upper left corner, facing east.
+        A square without inner walls. The goal is in the lower right corner; the agent starts anywhere else, and sees
+        through walls. MiniGrid's levels, except for the "Random" ones, start in the upper left corner, facing east.
 
     Parameters:
         size (5 to 16, on request up to 25): cells along each side, the outer wall included.

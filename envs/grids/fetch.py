@@ -20,8 +20,8 @@ class FetchRules(GridRules):
     """Pick up the thing asked for; to pick up another one is a failure.
 
     Description:
-        A square without inner walls, seen through, with keys and balls of six colours. Two things may be alike; then
-        either is right.
+        A square without inner walls, with keys and balls of six colours. Two things may be alike; then either is right.
+        The agent sees through walls.
 
     Parameters:
         size (5 to 8, on request up to 16): cells along each side, the outer wall included.

@@ -74,8 +74,8 @@ class GoToDoorRules(StopBeside):
     """Stop beside the door of the colour asked for.
 
     Description:
-        A room, seen through, with a closed door of another colour in each of its four walls. The room's width and
-        height are drawn.
+        A room with a closed door of another colour in each of its four walls. The room's width and height are drawn.
+        The agent sees through walls.
 
     Parameters:
         size (5 to 12, on request up to 16): largest number of cells along a side of the room, its walls included.
@@ -114,7 +114,7 @@ class GoToObjectRules(StopBeside):
     """Stop beside the thing asked for.
 
     Description:
-        A square without inner walls, seen through, with keys, balls and boxes, no two alike.
+        A square without inner walls, with keys, balls and boxes, no two alike. The agent sees through walls.
 
     Parameters:
         size (5 to 8, on request up to 16): cells along each side, the outer wall included.

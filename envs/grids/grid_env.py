@@ -27,13 +27,13 @@ MAX_MISSION = 512
 
 
 class RulesEnv(LevelReset):
-    """Common base of native environments and their blind twins: levels, steps, rewards and the oracle.
+    """Common base of `GridEnv` and `BlindGrid`: levels, steps, rewards and the oracle.
 
     A subclass sets ``rules_class``.
 
     Args:
-        max_steps: steps after which an episode is truncated; None is the family's limit.
-        **kwargs: the family's own arguments, and those of all environments.
+        max_steps: steps after which an episode is truncated; None for the family's limit.
+        **kwargs: the family's own arguments (`GridRules.arguments`), and those of `LevelReset`.
 
     Raises:
         InputError: an argument is out of range or unknown.
@@ -78,7 +78,8 @@ class RulesEnv(LevelReset):
         return self._world
 
     def place_world(self, world: World, steps: int = 0, limit: int | None = None) -> None:
-        """Continue from a state after ``steps`` steps. The default ``limit`` is computed from this world."""
+        """Continue from ``world`` as if ``steps`` steps had been taken. The step limit is ``limit`` if given, else the
+        constructor's ``max_steps``, else the family's limit for ``world``."""
         self._world, self.step_count = world, steps
         self.max_steps = limit or self._horizon or self.rules.limit(world)
 
@@ -105,10 +106,10 @@ class GridEnv(MiniGridSurface, RulesEnv):
     """Base of native gridworlds; `define_family` makes one of a `GridRules`.
 
     Args:
-        agent_view_size: cells along the side of the agent's view: an odd number of at least 3; None for 7, or what a
-            level of your own has. For sizes other than 7, MiniGrid's code makes the observations and pictures, which is
-            slower and needs the extra [grid].
-        see_through_walls: True if walls hide nothing; None for the family's default, or a MiniGrid level's.
+        agent_view_size: cells along the side of the agent's view: an odd number of at least 3; None for 7, or for the
+            view size of the MiniGrid id in ``minigrid``. For sizes other than 7, MiniGrid's code makes observations and
+            pictures, which is slower and needs MiniGrid (palaestra[grid]).
+        see_through_walls: True if walls hide nothing; None for the default of the family or of the MiniGrid id.
         tile_size, highlight, agent_pov: for pictures: pixels per cell, True to highlight the agent's view, and True to
             draw nothing but that view.
         screen_size: size of MiniGrid's window; ignored, as there is no window here.

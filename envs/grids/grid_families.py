@@ -2,8 +2,8 @@
 
     FourRooms, FourRoomsText = define_family(FourRoomsRules, text={"coloured": False})
 
-registers ``palaestra/FourRooms-v0`` and ``palaestra/FourRoomsText-v0``. Their docstrings are the rules' docstring plus
-the sections on observations, actions, rewards and extras that all families share.
+registers ``palaestra/FourRooms-v0`` and its text twin, the same levels in text, as ``palaestra/FourRoomsText-v0``.
+Their docstrings are the rules' docstring plus the sections that all families share.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def define_family(
 
     Args:
         rules: the rules; the class name is the family's name plus "Rules".
-        grid, text: class attributes of each, such as ``coloured``; "note" is a sentence at the end of
-            the docstring's "Termination:".
+        grid, text: class attributes of the native environment and of the text twin, such as ``coloured``. "note" is a
+            sentence at the end of the docstring's "Termination:".
 
     Returns:
-        two classes, to be bound in the module of ``rules`` under the family's name, without and with "Text".
+        the two classes. The module of ``rules`` must bind them to the family's name, without and with "Text".
     """
     name, module = rules.__name__.removesuffix("Rules"), rules.__module__
     grid, text = dict(grid or {}), dict(text or {})

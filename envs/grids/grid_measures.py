@@ -1,6 +1,7 @@
-"""Extras of gridworlds, computed from the worlds of an episode: positions, distances, subgoals, potentials.
+"""Extras of gridworlds (``info["extras"]``), computed from an episode's worlds: positions, distances, subgoals,
+potentials.
 
-Native environments and text twins supply the same. Distances come from the planner's tables.
+Native environments and text twins supply the same extras. Distances come from the planner's tables.
 """
 
 from __future__ import annotations

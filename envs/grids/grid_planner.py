@@ -22,7 +22,7 @@ from .grid_world import DONE, FORWARD, LEFT, RIGHT, TOGGLE, World
 FAR = 1 << 30
 """Distance of cells from which the mission cannot be accomplished."""
 MOST_TABLES = 512
-"""Tables that are kept, and that one search makes."""
+"""Maximum number of tables in the cache, and of tables that one search makes."""
 
 
 def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, Any]) -> World:
@@ -71,9 +71,10 @@ class _Search:
     """A search for a way to the end.
 
     Args:
-        open: the configurations on the way from the first one to the present one.
-        met: those of them that have been met again, since a table without them is not the whole truth.
-        left: number of further tables.
+        open: configurations whose tables are in progress, from the first one down to the present one.
+        met: configurations in ``open`` that were reached again; tables that depend on them are incomplete, so they are
+            not cached.
+        left: number of tables that may still be made.
     """
 
     open: set[World] = field(default_factory=set)
@@ -103,15 +104,15 @@ def tabulate(rules: GridRules, world: World, search: _Search | None = None) -> l
 
     Args:
         rules: the family.
-        world: a configuration, with the agent placed at cell 0, or the lowest one of its region.
-        search: the search that this is a part of.
+        world: a configuration; the agent's cell is 0, or the lowest cell of the agent's region (`GridRules.region`).
+        search: the search in progress; None begins one.
     """
     if (kept := _tables.get((rules, world))) is not None:
         return kept
     width, cells, _, _, carried, task, memo = world
     search, first = search or _Search(), search is None
     if world in search.open or not search.left:
-        # To come back to a configuration is on no shortest way to the end.
+        # No shortest way to the end comes back to a configuration.
         search.met.add(world)
         return [FAR] * (4 * len(cells))
     met, search.met, search.left = search.met, set(), search.left - 1

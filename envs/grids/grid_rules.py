@@ -38,7 +38,7 @@ class Option(NamedTuple):
             it.
         cell: index of the cell.
         ends: True if this accomplishes the mission.
-        more: actions that have to follow, if this accomplishes it.
+        more: number of further actions that accomplishing the mission takes, if ``ends``.
     """
 
     action: int
@@ -102,7 +102,7 @@ class GridRules:
 
     def options(self, world: World) -> Sequence[Option]:
         """List the interactions with which a shortest solution may continue. The result must not depend on the agent's
-        direction, nor on its cell (of its `region`)."""
+        direction, nor on its cell, except by its `region`."""
         return [Option(FORWARD, world.cells.index(GOAL), ends=True)]
 
     # Overridden where a family differs.
@@ -127,8 +127,8 @@ class GridRules:
         return world
 
     def leave(self, world: World, env: Any) -> None:
-        """Bring MiniGrid's generator to where it would be at the end of an episode there, for families whose steps
-        draw from it.
+        """Advance MiniGrid's random generator to its state at the end of the episode, for families whose steps draw
+        from that generator in MiniGrid.
 
         Args:
             world: the last state of the episode, of a level that `adopt` has returned.
@@ -136,12 +136,12 @@ class GridRules:
         """
 
     def level_functions(self, space: ParamSpace) -> LevelFunctions | None:
-        """Return the functions of teachers of levels, for families whose `given` takes levels: generate(rng) -> params
-        of a reset, within the axes of ``space``, and mutate(params, rng) -> params after one edit. None otherwise."""
+        """Return (generate, mutate) for teachers of levels, or None if the family's `given` takes no levels:
+        generate(rng) -> params of a reset within the axes of ``space``; mutate(params, rng) -> params after an edit."""
         return None
 
     def turns(self, world: World) -> int:
-        """Return the limit of the text twin, in actions."""
+        """Return the number of turns after which the text twin truncates an episode."""
         return self.limit(world)
 
     def advance(self, world: World, action: int) -> World:
@@ -165,12 +165,12 @@ class GridRules:
         return world.cells.translate(entry_table(world.carried))
 
     def region(self, world: World) -> Set[int] | None:
-        """Return the cells that the agent can reach without an option, for families whose options depend on them; None
-        for the others. A configuration is then one of its region, whose lowest cell stands for the agent's."""
+        """Return the cells that the agent can reach without an `Option`; None if the family's options do not depend on
+        them. In a planner's configuration, the lowest cell of the region stands for the agent's cell."""
         return None
 
     def steer(self, world: World, action: int) -> int:
-        """Return the solver's action, given the ``action`` advised by the planner, which ignores moving things."""
+        """Return the oracle's action, given the planner's ``action``, which ignores moving things."""
         return action
 
     def draw_map(self, world: World) -> str:
@@ -210,7 +210,7 @@ def drop_options(world: World, *near: int) -> list[Option]:
     ``near``, the closest one.
 
     A cell is in the way if its free neighbours are not connected around it, or if it lies beside a door or ``near[0]``.
-    If every cell is in some way, several are listed, and the planner finds one that leaves a path.
+    If every cell is in the way, several are listed, and the planner finds one that leaves a path.
     """
     width, cells = world.width, world.cells
     ring = (1, width + 1, width, width - 1, -1, -width - 1, -width, 1 - width)

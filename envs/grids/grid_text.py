@@ -44,9 +44,9 @@ class GridTurn(NamedTuple):
 
     Args:
         world: the state of the world.
-        first: True for the first turn, which states the rules.
+        first: True for the first turn, whose observation states the mission and the actions.
         words: seed of the episode's vocabulary.
-        past: observations and actions of earlier turns, as far as they are shown again.
+        past: observations and actions of earlier turns that are shown again (``look_back``).
     """
 
     world: World
@@ -157,7 +157,7 @@ class GridText(LevelReset, Game):
         return self._shown[1]
 
     def compose(self, state: GridTurn) -> str:
-        """Return the text of a state, composed anew; `observe` keeps the latest one."""
+        """Return the text of a state, without the cache of `observe`."""
         words = self.vocabulary_of(state)
         scene = self._describe(state.world, self.viewer, words)
         if state.past:

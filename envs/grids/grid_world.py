@@ -101,7 +101,7 @@ class Canvas:
 
     Args:
         width, height: cells, at least 3 each.
-        walled: whether the outer cells are walls.
+        walled: True to make the outer cells walls.
     """
 
     def __init__(self, width: int, height: int, walled: bool = True):
@@ -120,12 +120,12 @@ class Canvas:
         return cell[1] * self.width + cell[0]
 
     def row(self, x: int, y: int, length: int, code: int = WALL) -> None:
-        """Set ``length`` cells to the east of (x, y), this one included."""
+        """Set ``length`` cells from (x, y) eastwards."""
         for i in range(length):
             self[x + i, y] = code
 
     def column(self, x: int, y: int, length: int, code: int = WALL) -> None:
-        """Set ``length`` cells to the south of (x, y), this one included."""
+        """Set ``length`` cells from (x, y) southwards."""
         for i in range(length):
             self[x, y + i] = code
 

@@ -1,4 +1,4 @@
-"""`LevelReset`, the reset of gridworlds: a level is drawn, by us or by MiniGrid, or taken from the request."""
+"""`LevelReset`, the reset of gridworlds: it draws a level, with our generator or MiniGrid's, or takes a given one."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class LevelReset(TaskEnv):
     """Mixin of native grids and text twins.
 
     Args:
-        minigrid: the MiniGrid id whose generator draws the levels: one of `minigrid_levels.MINIGRID_IDS` of this
-            family, or of your own (see `own_levels.find_family`); None for our generator. Under split="all" the
-            level of a seed is MiniGrid's; under other splits the generator continues from there until a level is of
-            the split. Needs the extra [grid].
-        **kwargs: see `TaskEnv`. With an id, its axes are fixed and difficulty cannot be chosen.
+        minigrid: the MiniGrid id whose generator draws the levels: one of `minigrid_ids.MINIGRID_IDS` of this family,
+            or the id of a class of yours (see `own_levels.find_family`); None for our generator. Under split="all" a
+            seed gives the same level as in MiniGrid; under other splits MiniGrid's generator continues from that level
+            until one belongs to the split. Needs MiniGrid (palaestra[grid]).
+        **kwargs: see `TaskEnv`. With a MiniGrid id, neither axes nor difficulty may be given: the id fixes them.
 
     Raises:
         MissingExtra: MiniGrid is not installed.
-        InputError: an id of another family, or an axis or a difficulty beside an id.
+        InputError: the id belongs to another family, or an axis or a difficulty is given together with an id.
     """
 
     rules: GridRules
@@ -86,7 +86,7 @@ class LevelReset(TaskEnv):
             self._levels.set_state(state["minigrid"])
 
     def sees_through(self) -> bool:
-        """Return True if walls hide nothing from the agent, unless an argument says otherwise."""
+        """Return the default of ``see_through_walls``: True if walls hide nothing from the agent."""
         return self.rules.see_through if self._levels is None else bool(self._levels.env.see_through_walls)
 
     def last_world(self) -> World | None:
@@ -97,7 +97,7 @@ class LevelReset(TaskEnv):
         """Return the given level, or draw one.
 
         Raises:
-            InputError: MiniGrid's generator makes no level of the split.
+            InputError: MiniGrid's generator makes no level of the split in `MAX_TRIES` draws.
         """
         self._level_limit = None
         if self._given is not None:

@@ -23,7 +23,7 @@ KeyCorridor-v0 KeyCorridorS3R1-v0 KeyCorridorS3R2-v0 KeyCorridorS3R3-v0 KeyCorri
 KeyCorridorS6R3-v0 OneRoomS8-v0 OneRoomS12-v0 OneRoomS16-v0 OneRoomS20-v0
 Synth-v0 SynthS5R2-v0 SynthLoc-v0 SynthSeq-v0 MiniBossLevel-v0 BossLevel-v0 BossLevelNoUnlock-v0
 """
-"""Levels of BabyAI that no axes of ours describe."""
+"""BabyAI ids whose levels our axes cannot describe."""
 
 
 def _list_ids() -> dict[str, tuple[str, dict[str, Any]]]:
@@ -79,7 +79,7 @@ def _list_ids() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 MINIGRID_IDS = _list_ids()
-"""Family and axes of each of MiniGrid's ids; no axes where none describe its levels."""
+"""MiniGrid id -> (our family, values of its axes); the axes are empty if they cannot describe the id's levels."""
 ONE_LEVEL = (
     *("MiniGrid-DistShift1-v0", "MiniGrid-DistShift2-v0"),
     *(f"MiniGrid-Empty-{size}x{size}-v0" for size in (5, 6, 8, 16)),

@@ -1,10 +1,10 @@
-"""MiniGrid's levels on our grids: its ids, and the levels that its generator draws for its seeds.
+"""Levels of MiniGrid's ids, drawn by MiniGrid's own generator for the same seeds, played in our environments.
 
     env = gym.make("palaestra/DoorKey-v0", minigrid="MiniGrid-DoorKey-8x8-v0")    # or palaestra/DoorKeyText-v0
     register_minigrid_ids()                                                       # gym.make of these ids makes ours
 
-Only the generator is MiniGrid's (extra [grid]; [wfc] for its ids with that name); steps, observations, texts and the
-oracle are ours.
+Only the generator is MiniGrid's (it needs palaestra[grid], and palaestra[wfc] for ids with "WFC"); steps, observations,
+texts and the oracle are ours.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def register_minigrid_ids(*own: str) -> list[str]:
     """Make ``gymnasium.make`` of MiniGrid's ids return our environments, with MiniGrid's levels for its seeds.
 
     Args:
-        own: ids of your own subclasses of MiniGrid's classes, which are made ours, too; see `find_family`.
+        own: ids of your subclasses of MiniGrid's classes, which then make our environments, too; see `find_family`.
 
     Returns:
-        the ids of `MINIGRID_IDS`, and these.
+        the ids of `MINIGRID_IDS`, and those in ``own``.
 
     Raises:
         MissingExtra: MiniGrid is not installed.
-        InputError: an id of your own that has steps of its own.
+        InputError: `find_family` refuses an id in ``own``.
     """
     import_minigrid()
     homes = {name: family for name, (family, _) in MINIGRID_IDS.items()} | {name: find_family(name) for name in own}
@@ -54,16 +54,15 @@ class MiniGridLevels:
     """Levels of one of MiniGrid's ids, for an environment of the family that has them.
 
     Args:
-        name: one of `MINIGRID_IDS`, or an id of your own; see `find_family`.
-        family: such as "DoorKey".
+        name: one of `MINIGRID_IDS`, or the id of a class of yours; see `find_family`.
+        family: name of the family, such as "DoorKey".
 
     Attributes:
-        name: the id.
-        axes: values of the family's axes that correspond to the id; empty where none do.
-        family: as above.
+        name, family: the arguments.
+        axes: values of the family's axes that describe the id's levels; empty if none do.
 
     Raises:
-        MissingExtra: MiniGrid, or what its id needs, is not installed.
+        MissingExtra: MiniGrid, or a package that the id needs, is not installed.
         InputError: the id does not belong to this family.
     """
 
@@ -110,9 +109,9 @@ class MiniGridLevels:
         """Return the level that MiniGrid's ``reset(seed=seed)`` makes.
 
         Args:
-            rules: of the family.
-            seed: None to go on with the generator.
-            before: the last state of the episode before.
+            rules: the rules of the family.
+            seed: None continues from the generator's present state.
+            before: the last state of the preceding episode, for `GridRules.leave` if ``seed`` is None.
         """
         if seed is None and before is not None:
             rules.leave(before, self._env)

@@ -47,9 +47,9 @@ BORROWED = frozenset(
 
 class MiniGridSurface:
     """Mixin of `GridEnv`. All values are computed from the current world. Before a reset, the grid is empty, and the
-    agent has no position, as in MiniGrid. Where the size of levels is drawn, ``width`` and ``height`` are the largest
-    one's, and grid and pictures have walls to the east and south of smaller levels, so that wrappers that show all
-    cells have observations of one shape."""
+    agent has no position, as in MiniGrid. If the size of levels is drawn, ``width`` and ``height`` are the size of the
+    largest level, and smaller levels are padded with walls to the east and south in grid and pictures, so that wrappers
+    that show all cells have observations of one shape."""
 
     agent_view_size = VIEW
     tile_size = 32
@@ -150,7 +150,7 @@ class MiniGridSurface:
 
     @property
     def carrying(self) -> Any:
-        """A MiniGrid object, None where the agent carries nothing."""
+        """The carried thing as a MiniGrid object; None if the agent carries nothing."""
         return None if self._world is None else make_object(self._world.carried)
 
     @property
@@ -194,8 +194,8 @@ class MiniGridSurface:
         reject_fn: Any = None,
         max_tries: float = math.inf,
     ) -> tuple[int, int]:
-        """Put a MiniGrid object, None for nothing, into a random free cell of a rectangle, and return the cell; it is
-        drawn as by MiniGrid's method, from this environment's generator."""
+        """Put a MiniGrid object (None for nothing) into a random free cell of a rectangle, and return the cell, drawn
+        as in MiniGrid's method but from this environment's generator."""
         draw = import_minigrid().minigrid_env.MiniGridEnv.place_obj
         place = draw(self, obj, top, size, reject_fn, max_tries)
         self.put_obj(obj, *place)

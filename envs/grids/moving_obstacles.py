@@ -28,13 +28,14 @@ class MovingObstaclesRules(GridRules):
     """Reach the goal in a room with moving balls, without running into one.
 
     Description:
-        A square without inner walls, seen through. Before each step every ball moves to a random free cell next to its
-        own, diagonally too. The agent starts in the upper left corner, facing east; the goal is in the far corner. The
-        balls' moves are drawn at the reset, so that a restored snapshot continues as the episode did.
+        A square without inner walls. Before each step every ball moves to a random free cell next to its own,
+        diagonally too. The agent starts in the upper left corner, facing east, and sees through walls; the goal is in
+        the far corner. The balls' moves are drawn at the reset, so that a restored snapshot continues as the episode
+        did.
 
     Parameters:
         size (5 to 10, on request up to 20): cells along each side, the outer wall included.
-        obstacles (1 to 5, on request up to 10): balls, at most size / 2 + 1, or else size / 2, as in MiniGrid.
+        obstacles (1 to 5, on request up to 10): balls; more than size / 2 + 1 are reduced to size // 2, as in MiniGrid.
 
     Termination:
         On reaching the goal, and on walking into a wall or a ball, a failure. Truncated after 4 * size**2 steps,
@@ -147,12 +148,13 @@ def _roll_as_minigrid(world: World, action: int) -> World:
 
 @functools.lru_cache(maxsize=64)
 def _draws_of(state: tuple[int, ...]) -> list[int]:
-    """Return the list of the numbers 0, 1 or 2 that a generator draws from a state on, as far as they are known."""
+    """Return the cached list of the numbers (0, 1 or 2) that a generator draws from a state on; at first it is empty,
+    and callers fill it in place."""
     return []
 
 
 def _restore(rng: np.random.Generator, state: tuple[int, ...]) -> np.random.Generator:
-    """Set the state of a PCG64 generator: its state, increment, and the half of a number left over."""
+    """Set a PCG64 generator to (state, inc, has_uint32, uinteger) and return the generator."""
     number, increment, left, half = state
     rng.bit_generator.state = {
         "bit_generator": "PCG64",

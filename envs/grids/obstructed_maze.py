@@ -31,8 +31,9 @@ class ObstructedMazeRules(GridRules):
         these to the corner rooms, one of which has the blue ball. The key of a locked door lies in the room before it.
 
     Parameters:
-        maze (one door, two doors, quarter, half, full): two rooms; the two doors of a corner, starting in the room at
-            its side; and from the middle room the doors of one, two and four quarters.
+        maze (one door, two doors, quarter, half, full): "one door" has two rooms. In the others, each side room in use
+            has two locked doors, to the corners beside it: one side room, in which the agent starts (two doors) or
+            which it enters from the middle room (quarter), two side rooms (half), or all four (full).
         keys (open, boxed): keys lie open, or are hidden in boxes.
         doors (clear, blocked): locked doors are free, or a green ball lies before each.
 

@@ -11,7 +11,7 @@ from .minigrid_ids import MINIGRID_IDS
 from .tiles import import_minigrid
 
 THEIRS: dict[str, Any] = {}
-"""MiniGrid's entries of the ids that make our environments now."""
+"""MiniGrid's own registry entries of the ids that make our environments now."""
 _HOMES = {
     "MiniGridEnv": "BlockMaze",
     "RoomGridLevel": "BabyAI",
@@ -23,17 +23,18 @@ _HOMES = {
     "PutNearEnv": "PutNear",
     "RedBlueDoorEnv": "RedBlueDoors",
 }
-"""Family of each class of MiniGrid's whose steps subclasses may share."""
+"""MiniGrid class -> our family, which plays the subclasses that inherit the class's ``step``."""
 
 
 def find_family(name: str) -> str:
-    """Return the family that plays a registered id of a subclass of one of MiniGrid's classes: that of the class whose
-    ``step`` it has. Levels with MiniGrid's basic steps, for a goal that is to be reached, are BlockMaze's.
+    """Return the family that plays the levels of a registered id of a subclass of MiniGrid's classes. The class from
+    which ``step`` is inherited decides; levels with the basic steps of MiniGridEnv are played by BlockMaze.
 
-    ``gym.make(f"palaestra/{find_family(name)}-v0", minigrid=name)`` plays its levels, also as a text twin.
+    ``gym.make(f"palaestra/{find_family(name)}-v0", minigrid=name)`` plays the levels, also as a text twin.
 
     Raises:
-        InputError: no such id, none of MiniGrid's classes, or a class with steps, rewards or observations of its own.
+        InputError: there is no such id, it is not of a subclass of MiniGridEnv, or its class overrides steps, rewards
+            or observations.
     """
     if name in MINIGRID_IDS:
         return MINIGRID_IDS[name][0]
@@ -55,11 +56,11 @@ def find_family(name: str) -> str:
 
 
 def is_registered(name: str) -> bool:
-    """Check that MiniGrid or Gymnasium knows an id."""
+    """Return True if MiniGrid or Gymnasium knows the id."""
     return name in MINIGRID_IDS or name in gym.registry or name in THEIRS
 
 
 def make_theirs(name: str) -> Any:
-    """Make MiniGrid's environment of an id, also of one that makes ours now."""
+    """Make MiniGrid's environment of an id, even if `register_minigrid_ids` made the id ours."""
     spec = THEIRS.get(name) or gym.spec(name)
     return spec.make(disable_env_checker=True).unwrapped

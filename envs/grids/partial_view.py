@@ -19,7 +19,7 @@ _AGENT = _SIDE, _FAR
 
 
 class Scene:
-    """View of one arrangement of cells."""
+    """Views of one arrangement of cells, cached by the agent's position."""
 
     def __init__(self, width: int, cells: bytes, see_through: bool):
         grid = np.frombuffer(cells, np.uint8).reshape(-1, width)
@@ -92,10 +92,10 @@ def find_visible(rows: bytes) -> np.ndarray:
 
 
 class Viewer:
-    """Observations of worlds in turn; the scenes of the latest arrangements of cells are kept.
+    """Observer of worlds: it caches a `Scene` for each of the latest arrangements of cells.
 
     Args:
-        see_through: whether walls hide nothing.
+        see_through: True if walls hide nothing.
     """
 
     KEPT = 8

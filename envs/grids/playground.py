@@ -23,7 +23,7 @@ class PlaygroundRules(GridRules):
 
     Description:
         Three rows of three rooms; a closed door leads from each room to each of its neighbours, and keys, balls and
-        boxes lie about. MiniGrid's level of this name has no mission: nothing is earned in it, and it lasts 100 steps.
+        boxes lie about. MiniGrid's level of this name has no mission: its rewards are 0, and it lasts 100 steps.
 
     Parameters:
         room_size (5 to 8, on request up to 10): cells along the side of a room, its walls included.

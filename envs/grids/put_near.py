@@ -18,15 +18,17 @@ class PutNearRules(GridRules):
     """Pick up a thing, and drop it near another one, diagonally or straight.
 
     Description:
-        A square without inner walls, seen through, with keys, balls and boxes, no two alike, and none near another.
+        A square without inner walls, with keys, balls and boxes, no two alike, and none near another. The agent sees
+        through walls.
 
     Parameters:
         size (6 to 10, on request up to 16): cells along each side, the outer wall included.
         things (2 to 4, on request up to 8): number of things, as many as fit.
 
     Termination:
-        On dropping the thing: a success on one of the eight cells around the other one's place at the start, elsewhere
-        a failure. To pick up another thing is a failure, too. Truncated after 5 * size steps, MiniGrid's limit.
+        On dropping the thing: a success on one of the eight cells around the place where the second thing was at the
+        start, elsewhere a failure. To pick up any other thing is a failure, too. Truncated after 5 * size steps,
+        MiniGrid's limit.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-PutNear``.

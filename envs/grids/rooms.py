@@ -81,10 +81,10 @@ class RoomGrid(Canvas):
         return x - dx, y - dy
 
     def add_thing(self, room: Room, code: int) -> Cell:
-        """Put a thing into a random empty cell of a room, not beside the agent.
+        """Put a thing into a random empty cell of a room, not beside the agent if possible; return the cell.
 
         Raises:
-            IndexError: the room has no such cell.
+            ValueError: the room has no empty cell.
         """
         x, y = self.agent
         free = [cell for cell in self.inside(room) if abs(cell[0] - x) + abs(cell[1] - y) > 1] or self.inside(room)

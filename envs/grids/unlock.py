@@ -30,8 +30,7 @@ class UnlockRules(GridRules):
 
     Termination:
         When the door is open, or the box picked up. Truncated after 8 * room_size**2 steps, twice as many where the
-        door is blocked, MiniGrid's limits, and in text after 60 turns, or an eighth as many where that
-        is more.
+        door is blocked, MiniGrid's limits, and in text after 60 turns, or an eighth of the step limit if that is more.
 
     Source:
         MiniGrid (Chevalier-Boisvert et al., arXiv 2306.13831), ``MiniGrid-Unlock``, ``UnlockPickup`` and

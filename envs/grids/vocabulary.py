@@ -99,7 +99,8 @@ class Vocabulary:
     def _read(self, text: str) -> int | None:
         """Return the number of the action named by ``text``, or None.
 
-        Plain actions are also read in other phrases ("walk straight ahead"). With drawn words, only these count.
+        Plain actions are also read in other phrases ("walk straight ahead"). If any action has another word in this
+        vocabulary, only the exact words count.
         """
         said = " ".join(text[:80].lower().split())
         if said in self._numbers:

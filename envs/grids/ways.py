@@ -12,7 +12,7 @@ from .grid_rules import DOORS, FREE_STEPS, Option, drop_options, entry_table
 from .grid_world import DROP, PICK_UP, TOGGLE, World, beside
 
 IN_THE_WAY, LOCKED = 12, 60
-"""Cost of passing a thing in the way and a locked door, in steps, where a way is chosen."""
+"""Costs of passing a thing in the way, and a locked door, in steps, when ways are compared."""
 _THINGS = bytes(thing.kind in PORTABLE for thing in THINGS).ljust(256, b"\0")
 
 
@@ -38,8 +38,8 @@ def find_regions(entry: bytes, width: int) -> list[int]:
 
 
 def enter_unlocked(world: World) -> bytes:
-    """Return the cost of entry of each cell, see `GridRules.entry`, where locked doors are closed even to who has the
-    key, so that a key is not put down before its door is open."""
+    """Return the cost of entry of each cell (see `GridRules.entry`), with locked doors blocked even if the agent
+    carries their key: so the planner does not put a key down before its door is open."""
     return world.cells.translate(entry_table(EMPTY))
 
 
@@ -53,9 +53,9 @@ class Ways:
     """Options towards places in one configuration.
 
     Args:
-        world: a state; of the agent's cell only its region matters.
+        world: a state. The agent's cell matters only by its region.
         entry: cost of entry of each cell, as from `enter_unlocked`.
-        lifts: whether things in the way may be picked up.
+        lifts: True if things in the way may be picked up.
         clears: False for levels in which nothing is in the way: all targets count as accessible.
     """
 

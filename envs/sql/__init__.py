@@ -1,7 +1,7 @@
-"""Tasks about databases: write queries, judged by their results on several databases.
+"""Tasks about databases: write or mend queries, judged by their results on several databases, or predict results.
 
-Each file here is one family. `databases` makes schemas and contents; `queries` draws queries and asks for them in
-English.
+`databases` makes schemas and contents, `queries` draws queries and asks for them in English, `engines` runs them, and
+`query_sets` reads published data sets.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ class BIRD(QuerySet):
     Parameters:
         level (1 to 3): simple, moderate or challenging. With a custom source the range is that of its levels, and a
             level without questions stands for the nearest one.
-        length (0.0 to 1.0): from the half of the questions of a level with the least to read and write to the half with
-            the most.
+        length (0.0 to 1.0): at 0, questions are drawn from the half of their level with the least to read and write; at
+            1, from the half with the most.
 
     Observation:
         CREATE TABLE statements (if too long, only the names of tables and columns) with ``sample_rows`` rows in
@@ -33,8 +33,8 @@ class BIRD(QuerySet):
 
     Reward:
         1 if the query has the reference query's result on every file of the database's folder, 0 otherwise; see
-        `QuerySet` for the rule and for the differences from the published evaluators. A reference query that fails
-        makes the answer invalid, never wrong.
+        `QuerySet` for the rule and for the differences from the published evaluators. If the reference query fails, the
+        reward is invalid, whatever the answer.
 
     Termination:
         After the first answer.

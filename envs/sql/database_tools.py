@@ -68,7 +68,7 @@ class DatabaseTool(Tool):
             return ToolResult(valid=False)
 
     def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
-        """Run the call. After an `EngineFailure` it does not count as a call."""
+        """Run the call and return its result. If this raises `EngineFailure`, the call does not count."""
         raise NotImplementedError(f"{type(self).__name__} must implement look(arguments, database).")
 
 
@@ -157,7 +157,7 @@ class QueryRunner(DatabaseTool):
     """Runs a query in a block of SQL, in the tag <sql>, or in a <tool_call> in JSON.
 
     Args:
-        seconds: of a query, as in `QueryLimits`.
+        seconds: time limit of a query, as in `QueryLimits`.
     """
 
     name = "sql"

@@ -34,8 +34,8 @@ def try_query(
     Args:
         query: untrusted text.
         database: never changed. A `LoadedDatabase` is queried in its engine, a `Database` with SQLite in this process.
-        seconds: as in `QueryLimits`.
-        max_rows: maximum rows of the result; more are an error.
+        seconds: time limit, as in `QueryLimits`.
+        max_rows: maximum number of rows of the result; a larger result is an error.
 
     Raises:
         EngineFailure: the engine failed, and not because of the query.

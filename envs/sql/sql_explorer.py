@@ -34,7 +34,7 @@ _COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer 
 
 @dataclass(frozen=True, slots=True)
 class SchemaSearch(Session):
-    """The state of an episode, and the tables of the reference query."""
+    """The state of an episode; ``needed`` are the tables of the reference query."""
 
     needed: tuple[str, ...] = ()
 
@@ -79,9 +79,9 @@ class SQLExplorer(ToolQuestion):
         needed tables that were described or sampled, and a query that ran.
 
     Termination:
-        After the answer. Truncated two turns after as many turns as there are calls. A call that fails, such as a query
-        with an unknown column or one that writes, is an ``action_error`` and one of the calls; so is a reply without a
-        command.
+        After the answer. Truncated after two turns more than there are calls. A call that fails, such as a query with
+        an unknown column or one that writes, is an ``action_error`` and takes one of the calls; so does a reply without
+        a command.
 
     Source:
         Agents that explore databases as in Spider 2.0 (arXiv 2411.07763) and InterCode (arXiv 2306.14898).
@@ -125,7 +125,7 @@ class SQLExplorer(ToolQuestion):
         return SchemaSearch(task, len(needed) + 2 + params["spare"], needed=needed)
 
     def ask(self, task: Task) -> str:
-        """Return the question without the tables, which precede a blank line."""
+        """Return the question without the description of the tables, which ends at the prompt's first blank line."""
         return self.inner.prompt_of(task).partition("\n\n")[2]
 
     def explain(self, calls: int) -> str:

@@ -53,7 +53,7 @@ class SQLResult(Question):
 
     Description:
         Queries and schemas are those of `TextToSQL`, on tables with few rows. Results have one to eight rows. Results
-        that are a single integer from 0 to 50, or have no values except 0 and NULL, are excluded.
+        that are a single number from 0 to 50, or have no values except 0 and NULL, are excluded.
 
     Parameters:
         joins (0 to 2, on request up to 3): number of tables joined to the first one.

@@ -101,9 +101,9 @@ class TextToSQL(Question):
         with Distilled Test Suites" (arXiv 2010.02840); schemas, data and questions generated here.
 
     Args:
-        engine: "sqlite", "duckdb" or "postgres", the engine that runs answers: the same tasks, with the question for
-            its dialect. The latter two need the extra [sql], and PostgreSQL a server: an installed one is started, or
-            PALAESTRA_POSTGRES names one (``host=localhost user=postgres password=...``).
+        engine: "sqlite", "duckdb" or "postgres", the engine that runs answers; the tasks are the same, but ask for the
+            engine's dialect. The latter two need palaestra[sql], and PostgreSQL a server: an installed one is started,
+            or PALAESTRA_POSTGRES names one (``host=localhost user=postgres password=...``).
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases, such as ("shop",); empty for all.
@@ -203,8 +203,8 @@ class TextToSQL(Question):
         params: dict[str, Any],
         construct: str = "",
     ) -> Query | None:
-        """Draw a query of this split with some rows, not too many, not only NULL and 0, and not of very few matching
-        rows."""
+        """Draw a query of this split that returns 1 to `_MOST_ROWS` rows, not only NULL and 0, and whose conditions at
+        least `_FEWEST_MATCHES` rows meet. Return None if `_DRAWS` draws give none."""
         for _ in range(_DRAWS):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
             if query and construct:
@@ -254,7 +254,7 @@ class TextToSQL(Question):
         )
 
     def solution_steps(self, task: Task) -> list[str]:
-        """A clause a line."""
+        """Return one line for each clause of the reference query, then the answer."""
         steps = write_steps(task.data.query)
         return [*(steps if self.dialect == "sqlite" else map(translate_years, steps)), self.oracle(task)]
 

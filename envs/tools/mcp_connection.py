@@ -1,7 +1,7 @@
-"""`McpConnection`: a server of the Model Context Protocol, as calls that wait for their result.
+"""`McpConnection`: blocking calls of the tools of a server of the Model Context Protocol (MCP).
 
-The reference SDK speaks the protocol on an event loop, which runs here in a thread for each connection. A server that
-is started for a connection ends with it, and, at the latest, with this process.
+The reference SDK needs an event loop, which runs in a separate thread for each connection. A server that is started for
+a connection ends with the connection, at the latest with this process.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 START_SECONDS = 60.0
 _END_SECONDS = 15.0
 _GRACE = 5.0
-"""Time beyond the limit of a call in which the SDK itself should have noticed it, seconds."""
+"""Seconds beyond the time limit of a call, within which the SDK itself should report the timeout."""
 _REFUSALS, _TIMEOUT = (-32602, -32601), -32001
-"""Codes of errors: a server refuses a call, for its parameters or as it has no such tool; the SDK waited too long."""
+"""JSON-RPC error codes: of refused calls (invalid parameters, unknown tool), and of the SDK's timeout."""
 _KEPT_ERRORS = 2_000
 
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server, and the way to it.
+    """Address and settings of an MCP server.
 
     Args:
-        place: the command that starts it, as one text or as words, or the URL of one that runs.
-        seconds: the time limit of a call.
-        environ: further variables of a command's environment, of which it has few.
-        headers: of the requests to a URL, such as ``{"Authorization": "Bearer ..."}``.
+        place: the command that starts the server, as one text or a list of words, or the URL of a running server.
+        seconds: time limit of a call.
+        environ: environment variables for the command, which otherwise gets only PATH, HOME and few others.
+        headers: HTTP headers of requests to a URL, such as ``{"Authorization": "Bearer ..."}``.
 
     Raises:
-        InputError: the command is empty or not readable, or a value does not fit.
+        InputError: the command is empty or cannot be split into words, or ``seconds`` is not positive.
     """
 
     place: str | Sequence[str]
@@ -66,7 +66,7 @@ class McpServer:
         return shorten(self.place if isinstance(self.place, str) else shlex.join(self.place), 100)
 
     def words(self) -> list[str]:
-        """The words of the command."""
+        """Return the command, or the URL, as a list of words."""
         try:
             words = shlex.split(self.place) if isinstance(self.place, str) else [str(word) for word in self.place]
         except (ValueError, TypeError):
@@ -79,9 +79,9 @@ class McpServer:
 
 
 class McpConnection:
-    """A connection to a server, made when it is first needed, and again after the server was lost.
+    """A connection to a server, opened at the first use, and again after the server was lost.
 
-    Calls may come from any thread. A copy, by pickling too, makes a connection of its own.
+    Calls may come from any thread. A copy of this object, pickled or not, opens a separate connection.
     """
 
     def __init__(self, server: McpServer):
@@ -105,7 +105,7 @@ class McpConnection:
         """Call a tool and return its result, or the sentence by which the server refuses the call.
 
         Raises:
-            MachineryError: the server is lost, fails, or takes too long; the next call starts it again.
+            MachineryError: the server is lost, fails, or takes too long; the next call connects again.
         """
         running = self._connect()
         try:
@@ -115,7 +115,7 @@ class McpConnection:
             raise
 
     def close(self) -> None:
-        """End the connection, and the server if it was started for it."""
+        """End the connection, and the server if this connection started it."""
         with self._lock:
             running, self._running = self._running, None
         if running is not None:
@@ -130,7 +130,7 @@ class McpConnection:
 
 
 class _Running:
-    """A session, and the thread that drives it."""
+    """An open session with a server, and the thread that runs its event loop."""
 
     def __init__(self, server: McpServer):
         with needs_extra("an MCP server", "mcp"):
@@ -185,7 +185,7 @@ class _Running:
         self._thread.join(_END_SECONDS)
 
     def _leave(self) -> None:
-        """End the conversation, even if it has not begun."""
+        """End the session, even if it is still being opened. Runs in the session's thread."""
         assert self._stop is not None
         assert self._task is not None
         self._stop.set()
@@ -239,7 +239,7 @@ class _Running:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error within the groups that task groups raise."""
+    """Return the first error inside exception groups, which task groups raise."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -251,7 +251,7 @@ def _describe(error: BaseException) -> str:
 
 
 class _Tail:
-    """The last of what a server writes to its error output."""
+    """The last characters that a server has written to its standard error, at most `_KEPT_ERRORS`."""
 
     def __init__(self) -> None:
         self.text = ""

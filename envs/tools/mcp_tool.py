@@ -1,11 +1,12 @@
 """`mcp_tools`: the tools of any server of the Model Context Protocol as tools of an environment.
 
     tools = mcp_tools("python server.py")
-    env = gym.make("palaestra/ToolUse-v0", of="palaestra/Dataset-v0", of_kwargs={"source": "questions.jsonl"},
-    tools=tools)
+    of = {"of": "palaestra/Dataset-v0", "of_kwargs": {"source": "questions.jsonl"}}
+    env = gym.make("palaestra/ToolUse-v0", tools=tools, **of)
 
-or, in words of plain data, ``mcp="python server.py"`` in place of ``tools``. A call is a ``<tool_call>`` in JSON. What
-a server reports as an error is the agent's; a server that is lost, or takes too long, makes the reward invalid.
+or ``mcp="python server.py"`` in place of ``tools``, so that all arguments are plain data. A call is a ``<tool_call>``
+in JSON. Errors that the server reports count as the agent's mistakes; if the server is lost, or takes too long, the
+reward is invalid.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from .mcp_connection import McpConnection
 
 SHOWN = 1_000
-"""Characters of an output that an agent sees, unless said otherwise."""
+"""Default of the maximum number of characters of an output that an agent sees."""
 
 
 class McpTool(Tool):
@@ -99,21 +100,21 @@ def mcp_tools(
     environ: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> list[McpTool]:
-    """Start or reach a server, and return its tools.
+    """Start an MCP server, or connect to a running one, and return its tools.
 
-    The server ends when the environment that has the tools is closed, and with this process; a call after that starts
-    it again. Episodes share it, so that its tools should keep nothing from one to the next.
+    A started server ends when the environment with the tools is closed, at the latest with this process; a call after
+    closing starts the server again. All episodes share the server, so its tools should keep no state between episodes.
 
     Args:
-        server: the command that starts it, as one text or as words, or the URL of one that runs.
+        server: the command that starts the server, as one text or a list of words, or the URL of a running server.
         only: names of the tools to offer; None for all.
-        seconds: the time limit of a call.
-        shown: characters of an output that an agent sees; the middle of a longer one is left out.
-        environ: further variables of the command's environment, which has PATH, HOME and few others.
-        headers: of the requests to a URL, such as ``{"Authorization": "Bearer ..."}``.
+        seconds: time limit of a call.
+        shown: maximum number of characters of an output that an agent sees; the middle of a longer one is left out.
+        environ: environment variables for the command, which otherwise gets only PATH, HOME and few others.
+        headers: HTTP headers of requests to a URL, such as ``{"Authorization": "Bearer ..."}``.
 
     Raises:
-        InputError: an argument does not fit, or there is no such tool.
+        InputError: an argument has an invalid value, or the server lacks a tool named in ``only``, or has no tools.
         MachineryError: the server does not start or answer.
         MissingExtra: the extra [mcp] is not installed.
     """
@@ -135,7 +136,7 @@ def mcp_tools(
 
 
 def _show(result: CallToolResult) -> str:
-    """Write the content of a result as text; pictures and sounds are named only."""
+    """Write the content of a result as text; for pictures and sounds, only their type and size."""
     parts: list[str] = []
     block: Any
     for block in result.content:

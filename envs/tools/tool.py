@@ -1,8 +1,8 @@
-"""`Tool`: the protocol of what an agent may call in a reply, and the registry `TOOLS`.
+"""`Tool`: base of the tools that an agent may call in a reply, and the registry `TOOLS`.
 
-A reply is read by each tool on offer (`choose_call`); the one that finds a call in it runs, and what it returns is the
-next observation. So one environment may offer Python, SQL and more, each in a file of its own. The steps are those of
-VerlTool (arXiv 2509.01055): parse an action, run it, observe, with a priority where several tools claim one action.
+Each tool of an environment parses the reply (`choose_call`); the one that finds a call in the reply runs, and the
+output is the next observation. So one environment may offer Python, SQL and other tools. The steps are those of
+VerlTool (arXiv 2509.01055): parse an action, run it, observe, with a priority if several tools claim one action.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class ToolResult:
     """Result of a call.
 
     Args:
-        output: the text that the agent reads, already cut to a bounded length; "" where there is only an error.
-        failed: whether the call failed, by the fault of the agent.
-        error: None, or one sentence for ``action_error``, where the call had no effect.
-        valid: False when the machinery behind the tool failed; then it is no call.
+        output: the text that the agent reads, already cut to a bounded length; "" if there is only an error.
+        failed: True if the call failed through a mistake of the agent.
+        error: one sentence for ``info["action_error"]`` if the call had no effect; otherwise None.
+        valid: False if the machinery behind the tool failed; the call then does not count.
     """
 
     output: str = ""
@@ -39,21 +39,22 @@ class ToolResult:
 
 
 class Tool:
-    """Base of tools. A subclass has the texts below, and implements `parse` and `run`; it keeps nothing between calls,
-    so that snapshots of an episode need not know of it.
+    """Base of tools. A subclass sets the attributes without default, and implements `parse` and `run`. A tool must keep
+    no state between calls, because snapshots of an episode do not include tools.
 
     Attributes:
-        name: in the extra ``tool_calls``.
-        priority: where several tools find a call in one reply, the one with the highest runs; among equals, the first.
-        cost: calls of the budget that a call takes.
-        deed: what the agent does with it: "run Python".
-        usage: how it is called and what comes back, in sentences that go on from "you may run Python:".
-        form: what a reply without a call lacks: "a block of Python".
-        needs_sandbox: whether it runs programs.
-        called_by_tag: whether a ``<tool_call>`` that no tool reads is a mistake, and not the answer.
-        max_output: characters of an output.
-        purpose: what a call does and returns, for who calls it as a function; ``usage`` where it is "".
-        parameters: of the function; None where the tool cannot be called as one.
+        name: name of the tool, also in ``info["extras"]["tool_calls"]``.
+        priority: if several tools find a call in one reply, the one with the highest priority runs; among equals, the
+            first.
+        cost: number by which a call lowers the number of calls left.
+        deed: phrase for the use of the tool: "run Python" in "You may run Python up to 3 times more."
+        usage: how the tool is called and what comes back, in words that can follow "you may run Python:" in a prompt.
+        form: the part of a reply that makes it a call, such as "a block of Python".
+        needs_sandbox: True if the tool runs programs.
+        called_by_tag: True if a ``<tool_call>`` that no tool reads is an action error, not the answer.
+        max_output: maximum number of characters of an output.
+        purpose: description of the tool as a function; "" for ``usage``.
+        parameters: parameters of the tool as a function; None if it cannot be called as a function.
         optional: names of parameters that may be left out.
     """
 
@@ -71,36 +72,38 @@ class Tool:
     optional: tuple[str, ...] = ()
 
     def parse(self, action: str) -> Arguments | None:
-        """Return the arguments of the call in a reply; None where there is no call of this tool. Never raises."""
+        """Return the arguments of the call in a reply; None if there is no call of this tool. Must not raise."""
         raise NotImplementedError(f"{type(self).__name__} must implement parse(action).")
 
     @property
     def function(self) -> ToolFunction | None:
-        """The tool as a function; None where it cannot be called as one."""
+        """The tool as a function; None if it cannot be called as one."""
         if self.parameters is None:
             return None
         return ToolFunction(self.name, self.purpose or self.usage, self.parameters, self.optional)
 
     def write(self, arguments: Mapping[str, Any]) -> str:
-        """Write a reply in which `parse` finds a call with these arguments, which fit ``parameters``."""
+        """Write a reply in which `parse` finds a call with these arguments, which must fit ``parameters``."""
         return write_tool_call(self.name, arguments)
 
     def refuse(self, arguments: Arguments) -> str | None:
-        """Say why a call is not made (it is empty, too long, ...), in which case it takes nothing of the budget."""
+        """Return a sentence why the call must not be made (it is empty, too long, ...), or None. A refused call does
+        not lower the number of calls left."""
         return None
 
     def run(self, arguments: Arguments, question: Question, task: Task) -> ToolResult:
-        """Make the call, within bounds of time, memory and output. Never raises for what the agent wrote.
+        """Make the call, within limits of time, memory and output. No text of the agent may make this raise.
 
         Args:
-            arguments: of `parse`.
-            question: the family of the task, which may supply what the tool works on.
+            arguments: as returned by `parse`.
+            question: the environment of the question, which may supply the tool's data, such as a database.
             task: the question that the agent answers.
         """
         raise NotImplementedError(f"{type(self).__name__} must implement run(arguments, question, task).")
 
     def close(self) -> None:
-        """End what runs for the tool; called when its environment is closed. A later call may start it again."""
+        """Release resources of the tool, such as a server; called when its environment is closed. A later call of the
+        tool may acquire them again."""
 
 
 TOOLS: Registry[type[Tool]] = Registry(
@@ -115,7 +118,7 @@ TOOLS: Registry[type[Tool]] = Registry(
 
 
 def choose_call(tools: Iterable[Tool], action: str) -> tuple[Tool, Arguments] | None:
-    """Return the tool that runs for a reply, with the arguments; None where no tool finds a call in it."""
+    """Return the tool that a reply calls, and the arguments; None if no tool finds a call in the reply."""
     found: tuple[Tool, Any] | None = None
     for tool in tools:
         if found is None or tool.priority > found[0].priority:
@@ -126,10 +129,10 @@ def choose_call(tools: Iterable[Tool], action: str) -> tuple[Tool, Arguments] | 
 
 
 def read_call(action: str) -> Mapping[str, Any] | None:
-    """Read the first call in a reply, ``{"name": ..., "parameters": {...}}``; None where there is none.
+    """Return the first ``<tool_call>`` in a reply as ``{"name": ..., "parameters": {...}}``; None if there is none.
 
     Raises:
-        CallError: there is something like a call that cannot be read.
+        CallError: there is a ``<tool_call>``, but it cannot be read.
     """
     opening, closing = CALL_TAGS
     if action.count(opening) == action.count(closing) + 1:
@@ -139,7 +142,8 @@ def read_call(action: str) -> Mapping[str, Any] | None:
 
 
 def explain_misread(tools: Iterable[Tool], action: str) -> str | None:
-    """Say why no tool runs for a reply that has a ``<tool_call>``, where tools are called so; else None."""
+    """Return the error of a reply whose ``<tool_call>`` no tool reads; None if there is no such tag, or no tool has
+    ``called_by_tag``."""
     known = [tool.name for tool in tools if tool.called_by_tag]
     if not known or CALL_TAGS[0] not in action:
         return None

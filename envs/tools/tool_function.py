@@ -1,9 +1,9 @@
 """`ToolFunction`: a tool as a function with typed parameters, as chat endpoints and agents call tools.
 
 The protocol of an environment with tools has two methods, on `palaestra.envs.tools.tool_question.ToolQuestion`, the
-tasks on web sites, or any environment of your own: ``tool_functions()`` returns what may be called, and
-``write_call(name, arguments)`` the action that makes a call. So whoever speaks in function calls needs to know no
-environment's way of writing them.
+tasks on web sites, or any environment of your own: ``tool_functions()`` returns the functions that may be called, and
+``write_call(name, arguments)`` the action that makes a call. So a client that makes function calls need not know how
+an environment writes them in text.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class ToolFunction:
         description: what a call does and returns.
         parameters: see `Parameters`.
         optional: names of parameters that may be left out.
-        answers: whether a call gives the answer, which ends the episode.
-        definitions: further entries of the schema, to which those of parameters refer.
+        answers: True if a call gives the answer, which ends the episode.
+        definitions: further entries of the JSON schema, such as "$defs", to which those of parameters refer.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ToolFunction:
         return [name for name in self.parameters if name not in self.optional]
 
     def schema(self) -> dict[str, Any]:
-        """The arguments as a JSON schema."""
+        """Return the JSON schema of the arguments."""
         properties = {name: dict(parameter) for name, parameter in self.parameters.items()}
         return {"type": "object", "properties": properties, "required": self.required, **self.definitions}
 
@@ -94,26 +94,26 @@ class OffersFunctions(Protocol):
     """An environment whose tools can be called as functions."""
 
     def tool_functions(self) -> tuple[ToolFunction, ...]:
-        """Functions that may be called; () where nothing may."""
+        """Return the functions that may be called; () if there are none."""
         ...
 
     def write_call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """The action that makes a call. Depends on its arguments alone.
+        """Return the action that makes a call. It must depend on the arguments alone.
 
         Raises:
-            InputError: there is no such function, or the arguments do not fit; a sentence for the agent.
+            InputError: there is no such function, or the arguments do not fit. The message is for the agent.
         """
         ...
 
 
 def functions_of(env: Any) -> tuple[ToolFunction, ...]:
-    """The functions that an environment offers, seen through its wrappers; () where it has no tools."""
+    """Return the functions that an environment, wrapped or not, offers; () if it has no tools."""
     inner = env.unwrapped
     return inner.tool_functions() if isinstance(inner, OffersFunctions) else ()
 
 
 def find_function(functions: Iterable[ToolFunction], name: str) -> ToolFunction:
-    """Find a function by its name. Raises InputError, with close names, where there is none."""
+    """Return the function of a name. Raises InputError, with similar names, if there is none."""
     known = {function.name: function for function in functions}
     if name not in known:
         raise unknown_name("tool", shorten(name, 60), known)

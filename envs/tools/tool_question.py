@@ -1,6 +1,6 @@
-"""`ToolQuestion`: a question of another family, before whose answer tools may be called.
+"""`ToolQuestion`: base of environments that ask a question of another family and offer tools before the answer.
 
-A new environment with tools sets the tools, and may override how the question is asked and where the answer stands.
+A subclass passes the tools to the constructor, and may override the prompt and the reading of the answer.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class ToolQuestion(Game):
     """Base of families in which tools may be called before a question is answered.
 
     A reply in which a tool finds a call is a call, and takes its cost from the budget, whether or not it fails; any
-    other reply is the answer and ends the episode. What a tool returns is never read as an answer. Among the extras,
-    ``tool_calls`` are the calls made, and ``tool_errors`` say which of them failed.
+    other reply is the answer and ends the episode. Output of a tool that a reply repeats is never read as an
+    answer. ``info["extras"]`` has ``tool_calls``, the calls made, and ``tool_errors``, for each call True if it failed.
 
     Args:
         of: the id of a `Question`.
-        of_kwargs: arguments for it; ``level`` spans the axes that these leave.
-        tools: what may be called, in the order in which the prompt names them.
-        answer_format: how the answer is read; the family's own way where None.
+        of_kwargs: arguments for that environment. The axis ``level`` is the difficulty of its remaining axes.
+        tools: the tools that may be called, in the order in which the prompt names them.
+        answer_format: how the answer is read; None for the question's default.
         **kwargs: as for every environment.
 
     Raises:
@@ -72,7 +72,7 @@ class ToolQuestion(Game):
     param_space = ParamSpace([FloatAxis("level", 0.0, 1.0), IntAxis("calls", 1, 8, harder="down", limits=(1, 20))])
     default_answer_format = "whole"
     answer_form = "program"
-    # The question's own limit holds for answers, and that of a tool for its calls.
+    # The question limits the length of answers, and each tool that of its calls.
     max_answer = MAX_ACTION
     strips_marks = False
     needs_sandbox: bool = False
@@ -101,7 +101,7 @@ class ToolQuestion(Game):
         self.observation_space = Unicode(self.inner.max_observation + _ADDED + most)
 
     def choose_space(self, inner: Question) -> ParamSpace:
-        """Return the axes, before those of the request are narrowed."""
+        """Return the axes of this environment, before the constructor's arguments restrict them."""
         return self.param_space
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> Session:
@@ -113,7 +113,7 @@ class ToolQuestion(Game):
         return f"{self.inner.prompt_of(task)}{REQUESTS[self.inner.answer_format]}"
 
     def explain(self, calls: int) -> str:
-        """Tell how tools are called, and what the answer is."""
+        """Write how tools are called, and which reply is the answer."""
         usages = "\n".join(f"- {tool.name}: {tool.usage}" for tool in self.tools)
         return (
             f"Before you answer you may use tools {count_times(calls)}, one in a reply:\n{usages}\n"
@@ -135,7 +135,7 @@ class ToolQuestion(Game):
         return next(tool for tool in self.tools if tool.name == name).write(checked)
 
     def tell_left(self, calls: int) -> str:
-        """Tell how many calls are left, of which there are some."""
+        """Write how many calls are left; ``calls`` is at least 1."""
         deed = self.tools[0].deed if len(self.tools) == 1 else "use tools"
         return f"You may {deed} {count_times(calls)} more."
 
@@ -209,7 +209,7 @@ class ToolQuestion(Game):
         return self.inner.compute_extra(states[0].task, name)
 
     def solver_cost(self, episode: Session) -> float:
-        """The cost of the question; the number of calls does not change it."""
+        """Return the solver cost of the question, or the characters of prompt and answer if it has none."""
         cost = self.inner.solver_cost(episode.task)
         return float(len(episode.task.prompt) + len(self.inner.oracle(episode.task)) if cost is None else cost)
 
@@ -231,10 +231,14 @@ def count_times(calls: int) -> str:
 
 
 def make_question(owner: str, of: str, of_kwargs: Mapping[str, Any], answer_format: str | None) -> Question:
-    """Make the family whose questions are asked.
+    """Make the environment whose questions are asked.
+
+    Args:
+        owner: name of the environment with tools, for messages.
+        of, of_kwargs, answer_format: as for `ToolQuestion`.
 
     Raises:
-        InputError: it is no question, or an argument is one that belongs to ``owner``.
+        InputError: ``of`` is not the id of a `Question`, or ``of_kwargs`` has an argument that belongs to ``owner``.
     """
     misplaced = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
     if misplaced:

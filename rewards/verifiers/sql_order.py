@@ -1,8 +1,8 @@
-"""The order of a query's rows: does a query sort its result, and in every place?
+"""The order of a query's rows: tests whether a query sorts its result, and whether the order leaves ties.
 
-Rows that tie in the keys of ORDER BY come in some order all the same, often the right one: an engine visits rows by
-their keys, sorts stably, and groups by sorting. `break_ties` writes a query so that such rows come in one order and in
-its reverse; a query that leaves no ties has the same result both times.
+Rows that are tied in ORDER BY are often in the right order by accident: an engine visits rows by their keys, sorts
+stably, and groups by sorting. `break_ties` writes a query twice, so that tied rows come in one order and in the reverse
+order; a query that leaves no ties has the same result both times.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def is_ordered(query: str) -> bool:
 
 
 def break_ties(query: str) -> tuple[str, str] | None:
-    """Write a query twice, so that rows that its outermost ORDER BY leaves tied, or all rows without one, come as they
-    are found, and in reverse.
+    """Write a query twice, with the number in which the engine finds a row as a further sort key: ascending, and
+    descending. So rows that the outermost ORDER BY leaves tied (all rows, if there is none) are reversed.
 
-    Both have one more key, as an engine may find rows in another order without it. The rows of SELECT DISTINCT and of
-    set operations are sorted outside, by the places of their keys.
+    Both queries have the further key, as an engine may find rows in another order without it. SELECT DISTINCT and set
+    operations become subqueries, sorted outside by the positions of their columns.
 
     Returns:
-        Queries for SQLite, DuckDB and PostgreSQL alike, or None for one of another form: it begins with a parenthesis
-        or VALUES, or sorts distinct rows by what is no column of them.
+        Two queries for SQLite, DuckDB and PostgreSQL alike, or None if the query begins with a parenthesis or VALUES,
+        or sorts distinct rows by an expression that is not one of the columns.
     """
     tokens = list(_read_tokens(query))
     while tokens and tokens[-1].text == ";":
@@ -120,7 +120,7 @@ def _list_columns(tokens: Sequence[_Token], first: _Token) -> list[list[str]]:
 
 
 def _place_of(key: list[str], columns: Sequence[list[str]]) -> str | None:
-    """Write a key of ORDER BY with the place of its column; None if it is no column, or may be one of several."""
+    """Write a key of ORDER BY by the position of its column; None if it is not a column, or may be one of several."""
     size = next((place for place, word in enumerate(key) if word in _WAYS), len(key))
     wanted, direction = key[:size], " ".join(key[size:])
     if len(wanted) == 1 and wanted[0].isdigit():

@@ -41,9 +41,9 @@ class Focus:
 
     Args:
         tables: the tables of a query, which get more rows; the others get few.
-        values: values by (table, column) that should occur often and together.
-        only: values by (table, column) of columns that have no others, except NULL.
-        names: names of the columns that matter; the others need not be drawn.
+        values: (table, column) -> values that should occur often, and in the same rows as those of other columns.
+        only: (table, column) -> the only values of the column, besides NULL.
+        names: names of the columns that matter; others need not be drawn.
     """
 
     tables: Set[str]
@@ -63,13 +63,13 @@ def draw_rows(
 
     Args:
         schema: the tables, parents first.
-        seed: decides all values.
-        focus: for contents that distinguish queries; they also have more NULLs, and rows that repeat most of the
+        seed: determines all values.
+        focus: special cases to cover; with a focus, contents also have more NULLs, and rows that repeat most of the
             preceding row.
-        most: rows of a table that only refers to others; a table without references gets half as many, other tables two
-            thirds, and all at least 3.
-        others: contents without a focus; their tables outside the focus are kept, and so are the values of columns that
-            do not matter, repeated for further rows.
+        most: maximum rows of a table to which no other table refers; other tables get two thirds, or half if they
+            refer to none, and at least 3.
+        others: contents drawn without a focus, from which tables outside the focus are taken unchanged, and the values
+            of columns that do not matter (repeated if there are more rows).
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
     sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]

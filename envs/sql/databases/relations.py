@@ -24,7 +24,7 @@ class Field:
             (ISO 8601 text), "key" or "parent" (the key of another table, which has the same name there).
         phrase: the English name of the column, unique in its table.
         nullable: True if values may be missing.
-        spare: True if the column occurs only in databases with noise.
+        spare: True if the column is only added as noise, see `Schema.select`.
         values: by kind: the minimum, the maximum and the step of numbers; the pool; the categories, the commonest
             first; or the parent's table.
     """
@@ -148,11 +148,11 @@ def _create_table(relation: TableSchema, types: Mapping[str, str]) -> str:
 
 
 def read_domain(name: str, lines: Iterable[str]) -> Schema:
-    """Read a schema. A line without indentation is a table, and those below it are its columns:
+    """Read a schema. A line without indentation is a table, and the indented lines below are the table's columns:
 
-    sale | sale | sales | product, store?
-        quantity int 1 9 | quantity
-        ~ shipped_on? date | date of shipping
+        sale | sale | sales | product, store?
+            quantity int 1 9 1 | quantity
+            ~ shipped_on? date | date of shipping
 
     A table has its name, English singular and plural, and its parents. A column has its name, kind and values, and its
     English phrase. ``?`` marks a nullable column, ``~`` a spare column.

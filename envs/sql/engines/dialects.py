@@ -36,5 +36,5 @@ def translate_query(query: str, dialect: str) -> str:
 
 
 def translate_years(text: str) -> str:
-    """Write the years of dates in a text as other engines do."""
+    """Replace SQLite's expression for the year of a date by EXTRACT, everywhere in a text."""
     return _YEAR.sub(r"EXTRACT(YEAR FROM \1)", text)

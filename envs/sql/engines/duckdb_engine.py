@@ -13,11 +13,11 @@ from .isolation import run_in_worker
 
 @dataclass(frozen=True, slots=True)
 class DuckdbDatabase:
-    """A database of DuckDB. A worker loads it at a query, and keeps it for the next one.
+    """A database of DuckDB. A worker process loads the database at its first query, and caches it.
 
     Args:
         database: the contents.
-        schema: CREATE TABLE statements of DuckDB.
+        schema: CREATE TABLE statements of DuckDB; None derives them from the contents.
     """
 
     database: Database

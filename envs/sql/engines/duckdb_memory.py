@@ -103,8 +103,8 @@ class DuckdbMemory:
 
 
 class QueryClock:
-    """Clock of a query in this thread: processor time plus sleep, without waits for a busy processor. If the system
-    does not report these waits (any system but Linux), a thread that works little counts as asleep after a second."""
+    """Clock of a query in this thread: wall time without waits for a busy processor. Where the system does not report
+    these waits (other than Linux), CPU time, or a quarter of the wall time after the first second if that is more."""
 
     def __init__(self) -> None:
         self._thread = threading.get_native_id()

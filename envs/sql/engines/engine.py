@@ -36,8 +36,8 @@ class QueryLimits:
     """Bounds of one query.
 
     Args:
-        seconds: time of the processor in this machine's engines, time of the clock in a server.
-        rows: most rows of the result.
+        seconds: time limit; CPU time in SQLite, CPU time and sleep in DuckDB, wall time in PostgreSQL.
+        rows: maximum number of rows of the result.
     """
 
     seconds: float = 2.0
@@ -53,9 +53,9 @@ class QueryResult:
     """The result of a query.
 
     Args:
-        columns: their names.
-        rows: in the form that this module states.
-        seconds: what it took of `QueryLimits.seconds`.
+        columns: names of the columns.
+        rows: the rows, in the common form stated at the top of this module.
+        seconds: time that the query took, of the kind of `QueryLimits.seconds`.
     """
 
     columns: tuple[str, ...]
@@ -139,7 +139,7 @@ def check_text(sql: str) -> None:
 
 
 def unify_rows(rows: Iterable[Sequence[Any]]) -> ResultRows:
-    """Write the values of rows in the form of results."""
+    """Convert rows to the common form of results stated at the top of this module."""
     return round_floats([tuple(map(unify_value, row)) for row in rows])
 
 

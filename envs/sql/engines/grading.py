@@ -31,10 +31,10 @@ def grade_query(
         expected: databases with the expected rows, the cheapest first, since the comparison stops at the first
             mismatch.
         ordered: True if the order of the rows counts.
-        tied: those on which the order must hold whichever way ties are broken, as in `compare_results`.
+        tied: those of ``expected`` on which the order must hold whichever way ties are broken; see `compare_results`.
         engine: the engine that runs the query.
         schema: CREATE TABLE statements of that engine, as in `SqlEngine.load`.
-        limits: limits of the query: time for all databases together, rows for each.
+        limits: time limit for all databases together, and maximum rows on each.
 
     Returns:
         The verdict: wrong, with the error, for a query that fails or exceeds the limits; ``valid=False`` if the engine

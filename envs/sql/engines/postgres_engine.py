@@ -26,7 +26,7 @@ from .tables import quote, read_tables
 
 # Maximum number of loaded databases kept on the server for later queries.
 KEPT = 64
-# Minimum age at which an earlier process's database without connections is removed.
+# Selects the databases of earlier processes: without connections, and older than five minutes.
 _ABANDONED = """
     SELECT datname FROM pg_database AS one WHERE datname ~ '^palaestra_[0-9a-f]{16}$'
     AND NOT EXISTS (SELECT FROM pg_stat_activity AS other WHERE other.datname = one.datname)
@@ -170,7 +170,7 @@ class PostgresDatabase:
     """A database on the server.
 
     Args:
-        engine: holds the connections.
+        engine: the engine, which holds the connections.
         database: the contents.
         schema: CREATE TABLE statements of PostgreSQL.
     """

@@ -39,7 +39,7 @@ def read_tables(database: Database) -> tuple[list[TableRows], str]:
     """
     tables, statements = [], []
     with contextlib.closing(open_database(database)) as connection:
-        # In the order of their making, parents before children.
+        # In the order of creation, parents before children.
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
         for (name,) in connection.execute(names).fetchall():
             described = connection.execute(f"PRAGMA table_info({quote(name)})").fetchall()

@@ -1,6 +1,6 @@
-"""Expressions and conditions that are computed from several columns, or from several rows: the nodes of `constructs`.
+"""Nodes of query trees for `constructs`: expressions and conditions computed from several columns or rows.
 
-They stand beside those of `query_tree`, in queries for rows and for groups.
+They are used like the nodes of `query_tree`, in queries for rows and for groups.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class TotalOf:
 
 @dataclass(frozen=True, slots=True)
 class CaseOf:
-    """One of three labels: the first above a bound, the second above another, and the last for others and NULL."""
+    """CASE with three labels: the first from ``bounds[0]`` up, the second from ``bounds[1]`` up, the last for lower
+    values and NULL."""
 
     column: ColumnName
     bounds: tuple[Any, Any]
@@ -56,10 +57,8 @@ class CaseOf:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRows:
-    """A column of the row before (LAG), or its sum up to this row (SUM), by a column with different values.
-
-    ``backwards`` is the other direction, and LEAD is used in near misses only.
-    """
+    """A window function over rows sorted by ``key``, whose values are all different: the column's value in the row
+    before (LAG), or its running sum (SUM). ``backwards`` sorts descending. Near misses use other functions, too."""
 
     function: str
     column: ColumnName
@@ -75,7 +74,7 @@ class EarlierRows:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """A text with a part: anywhere, or in near misses at the beginning or end only."""
+    """LIKE: a text that contains ``part``, anywhere; in near misses, at the beginning or end only."""
 
     left: ColumnName
     part: str

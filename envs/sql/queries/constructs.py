@@ -30,10 +30,10 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
     """Add a construct to a query; None if it does not fit.
 
     Args:
-        dice: the source of chance.
-        plan: the plan with the tables.
+        dice: the random generator.
+        plan: the plan from which ``query`` was drawn.
         rows: contents of the database.
-        query: the query.
+        query: the query; it is not changed.
         construct: one of `CONSTRUCTS`.
     """
     if not isinstance(query, SelectQuery) or query.distinct:
@@ -119,12 +119,12 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
 
 
 def _is_repeated(query: SelectQuery, schema: Schema) -> bool:
-    """True if a row of the first table is repeated for each of its children."""
+    """Return True if the joins repeat a row of the first table for each of its children."""
     return any(join.column.name != schema[join.column.table].key for join in query.joins)
 
 
 def _go_together(one: Field, other: Field, operator: str) -> bool:
-    """True if the product of two columns means something, or if one can be added to the other or compared with it."""
+    """Return True if the operation on two columns means something; with ``operator`` "", if they can be compared."""
     if one.kind != other.kind or one.kind == "date":
         return one.kind == other.kind
     (low, high), (least, most) = ([float(value) for value in field.values[:2]] for field in (one, other))
@@ -134,7 +134,7 @@ def _go_together(one: Field, other: Field, operator: str) -> bool:
 
 
 def _parts(field: Field) -> Sequence[str]:
-    """List parts of names in small letters that occur within some of them, and in no other case in any."""
+    """List lower-case parts of a column's names that occur in some of the names, and in none with capitals."""
     pool = read_pool(field.values[0])
     found = {
         name[start : start + size]
@@ -149,6 +149,6 @@ def _parts(field: Field) -> Sequence[str]:
         and part.islower()
         and 1 < sum(part in name for name in pool) < len(pool)
         and all((part in name) == (part in name.lower()) for name in pool)
-        # Some names neither begin nor end with it.
+        # In some names, the part stands neither at the beginning nor at the end.
         and any(part in name[1:-1] for name in pool)
     )

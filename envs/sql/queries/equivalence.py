@@ -4,15 +4,19 @@
 hold. Each rule is true of SQL wherever the keys and NOT NULL of the schema hold:
 
 * outer join: LEFT JOIN equals JOIN if a condition, a later JOIN, or a condition on groups rejects the rows without a
-partner; if only aggregates of the joined table's columns are returned, since these skip NULL; and if the other side of
-a set operation has no NULL; * dependent key: GROUP BY needs no column of a row whose key it has, nor of a parent of
-that row; * count: COUNT of a column that is not NULL in any row counts rows; * at least one: for a row left-joined with
-its children, COUNT(*) is 1 if it has no children; this makes no difference to a condition that gives the same truth
-value for 0 and 1; * single row: aggregates of one row are its value, and need no DISTINCT; * constant: an expression
-with the same value in all rows neither orders nor groups them; * extreme: no value exceeds the maximum of its whole
-table or is below the minimum; * average: it is the sum over the count of what is not NULL; * whole numbers: none lies
-between a number, which is never negative here, and the same without its fraction, so that the fraction makes no
-difference to x > AVG and x <= AVG of whole numbers x, nor to AVG >= n and AVG < n for a whole n.
+  partner; if only aggregates of the joined table's columns are returned, since these skip NULL; and if the other side
+  of a set operation has no NULL;
+* dependent key: if GROUP BY has the key of a row, further columns of that row or of its parents change nothing;
+* count: COUNT of a column that is not NULL in any row counts rows;
+* at least one: COUNT(*) is 1, not 0, for a row left-joined with no children; this makes no difference to a condition
+  that has the same truth value for 0 and 1;
+* single row: an aggregate of one row is the row's value, and needs no DISTINCT;
+* constant: an expression with the same value in all rows neither orders nor groups them;
+* extreme: no value exceeds the maximum of the whole table or is below the minimum;
+* average: AVG is the sum over the count of the values that are not NULL;
+* whole numbers: numbers are never negative here, and no whole number lies between a number and the same number without
+  its fraction. So the fraction of AVG does not matter in x > AVG and x <= AVG for whole numbers x, nor in AVG >= n and
+  AVG < n for a whole n.
 """
 
 from __future__ import annotations
@@ -64,13 +68,13 @@ def _has_no_null(side: SelectQuery, schema: Schema) -> bool:
 
 
 def _normal_select(query: SelectQuery, schema: Schema, present: Set[str]) -> SelectQuery:
-    """Rewrite a query. ``present``: tables without whose partner a row does not count."""
+    """Rewrite a query. ``present``: joined tables; a row without a partner in one of these does not count."""
     query = replace(query, where=tuple(_normal_condition(one, schema) for one in query.where))
     query = replace(query, joins=_normal_joins(query, schema, present))
     child = _find_child(query, schema)
     counted = [_normal_count(one, query, schema) for one in query.having]
     having = tuple(_normal_having(_normal_mean(one, query, schema), child) for one in counted)
-    # COUNT(*) where there are no children to be counted.
+    # Expressions that count the rows of a group.
     counts = (AggregateOf("COUNT"), AggregateOf("COUNT", child))
     single = any(
         isinstance(one, Compare) and (one.operator, one.right) == ("=", 1) and one.left in counts for one in having
@@ -143,7 +147,7 @@ def _tables_in(query: SelectQuery) -> list[str]:
 
 
 def _needs(condition: Condition, table: str) -> bool:
-    """True if a condition is never true of a row in which all columns of a table are NULL."""
+    """Return True if a condition is never true of a row in which all columns of a table are NULL."""
     if isinstance(condition, EitherOf):
         return _needs(condition.first, table) and _needs(condition.second, table)
     column = _find_known(condition)
@@ -164,7 +168,7 @@ def _find_known(condition: Condition) -> ColumnName | None:
 
 
 def _refuses_none(condition: Condition, child: ColumnName) -> bool:
-    """True if a condition on groups is never true of a row without children."""
+    """Return True if a condition on groups is never true of a row without children."""
     if not isinstance(condition, Compare) or not isinstance(condition.left, AggregateOf):
         return False
     holds = COMPARISONS[condition.operator]

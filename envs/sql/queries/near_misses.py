@@ -2,7 +2,8 @@
 
 Each changes one join, comparison, constant, aggregate, average, handling of NULL, condition, key of the order, limit,
 column or set operation, or DISTINCT. Some are equivalent to the original query for all contents that the schema allows
-(`equivalence`). Those that leave ties in an asked order may have the right result by accident, see `leaves_ties`.
+(`equivalence`). If the question asks for an order, near misses that leave ties in it (`leaves_ties`) may return the
+rows in the right order by accident.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
 _RANKS = {"RANK": ("DENSE_RANK", "ROW_NUMBER")}
 _EARLIER = {"LAG": ("LEAD", "MIN"), "SUM": ("AVG", "LAG")}
 _OPERATIONS = {"*": ("+",), "+": ("*", "-"), "-": ("+",)}
-# The side of a constant on which a value distinguishes a comparison from one with the next constant.
+# Index in `next_values` (0 below, 1 above) of the constant that replaces a comparison's constant.
 _SIDES = {">": 1, ">=": 0, "<": 0, "<=": 1}
 # Limit added to a query without one.
 _CUT = 3
@@ -52,7 +53,8 @@ _SETS = {"UNION": ("UNION ALL", "INTERSECT"), "INTERSECT": ("UNION",), "EXCEPT":
 
 
 def near_misses(query: Query, schema: Schema) -> Iterator[tuple[str, Query]]:
-    """Yield (kind of change, query), each with one change; all averages may have the same."""
+    """Yield (kind of change, query), each with one change. If there are several averages, further near misses change
+    all averages alike."""
     yield from _changes(query, schema, True)
     if query.sql().count("AVG(") > 1:
         for way in range(3):
@@ -68,7 +70,7 @@ def near_misses(query: Query, schema: Schema) -> Iterator[tuple[str, Query]]:
 
 
 def leaves_ties(miss: Query, query: Query) -> bool:
-    """True for a near miss that has fewer keys in its order than the query."""
+    """Return True if a near miss sorts by fewer keys than the query."""
     if isinstance(miss, SetQuery) or isinstance(query, SetQuery):
         return is_ordered_query(query) and not is_ordered_query(miss)
     return len(miss.order) < len(query.order)
@@ -197,7 +199,7 @@ def _computed_changes(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _other_means(mean: AggregateOf, schema: Schema) -> Iterator[tuple[str, Any]]:
-    """Yield an average rounded, without its fraction, and with NULL as 0."""
+    """Yield changes of an average: rounded, without its fraction, and with NULL counted as 0."""
     assert mean.column is not None
     field = schema[mean.column.table][mean.column.name]
     total = replace(mean, function="SUM")
@@ -248,7 +250,7 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
 
 
 def _inner_joins(query: SelectQuery, schema: Schema) -> Iterator[tuple[str, SelectQuery]]:
-    """Yield queries that also leave rows without a partner out of an inner query on the same table."""
+    """Yield queries whose inner query on the same table also leaves out the rows without a partner."""
     for place, node in enumerate(query.where):
         name = "right" if isinstance(node, Compare) else "query"
         inner = getattr(node, name, None)
@@ -267,7 +269,7 @@ def _move(value: float | str, units: int) -> float | str:
 
 
 def _is_real(expression: Any, schema: Schema) -> bool:
-    """True if values may have a fraction."""
+    """Return True if the values of an expression may have a fraction."""
     if isinstance(expression, AggregateOf):
         # Averages are changed wherever they occur.
         expression = None if expression.function in ("COUNT", "AVG") else expression.column

@@ -95,7 +95,7 @@ def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -
     """Draw a query on a plan. Return None if the draw fails.
 
     Args:
-        dice: the source of chance.
+        dice: the random generator.
         plan: the plan with its tables.
         rows: contents of the database; conditions compare with their values.
         clauses: number of conditions, aggregates, groupings, sort keys, limits and similar clauses.
@@ -190,7 +190,7 @@ class _Draft:
         return self._finish_groups(SelectQuery((), self.base, self.joins, group=tuple(group)), clauses - 1, self.inner)
 
     def _draw_parents(self, clauses: int, nesting: int) -> SelectQuery | None:
-        """For each row of a parent, with or without children."""
+        """Draw aggregates of the children of each row of a parent, rows without children included."""
         first = self.joins[0]
         parent, child = first.column.table, self.base
         outward = JoinTo("LEFT", first.other, first.column)
@@ -207,9 +207,8 @@ class _Draft:
         return nested and replace(done, where=(*done.where, nested))
 
     def _finish_groups(self, query: SelectQuery, left: int, inner: Sequence[str]) -> SelectQuery | None:
-        """Add aggregates, and conditions on groups and rows, to a query with its grouping.
-
-        Counts are of rows of the base table."""
+        """Add aggregates, and conditions on groups and rows, to a query with its grouping. COUNT counts rows of the
+        base table."""
         dice = self.dice
         is_outer = self.base in self.outer
         counted = AggregateOf("COUNT", ColumnName(self.base, self.schema[self.base].key) if is_outer else None)
@@ -326,7 +325,7 @@ class _Draft:
     def _add_conditions(
         self, query: SelectQuery, number: int, tables: Sequence[str], first: Sequence[str] = ()
     ) -> SelectQuery | None:
-        """Add conditions on the columns of ``tables``, those in ``first`` first. Return None if impossible."""
+        """Add conditions: one on each table in ``first``, then on ``tables``. Return None if this is impossible."""
         number = max(min(number, MOST_CONDITIONS), len(first))
         found: list[Condition] = []
         while number:

@@ -1,4 +1,4 @@
-"""The worked solution of a question: the effect of each clause of its query, in logical order."""
+"""The worked solution of a question: the effect of each clause of the reference query, in logical order."""
 
 from __future__ import annotations
 

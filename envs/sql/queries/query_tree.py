@@ -141,7 +141,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class StartsWith:
-    """A text with a beginning."""
+    """LIKE: a text that begins with ``prefix``."""
 
     left: ColumnName
     prefix: str
@@ -249,7 +249,7 @@ class SelectQuery:
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """UNION, INTERSECT or EXCEPT of two queries with the same columns; ordered by the only one, or not."""
+    """UNION, INTERSECT or EXCEPT of two queries with the same columns; ``ordered`` sorts by the first column."""
 
     operator: str
     left: SelectQuery
@@ -266,8 +266,8 @@ Query: TypeAlias = SelectQuery | SetQuery
 
 
 def write_clauses(query: Query) -> dict[int, str]:
-    """Write the clauses of a query, by the identity of their nodes, so that a query that shares them is written in less
-    time. They hold while the query lives."""
+    """Map the id of each clause's tuple of nodes to its SQL, so that queries with the same tuples are written faster
+    (``known`` of `SelectQuery.sql`). Valid as long as the query exists."""
     found = {}
     for side in (query.left, query.right) if isinstance(query, SetQuery) else (query,):
         for nodes, joint in ((side.columns, ", "), (side.where, " AND "), (side.group, ", "), (side.order, ", ")):
@@ -280,13 +280,13 @@ N = TypeVar("N")
 
 
 def replace(node: N, **changes: Any) -> N:
-    """Copy a node with other parts, as `dataclasses.replace` does in twice the time."""
+    """Copy a node with some fields changed, twice as fast as `dataclasses.replace`."""
     kind: Any = type(node)
     return kind(*[changes[name] if name in changes else getattr(node, name) for name in kind.__slots__])
 
 
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
-    """Copy a tree of nodes, tuples of them and values, with each node changed after the nodes in it."""
+    """Copy a tree of nodes, applying ``change`` to each node after the nodes inside."""
     if isinstance(node, tuple):
         return tuple([rewrite(one, change) for one in node])
     if not hasattr(node, "__slots__"):
@@ -310,7 +310,7 @@ def column_of(expression: Any) -> Any:
 
 
 def is_ordered_query(query: Query) -> bool:
-    """True if the order of the result's rows counts."""
+    """Return True if the order of the result's rows counts."""
     return query.ordered if isinstance(query, SetQuery) else bool(query.order)
 
 
@@ -322,7 +322,7 @@ def count_matches(query: Query) -> SelectQuery:
 
 
 def collect_conditions(node: Any, found: dict[tuple[str, str], list[Condition]]) -> None:
-    """Add the conditions on columns to ``found``, by (table, column)."""
+    """Collect the conditions of a tree in ``found``: (table, column) -> conditions on that column."""
     left = getattr(node, "left", None)
     if isinstance(left, YearOf):
         left = left.column
@@ -336,6 +336,6 @@ def collect_conditions(node: Any, found: dict[tuple[str, str], list[Condition]])
 
 
 def list_words(query: Query) -> str:
-    """List the words of a query in alphabetical order, without constants. Queries that differ only in constants and in
-    the order of their parts have the same list."""
+    """Return the words of a query in alphabetical order, without constants. Queries that differ only in constants and
+    in the order of their parts have the same words."""
     return " ".join(sorted(re.findall(r"[A-Za-z_][\w.]*|[<>=*]+", re.sub(r"'[^']*'", "", query.sql()))))

@@ -54,8 +54,8 @@ CHANGES, MOST_IDLE = 3, 10
 _FEW = 6
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
 _OFTEN, _AT_BOUND = 3.0, 2
-# Engines round a half up, down or to an even number, and LIKE may tell capitals from small letters: a near miss of
-# SQLite, and one that takes the other way.
+# Engines differ in how they round halves, and in whether LIKE ignores case: a pattern in a near miss, and SQL with
+# which SQLite does what other engines do.
 _ELSEWHERE = (
     (re.compile(r"ROUND\((AVG\([^()]*\))\)"), r"ROUND(\1 - 1e-6)"),
     (re.compile(r"LIKE '%(\w)%'"), r"GLOB '*\1*'"),
@@ -77,7 +77,7 @@ class Witnesses:
             equivalent.
         equivalent: (kind, SQL) of the near misses that are proved equivalent.
         is_constant: True if the query has the same result on all databases.
-        tied: those of ``expected`` in which rows tie in the order without its last key, or in any.
+        tied: those of ``expected`` on which rows are tied if the last sort key, or all of them, are left out.
     """
 
     expected: tuple[tuple[Database, ResultRows], ...]
@@ -95,8 +95,8 @@ class Witnesses:
 
 @dataclass(eq=False, slots=True)
 class _Kept:
-    """A database with the query's result, the near misses that it distinguishes, and whether the result is the first
-    that differs from that on the first database."""
+    """A kept database: the query's result on it (``expected``), the near misses that it distinguishes (``told``), and
+    True in ``changed`` if its result is the first that differs from the first database's."""
 
     database: Database
     expected: ResultRows
@@ -118,9 +118,9 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     ordered, text, clauses = is_ordered_query(query), query.sql(), write_clauses(query)
     misses = {other.sql(clauses): (kind, other) for kind, other in near_misses(query, schema)}
     derived = {other: way for other, (_, miss) in misses.items() if (way := derive_rows(miss, query))}
-    # A near miss that leaves ties is told where these show, whatever order its rows have by accident.
+    # A near miss that leaves ties is distinguished where rows are tied, whatever order they have by accident.
     opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
-    # What is told must be told in other engines' reading as well.
+    # A near miss must also be distinguished as other engines read it.
     elsewhere = {other: read for other in misses if (read := _read_elsewhere(other)) != other}
     alive = list(misses)
     kept: list[_Kept] = []
@@ -153,7 +153,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0].expected, ordered)
         alive, constant = [other for other in alive if other not in told], constant and not changed
         if told or changed or len(kept) < least:
-            # An earlier database is not needed if its few near misses are told here as well.
+            # An earlier database is not needed if this one distinguishes its few near misses, too.
             for one in [one for one in kept[1:] if not one.changed and len(one.told) <= _FEW]:
                 if len(kept) >= FEWEST and all(map(tells, one.told)):
                     kept.remove(one)
@@ -200,7 +200,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
 
 
 def _read_elsewhere(text: str) -> str:
-    """Write a near miss so that SQLite reads it as other engines do."""
+    """Rewrite a near miss so that SQLite does what other engines do with the original."""
     for pattern, form in _ELSEWHERE:
         text = pattern.sub(form, text)
     return text
@@ -209,8 +209,8 @@ def _read_elsewhere(text: str) -> str:
 def _change(
     connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
 ) -> Iterator[None]:
-    """Change values of the focus's columns at each step, endlessly: one column in some rows takes a usual value, or
-    another row's original value. Keys are unchanged."""
+    """Change values of the focus's columns at each step, endlessly: in some rows, a column takes one of the focus's
+    values, or another row's original value. Keys are unchanged."""
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
@@ -250,13 +250,14 @@ def derive_rows(miss: Query, query: Query) -> Callable[[list[Any]], list[Any]] |
 
 
 def choose_focus(query: Query, schema: Schema) -> list[Focus]:
-    """Choose the tables of a query, and values for the columns of its conditions and groups.
+    """Choose the focuses of contents for a query: its tables, and values for the columns of its conditions and groups.
 
-    The values of a condition lie on its bound, next to it and beyond it. Most of them meet it, so that rows that meet
-    all conditions, or all but one, are frequent. One side of a UNION or EXCEPT has few rows, as they hide the other
-    side's rows. Where there are columns compared with a mean, or means compared with a number, a further focus has only
-    values near one another in them: the mean has a fraction, and values lie between it and the next whole numbers. Each
-    column compared with a mean gives one more, in which it has a single value, its mean.
+    The values for a condition lie on the condition's bound, next to it and beyond it. Most values meet the condition,
+    so that rows that meet all conditions, or all but one, are frequent. One side of a UNION or EXCEPT gets few rows, as
+    they hide the other side's rows. For columns compared with their mean, and means compared with a number, there is a
+    second focus in which these columns only have values close to one another: the mean then has a fraction, and values
+    lie between the mean and the next whole numbers. Each column compared with its mean gives a further focus, in which
+    all values of the column are equal.
     """
     names = set(re.findall(r"\w+", query.sql()))
     tables = names.intersection(schema.names)
@@ -317,7 +318,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
 
 
 def _values_near(number: float) -> list[float]:
-    """List numbers near one, most of them the same, so that a small change moves their mean across it."""
+    """List numbers near ``number``, most of them equal to it, so that a small change moves their mean across it."""
     unit = 1 if isinstance(number, int) else 0.5
     return [max(round(number + unit * far, 2), 0) for far in _NEAR]
 
@@ -326,7 +327,7 @@ def _values_around(condition: Any, values: Sequence[Any], often: float) -> list[
     """List values for a condition, some of them several times.
 
     Args:
-        condition: a condition of a query, or a column with labels.
+        condition: a condition of a query, or a `CaseOf`.
         values: usual values of its column, in order.
         often: ratio of listed values that meet the condition to values that fail it.
     """

@@ -2,8 +2,8 @@
 
 In the style "names" tables and columns have their schema names (`sale.quantity`); in the style "phrases" they have
 English names, and joined tables are possessives ("its product's supplier's name"). A question says which rows count,
-which columns are returned in which order, whether rows without a partner count, where NULL is a group, and what breaks
-ties.
+which columns are returned in which order, whether rows without a partner count, if NULL is a group, and how ties are
+broken.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def write_question(query: Query, schema: Schema, style: str, dice: Dice) -> str:
 
 
 class _Writer:
-    """The words for the tables of one query."""
+    """Writer of the question of one query."""
 
     def __init__(self, query: Query, schema: Schema, style: str, dice: Dice):
         self.schema, self.dice, self.named = schema, dice, style == "names"
@@ -194,10 +194,10 @@ class _Writer:
     # Conditions.
 
     def _main_clauses(self, query: SelectQuery, its: str) -> str:
-        """Write the conditions on the rows of the outermost query; the nested one is the last.
+        """Write the conditions on the rows of the outermost query; a condition with a nested query is the last.
 
         That a joined row must exist is written as a condition, not as a note at the end, where it would be unclear
-        whether it also holds for nested queries. ``its`` refers to the rows: "its" or "their"."""
+        whether it also holds for nested queries. ``its`` is the possessive for the rows: "its" or "their"."""
         texts = []
         for join in query.joins:
             owner, partner = join.other.table, self.schema[join.column.table].singular

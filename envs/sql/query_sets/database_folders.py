@@ -78,8 +78,8 @@ def _make_databases(name: str) -> tuple[Database, ...]:
 
 @functools.lru_cache(maxsize=256)
 def describe_schema(database: Database, sample_rows: int) -> str:
-    """Write the CREATE TABLE statements with sample rows in comments. Beyond 10,000 characters, write only names of
-    tables and columns, as many as fit."""
+    """Write the CREATE TABLE statements with sample rows in comments; if they exceed `MOST_SCHEMA` characters, only the
+    names of tables and columns, as many as fit."""
     tables = try_query(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", database
     )

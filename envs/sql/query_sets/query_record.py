@@ -76,8 +76,8 @@ def rate_query(query: str) -> int:
 
 
 def list_clauses(query: str) -> list[str]:
-    """List the clauses of a query outside parentheses, in logical order; equal clauses of the sides of a set operation
-    are adjacent."""
+    """List the clauses of a query outside parentheses, in logical order; clauses of one name from both sides of a set
+    operation are adjacent."""
     clauses = list(_split_clauses(query))
     return [text for name in _ORDER for found, text in clauses if found == name]
 

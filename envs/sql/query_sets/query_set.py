@@ -44,24 +44,25 @@ class QuerySet(DatasetQuestion):
     """Base of families whose questions are about databases, from the records of a data set.
 
     A subclass sets ``layout``, ``built_in`` and ``files``. An answer is right if it has the reference query's rows on
-    each file of the database's folder (a distilled test suite has many): with the same multiplicities, in order if that
-    query has a top-level ORDER BY, columns by position, numbers at 12 significant digits. If the reference query has no
-    rows on any file, an answer must also name its tables. The data sets' own judges differ:
+    each file of the database's folder (a distilled test suite has many): with the same multiplicities, in order if the
+    reference query has a top-level ORDER BY, columns by position, numbers at 12 significant digits. If the reference
+    query has no rows on any file, an answer must also name the reference query's tables. The data sets' own evaluators
+    differ:
 
     * Spider's (test-suite-sql-eval) takes columns in any order, drops DISTINCT from both queries, and compares the
-    order of rows if ORDER BY occurs anywhere in the reference query; two empty results are equal. * BIRD's compares
-    sets of rows, so that neither duplicates nor the order count; two queries that fail are equal. * Spider 2's accepts
-    further columns, matches each column separately, numbers within 0.01, and if the order does not count sorts each
-    column separately.
+      order of rows if ORDER BY occurs anywhere in the reference query; two empty results are equal.
+    * BIRD's compares sets of rows, so that neither duplicates nor the order count; two queries that fail are equal.
+    * Spider 2's accepts further columns, matches each column separately, numbers within 0.01, and if the order does not
+      count, sorts each column separately.
 
-    All of them run the model's query on a writable connection; this class uses a read-only one.
+    These evaluators run the model's query on a writable connection; this class uses a read-only one.
 
     Args:
         source: a folder in the layout of the data set (its records and its folder of databases), a file of records, or
             "owner/name" on the hub, which has only the records.
         part: the part of a folder or hub data set: "train", "dev", ... Required if there are several.
         databases: the folder with a subfolder for each database; by default the one beside the records.
-        seconds: CPU time of an answer on all files of its database.
+        seconds: CPU time limit of an answer on all files of its database together.
         sample_rows: rows of each table shown in the prompt.
         **kwargs: as for `DatasetQuestion`.
     """
