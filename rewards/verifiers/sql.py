@@ -139,8 +139,8 @@ def compare_results(
         expected: (database, rows of a right query), as `run_query` returns them; the cheapest database first, as the
             comparison ends at the first difference.
         ordered: True if the order of the rows counts.
-        tied: places in ``expected`` of databases on which the query must have the expected rows both ways: with the
-            rows that its ORDER BY leaves tied as they come, and reversed (`break_ties`), so that no order is right by
+        tied: those pairs of ``expected`` on which the query must have the expected rows both ways: with the rows that
+            its ORDER BY leaves tied as they are found, and reversed (`break_ties`), so that no order is right by
             accident. The gold query must leave no ties there.
         seconds: CPU time on all databases together.
         max_rows: most rows of a result.
