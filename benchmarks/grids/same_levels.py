@@ -6,21 +6,17 @@ alternately in CPU time of one core. Only steps are timed, since the resets are 
 
 from __future__ import annotations
 
-import contextlib
-import io
 import statistics
-import time
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from ...envs.grids.minigrid_ids import MINIGRID_IDS
 from ...errors import InputError, MissingExtra
-from ..harness import Side, Spread, compare, format_markdown, require
+from ..harness import require
+from .speed import compare_steps, tabulate_ratios
 
 
 @dataclass(frozen=True)
@@ -44,9 +40,7 @@ class SameLevelFigures:
         said = f"{len(ratios)} ids: {least:.1f} times MiniGrid's steps per second at least, {middle:.1f} in the median."
         if self.left_out:
             said += f" Without {', '.join(self.left_out)}, whose levels this installation of MiniGrid cannot draw."
-        rows = [(row["id"], f"{row['ours']:,.0f}", f"{row['theirs']:,.0f}", f"{row['ratio']:.1f}") for row in self.rows]
-        head = (f"MiniGrid {self.minigrid} id", "ours, steps/s", "MiniGrid, steps/s", "ratio")
-        return f"{said}\n\n{format_markdown(head, rows)}"
+        return f"{said}\n\n{tabulate_ratios(self.minigrid, self.rows)}"
 
     def to_json(self) -> dict[str, Any]:
         return {"minigrid": self.minigrid, "steps_per_second": self.rows, "left_out": self.left_out}
@@ -75,24 +69,5 @@ def measure_same_levels(rounds: int, steps: int) -> SameLevelFigures:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of ids with a later version
             theirs = gym.make(name, disable_env_checker=True)
-        sides = [Side(side, partial(_step_rate, env, steps)) for side, env in (("ours", ours), ("theirs", theirs))]
-        rates = compare(sides, rounds)
-        ratio = Spread.of_ratios(rates["ours"], rates["theirs"]).median
-        rows.append({"id": name, **{side: statistics.median(found) for side, found in rates.items()}, "ratio": ratio})
+        rows.append(compare_steps(name, ours, theirs, rounds, steps, with_resets=False))
     return SameLevelFigures(getattr(minigrid, "__version__", ""), rows, left_out)
-
-
-def _step_rate(env: gym.Env[Any, Any], steps: int, seed: int) -> float:
-    space: Any = env.action_space
-    actions = np.random.default_rng(seed).integers(space.n, size=steps).tolist()
-    taken = 0.0
-    with contextlib.redirect_stdout(io.StringIO()):  # BabyAI's resets print rejected levels
-        env.reset(seed=seed)
-        begun = time.process_time()
-        for action in actions:
-            _, _, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                taken += time.process_time() - begun
-                env.reset()
-                begun = time.process_time()
-    return steps / (taken + time.process_time() - begun)

@@ -11,6 +11,7 @@ import contextlib
 import io
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,13 +54,9 @@ class SpeedFigures:
 
     def tabulate(self) -> str:
         """Return two tables in Markdown."""
-        rows = [
-            (row["id"], f"{row['ours']:,.0f}", f"{row['theirs']:,.0f}", f"{row['ratio']:.1f}") for row in self.steps
-        ]
-        head = (f"MiniGrid {self.minigrid} id", "ours, steps/s", "MiniGrid, steps/s", "ratio")
         texts = [(f"{row['family']}Text", *(f"{row[form]:,.0f}" for form in DESCRIBED)) for row in self.texts]
         shown = format_markdown(("text twin", "map, descriptions/s", "view", "words"), texts)
-        return f"{format_markdown(head, rows)}\n\n{shown}"
+        return f"{tabulate_ratios(self.minigrid, self.steps)}\n\n{shown}"
 
     def to_json(self) -> dict[str, Any]:
         return {"minigrid": self.minigrid, "steps_per_second": self.steps, "descriptions_per_second": self.texts}
@@ -87,27 +84,55 @@ def measure_speed(rounds: int, steps: int) -> SpeedFigures:
 def measure_match(theirs_id: str, name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
     """Return a row: the MiniGrid id, the median steps per second of each side, and the median of their ratio."""
     ours = gym.make(f"palaestra/{name}-v0", disable_env_checker=True, **params)
-    theirs = gym.make(theirs_id, disable_env_checker=True)
-    rates = compare(
-        [Side(name, partial(_step_rate, env, steps)) for name, env in (("ours", ours), ("theirs", theirs))], rounds
-    )
+    return compare_steps(theirs_id, ours, gym.make(theirs_id, disable_env_checker=True), rounds, steps)
+
+
+def compare_steps(
+    theirs_id: str,
+    ours: gym.Env[Any, Any],
+    theirs: gym.Env[Any, Any],
+    rounds: int,
+    steps: int,
+    with_resets: bool = True,
+) -> dict[str, Any]:
+    """Measure two environments alternately under the same random actions, in CPU time; return a row of figures.
+
+    Args:
+        theirs_id: the MiniGrid id, which names the row.
+        ours, theirs: the two sides.
+        rounds: number of measurements of each side.
+        steps: number of steps in one measurement.
+        with_resets: True to time the resets between episodes, too.
+
+    Returns:
+        "id", the median steps per second of each side ("ours", "theirs"), and the median of their "ratio".
+    """
+    pair = (("ours", ours), ("theirs", theirs))
+    rates = compare([Side(name, partial(_step_rate, env, steps, with_resets)) for name, env in pair], rounds)
     ratio = Spread.of_ratios(rates["ours"], rates["theirs"]).median
     return {"id": theirs_id, **{name: statistics.median(found) for name, found in rates.items()}, "ratio": ratio}
 
 
-def _step_rate(env: gym.Env[Any, Any], steps: int, seed: int) -> float:
+def _step_rate(env: gym.Env[Any, Any], steps: int, with_resets: bool, seed: int) -> float:
     space: Any = env.action_space
     actions = np.random.default_rng(seed).integers(space.n, size=steps).tolist()
-    with contextlib.redirect_stdout(io.StringIO()):
+    left_out = 0.0
+    with contextlib.redirect_stdout(io.StringIO()):  # BabyAI's resets print rejected levels
         env.reset(seed=seed)
-    begun = time.process_time()
-    # BabyAI's resets print rejected levels.
-    with contextlib.redirect_stdout(io.StringIO()):
+        begun = time.process_time()
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
+                ended = time.process_time()
                 env.reset()
-    return steps / (time.process_time() - begun)
+                left_out += 0.0 if with_resets else time.process_time() - ended
+        return steps / (time.process_time() - begun - left_out)
+
+
+def tabulate_ratios(minigrid: str, rows: Sequence[dict[str, Any]]) -> str:
+    """Write rows of `compare_steps` as a table in Markdown, below the version of MiniGrid."""
+    cells = [(row["id"], f"{row['ours']:,.0f}", f"{row['theirs']:,.0f}", f"{row['ratio']:.1f}") for row in rows]
+    return format_markdown((f"MiniGrid {minigrid} id", "ours, steps/s", "MiniGrid, steps/s", "ratio"), cells)
 
 
 def measure_texts(name: str, params: dict[str, Any], rounds: int, steps: int) -> dict[str, Any]:
