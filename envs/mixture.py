@@ -21,7 +21,7 @@ from ..checks import check_count
 from ..errors import InputError
 from .family_space import FAMILY, FamilySpace
 from .question import Question
-from .registration import register, unknown_environment
+from .registration import make_registered, register
 from .task_env import MAX_TRIES, TaskEnv
 from .unicode import Unicode
 
@@ -314,9 +314,7 @@ def _make_part(part: MixturePart, render_mode: str | None, shared: Mapping[str, 
     if part.axes:
         options["axes"] = dict(part.axes)
     try:
-        env: Any = gym.make(part.id, disable_env_checker=True, render_mode=render_mode, **options).unwrapped
-    except gym.error.UnregisteredEnv:
-        raise unknown_environment(part.id) from None
+        env: Any = make_registered(part.id, render_mode=render_mode, **options).unwrapped
     except TypeError as error:
         raise InputError(f"{part.id} cannot be part of a mixture: {error}.") from None
     if isinstance(env, Mixture):

@@ -21,7 +21,7 @@ import gymnasium as gym
 from ..checks import WatchedMapping
 from ..errors import InputError, find_near, unknown_name
 from .param_space import Axis, ParamSpace
-from .registration import unknown_environment
+from .registration import make_registered
 from .splits import check_split
 
 Place = Literal["attribute", "argument", "option"] | Callable[[Any, Any], None]
@@ -68,11 +68,7 @@ class ParamEnv(gym.Env[Any, Any]):
         **fixed: Any,
     ):
         if isinstance(env, str):
-            try:
-                picture: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
-                env = gym.make(env, disable_env_checker=True, **picture)
-            except gym.error.UnregisteredEnv:
-                raise unknown_environment(str(env)) from None
+            env = make_registered(env, **({} if render_mode is None else {"render_mode": render_mode}))
         elif render_mode not in (None, env.render_mode):
             raise InputError(f"the render mode of {env} is {env.render_mode!r}; make it with {render_mode!r} instead.")
         space = param_space if isinstance(param_space, ParamSpace) else ParamSpace(param_space)

@@ -76,6 +76,18 @@ def unknown_environment(env_id: str) -> InputError:
     return unknown_name("environment", env_id, near or ids(), "envs")
 
 
+def make_registered(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
+    """Make an environment by its id, without Gymnasium's environment checker.
+
+    Raises:
+        InputError: no environment has this id.
+    """
+    try:
+        return gym.make(env_id, disable_env_checker=True, **kwargs)
+    except gym.error.UnregisteredEnv:
+        raise unknown_environment(env_id) from None
+
+
 def import_families(package: str, path: Iterable[str]) -> None:
     """Import every module of a package; each module registers its families. A package calls this as
     ``import_families(__name__, __path__)``."""

@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..rewards.answers import THOUGHTS
 from ..rewards.answers.readings import readings_up_to
 from .param_space import ParamSpace
-from .registration import unknown_environment
+from .registration import make_registered
 from .task_env import MAX_ACTION
 from .unicode import Unicode
 
@@ -66,10 +66,7 @@ class TextTwin(gym.Env[str, str]):
         render_mode: str | None = None,
     ):
         if isinstance(env, str):
-            try:
-                env = gym.make(env, disable_env_checker=True)
-            except gym.error.UnregisteredEnv:
-                raise unknown_environment(str(env)) from None
+            env = make_registered(env)
         space = env.action_space
         if not isinstance(space, gym.spaces.Discrete):
             raise InputError(f"a text twin needs discrete actions, and those of {env} are {space}.")

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..checks import check_count
 from ..envs.question import Question
-from ..envs.registration import unknown_environment
+from ..envs.registration import make_registered
 from ..envs.unicode import Unicode
 from ..errors import InputError, shorten
 from ..rewards.recording import Recording
@@ -256,9 +256,7 @@ def make_text_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.E
         InputError: an unknown id, an argument that does not fit, or an environment whose spaces are not text.
     """
     try:
-        env = gym.make(env_id, disable_env_checker=True, **(kwargs or {}))
-    except gym.error.UnregisteredEnv:
-        raise unknown_environment(env_id) from None
+        env = make_registered(env_id, **(kwargs or {}))
     except (gym.error.Error, TypeError) as error:
         raise InputError(f"{env_id} cannot be made with {dict(kwargs or {})}: {error}") from None
     if not (is_text(env.observation_space) and is_text(env.action_space)):
@@ -276,10 +274,7 @@ def make_array_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.
     Raises:
         InputError: an unknown id, or an environment that is played in text.
     """
-    try:
-        env = gym.make(env_id, disable_env_checker=True, **(kwargs or {}))
-    except gym.error.UnregisteredEnv:
-        raise unknown_environment(env_id) from None
+    env = make_registered(env_id, **(kwargs or {}))
     if is_text(env.observation_space) or is_text(env.action_space):
         env.close()
         twin = env_id.replace("Text-v", "-v")

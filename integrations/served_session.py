@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import gymnasium as gym
 
-from ..envs.registration import unknown_environment
+from ..envs.registration import make_registered
 from ..errors import InputError, shorten
 from .action_tools import write_action
 from .core import as_plain
@@ -133,9 +133,7 @@ class ServedSession:
         self.close()
         self._env = self._made = None
         try:
-            self._env = gym.make(env_id, disable_env_checker=True, **kwargs)
-        except gym.error.UnregisteredEnv:
-            raise unknown_environment(env_id) from None
+            self._env = make_registered(env_id, **kwargs)
         except TypeError as error:
             raise InputError(f"{env_id} cannot be made with {shorten(repr(kwargs))}: {error}") from None
         self._made = env_id, kwargs

@@ -18,7 +18,7 @@ from ..code.judging.tool_calls import strip_output
 from ..game import Game, Transition
 from ..param_space import FloatAxis, IntAxis, ParamSpace
 from ..question import Question, Task, with_prompt
-from ..registration import unknown_environment
+from ..registration import make_registered
 from ..task_env import MAX_ACTION
 from ..unicode import Unicode
 from .tool import Tool, choose_call, explain_misread
@@ -244,9 +244,7 @@ def make_question(owner: str, of: str, of_kwargs: Mapping[str, Any], answer_form
     if misplaced:
         raise InputError(f"{', '.join(misplaced)} in of_kwargs must be given to {owner} itself, not to {of}.")
     try:
-        env = gym.make(of, disable_env_checker=True, answer_format=answer_format, **of_kwargs).unwrapped
-    except gym.error.UnregisteredEnv:
-        raise unknown_environment(of) from None
+        env = make_registered(of, answer_format=answer_format, **of_kwargs).unwrapped
     except (gym.error.Error, AttributeError, TypeError) as error:
         raise InputError(f"`of` must be the id of a registered question, not {of!r} ({error}).") from None
     if not isinstance(env, Question):

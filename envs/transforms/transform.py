@@ -18,7 +18,7 @@ from ...rewards.answers import REQUESTS
 from ..axes import Axis
 from ..param_space import ParamSpace
 from ..question import Question, Task, with_prompt
-from ..registration import unknown_environment
+from ..registration import make_registered
 from ..unicode import Unicode
 
 # Failed draws after which an inner family counts as unsuitable for a transform.
@@ -129,9 +129,7 @@ def _make_question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
     if taken:
         raise InputError(f"{', '.join(taken)} in of_kwargs must be given to the transform itself, not to {of}.")
     try:
-        env = gym.make(of, disable_env_checker=True, **of_kwargs).unwrapped
-    except gym.error.UnregisteredEnv:
-        raise unknown_environment(of) from None
+        env = make_registered(of, **of_kwargs).unwrapped
     except (gym.error.Error, AttributeError, TypeError) as error:
         raise InputError(f"`of` must be the id of a registered question, not {of!r} ({error}).") from None
     if not isinstance(env, Question):
