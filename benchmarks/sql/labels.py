@@ -12,7 +12,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...envs.sql.databases.contents import draw_rows, insert_rows, make_database
+from ...envs.sql.databases.worlds import draw_worlds
 from ...envs.sql.engines.dialects import translate_query
 from ...envs.sql.queries.equivalence import normal_form
 from ...envs.sql.queries.near_misses import near_misses
@@ -83,9 +86,12 @@ def find_differences(known: Any, gold: str, queries: Collection[str], contents: 
     focuses = choose_focus(known.query, schema)
     with contextlib.closing(make_database(schema, rows)) as connection:
         for place in range(contents):
-            if place:
-                focus = None if place % 4 == 0 else focuses[place % len(focuses)]
-                insert_rows(connection, schema, draw_rows(schema, _SEED + place, focus))
+            if place % 4:
+                focus = focuses[place % len(focuses)]
+                worlds = draw_worlds(schema, np.random.default_rng(_SEED + place), [focus], rows, 1)
+                insert_rows(connection, schema, rows | worlds.rows(0))
+            elif place:
+                insert_rows(connection, schema, draw_rows(schema, _SEED + place))
             answer = round_floats(connection.execute(gold).fetchall())
             for text in queries:
                 if text not in differs:

@@ -6,12 +6,10 @@ row partly follow a common level), and have NULLs, ties and duplicates.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import functools
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,56 +21,25 @@ Rows = dict[str, list[tuple[Any, ...]]]
 """The rows of each table."""
 
 # Row counts of a table without parents, with parents and children, and with parents only.
-_SIZES, _FOCUS_SIZES, _OTHER_SIZES = (7, 13, 24), (9, 18, 36), (4, 5, 8)
+_SIZES = (7, 13, 24)
 _NULLS = 0.18
 # Days between the `_DATES` dates of a column, by its first year.
 _DAYS = {2022: 10, 1980: 90, 1960: 200}
 _DATES = 72
 # Random numbers drawn in one call.
 _AT_A_TIME = 512
-# In contents with a focus: the share of rows that repeat the preceding row, and of values repeated in them; the share
-# of rows that take the usual values together, and of such values in them.
-_REPEATS, _REPEATED, _TOGETHER, _USUAL = 0.3, 0.7, 0.7, 0.9
 
 
-@dataclass(frozen=True)
-class Focus:
-    """Special cases that the contents of a database should cover.
-
-    Args:
-        tables: the tables of a query, which get more rows; the others get few.
-        values: (table, column) -> values that should occur often, and in the same rows as those of other columns.
-        only: (table, column) -> the only values of the column, besides NULL.
-        names: names of the columns that matter; others need not be drawn.
-    """
-
-    tables: Set[str]
-    values: Mapping[tuple[str, str], Sequence[Any]]
-    only: Mapping[tuple[str, str], Sequence[Any]] = dataclasses.field(default_factory=dict)
-    names: Set[str] = frozenset()
-
-
-def draw_rows(
-    schema: Schema,
-    seed: int | np.random.Generator,
-    focus: Focus | None = None,
-    most: int | None = None,
-    others: Rows | None = None,
-) -> Rows:
+def draw_rows(schema: Schema, seed: int | np.random.Generator, most: int | None = None) -> Rows:
     """Draw the rows of all tables.
 
     Args:
         schema: the tables, parents first.
         seed: determines all values.
-        focus: special cases to cover; with a focus, contents also have more NULLs, and rows that repeat most of the
-            preceding row.
         most: maximum rows of a table to which no other table refers; other tables get two thirds, or half if they
             refer to none, and at least 3.
-        others: contents drawn without a focus, from which tables outside the focus are taken unchanged, and the values
-            of columns that do not matter (repeated if there are more rows).
     """
     shares = None if most is None else (max(most // 2, 3), max(2 * most // 3, 3), most)
-    sizes = [_size(schema, relation, focus, shares) for relation in schema.relations]
     rng = np.random.default_rng(seed)
     numbers: list[float] = []
     place = 0
@@ -84,47 +51,24 @@ def draw_rows(
         place += size
         return numbers[place - size : place]
 
-    nulls = _NULLS if focus is None else 1.5 * _NULLS
     found: Rows = {}
-    for relation, size in zip(schema.relations, sizes):
-        if focus and others and relation.name not in focus.tables:
-            # Tables of the focus have at least as many rows as without it, so that references to them stay valid.
-            found[relation.name] = others[relation.name]
-            continue
+    for relation in schema.relations:
+        size = table_size(schema, relation, shares or _SIZES)
         size -= int(random(1)[0] * 0.25 * size)
         levels = random(size)
-        if focus:
-            usual = [_USUAL if one < _TOGETHER else 1.0 - _USUAL for one in random(size)]
-            repeats = [place for place, one in enumerate(random(size)) if place and one < _REPEATS]
         columns: list[Sequence[Any]] = [range(1, size + 1)]
-        for place, field in enumerate(relation.fields[1:], start=1):
-            name = (relation.name, field.name)
-            if focus and others and focus.names and field.name not in focus.names:
-                held = [row[place] for row in others[relation.name]]
-                columns.append((held * (size // len(held) + 1))[:size])
-                continue
+        for field in relation.fields[1:]:
             column = _draw_column(field, levels, random(size + 1), found)
-            if few := focus.only.get(name) if focus else None:
-                column = [few[int(one * len(few))] for one in random(size)]
-            elif often := focus.values.get(name) if focus else None:
-                number = len(often)
-                column = [
-                    often[int(one / most * number)] if one < most else own
-                    for own, most, one in zip(column, usual, random(size))
-                ]
             if field.nullable:
-                column = [None if one < nulls else own for own, one in zip(column, random(size))]
-            if focus:
-                for row, one in zip(repeats, random(len(repeats))):
-                    if one < _REPEATED:
-                        column[row] = column[row - 1]
+                column = [None if one < _NULLS else own for own, one in zip(column, random(size))]
             columns.append(column)
         found[relation.name] = list(zip(*columns))
     return found
 
 
-def _size(schema: Schema, relation: TableSchema, focus: Focus | None, sizes: tuple[int, int, int] | None) -> int:
-    sizes = sizes or _SIZES if focus is None else _FOCUS_SIZES if relation.name in focus.tables else _OTHER_SIZES
+def table_size(schema: Schema, relation: TableSchema, sizes: tuple[int, int, int]) -> int:
+    """Choose a table's number of rows among those of tables without parents, with parents and children, and with
+    parents only."""
     has_children = bool(schema.children(relation.name))
     return sizes[2 if not has_children else 1 if relation.parents else 0]
 

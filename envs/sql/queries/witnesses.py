@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ import numpy as np
 
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_rows
 from ....rewards.verifiers.sql_order import break_ties
-from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
+from ..databases.contents import Rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
+from ..databases.worlds import Focus, draw_worlds
 from .computed import CaseOf, Contains
 from .equivalence import normal_form
 from .near_misses import leaves_ties, near_misses, next_values
@@ -40,16 +41,18 @@ from .query_tree import (
     is_ordered_query,
     write_clauses,
 )
+from .row_masks import RowMasks
 
 # Minimum number of kept databases.
 FEWEST = 2
-# Give up a query if the first contents leave more than this share of its near misses and more than this number.
-HOPELESS, HOPEFUL = 0.35, 4
-# Approximate budget of queries on further contents; and the cost, in queries, of drawing contents and of changing them.
-EFFORT, _DRAW, _CHANGE = 1000, 12, 3
-# Statements per change of contents; and the number of changes in a row without success after which contents are
-# redrawn.
-CHANGES, MOST_IDLE = 3, 10
+# Worlds drawn at a time, and the maximum number of databases made of them.
+WORLDS, LOADS = 32, 8
+# Approximate budget in queries that run; and the cost, in queries, of drawing worlds and of making a database.
+EFFORT, _DRAW, _LOAD = 500, 20, 6
+# The gain of a world is the number of near misses that select other rows in it. A near miss counts less by this factor
+# once it selected other rows without having another result; one that differs elsewhere counts at most `_ELSE`. Worlds
+# that gain less than `_LEAST` are not tried before other worlds are drawn.
+_AGAIN, _ELSE, _LEAST = 0.5, 0.5, 0.5
 # A database that distinguishes at most as many near misses may be replaced.
 _FEW = 6
 # Ratio of values that meet a condition to values that fail it, and of values on a bound to other values.
@@ -105,7 +108,9 @@ class _Kept:
 
 
 def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite3.Connection, seed: int) -> Witnesses:
-    """Draw contents of a schema, and change them, until each near miss is distinguished or the budget is spent.
+    """Draw contents of a schema until each near miss is distinguished or the budget is spent.
+
+    Many worlds are drawn at a time, and those in which the most near misses select other rows are made databases.
 
     Args:
         query: a query that runs on the schema.
@@ -127,9 +132,9 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     # True if the first result is right on all databases.
     constant = True
 
-    def keep(least: int) -> bool:
-        """Drop the near misses that the contents distinguish. Keep the contents if there are any, or if fewer than
-        ``least`` are kept."""
+    def keep(least: int, same: Set[str]) -> None:
+        """Drop the near misses that the contents distinguish; those of ``same`` have the query's result. Keep the
+        contents if there are any, or if fewer than ``least`` are kept."""
         nonlocal alive, constant
         found = connection.execute(text).fetchall()
         expected: ResultRows | None = None
@@ -149,7 +154,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
                     return False
             return other not in elsewhere or tells(elsewhere[other])
 
-        told = {other for other in alive if tells(other)}
+        told = {other for other in alive if other not in same and tells(other)}
         changed = constant and bool(kept) and not same_rows(round_floats(found), kept[0].expected, ordered)
         alive, constant = [other for other in alive if other not in told], constant and not changed
         if told or changed or len(kept) < least:
@@ -161,37 +166,45 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             connection.commit()
             image = Database(image=connection.serialize())
             kept.append(_Kept(image, expected or round_floats(found), told, changed))
-        return bool(told) or changed
 
     rng = np.random.default_rng(seed)
     focuses = choose_focus(query, schema)
-    keep(FEWEST)
-    for draw, focus in enumerate(focuses, start=1):
-        if draw == 1 or alive or constant:
-            insert_rows(connection, schema, draw_rows(schema, rng, focus, others=first), focus.tables)
-            keep(FEWEST)
-    plain = [focus for focus in focuses if all(len(few) > 1 for few in focus.only.values())]
     equivalent: list[str] | None = None
-    effort = EFFORT if len(alive) <= max(HOPELESS * len(misses), HOPEFUL) else 0
-    for draw in itertools.count(len(focuses) + 1):
-        if equivalent is None and (len(alive) <= HOPEFUL or draw > len(focuses) + 2):
+    effort = EFFORT
+    keep(FEWEST, frozenset())
+    for draw in itertools.count():
+        if draw and equivalent is None:
             # Proofs take time, so they run on the remaining near misses only.
             normal = normal_form(query, schema) if alive else query
             equivalent = [other for other in alive if normal_form(misses[other][1], schema) == normal]
             alive = [other for other in alive if other not in equivalent]
-        if not (alive or constant) or effort <= 0:
+        if (draw and not (alive or constant)) or effort <= 0:
             break
-        focus = plain[draw % len(plain)]
-        rows = draw_rows(schema, rng, focus, others=first)
-        insert_rows(connection, schema, rows, focus.tables)
-        effort -= len(alive) + _DRAW
-        keep(0)
-        idle = 0
-        for _ in _change(connection, schema, rows, focus, rng):
-            if not (alive or constant) or effort <= 0 or idle == MOST_IDLE:
+        worlds = draw_worlds(schema, rng, focuses, first, WORLDS)
+        effort -= _DRAW
+        masks = RowMasks(worlds)
+        differ = {other: masks.differ(query, misses[other][1]) for other in alive}
+        known = [other for other in alive if differ[other] is not None]
+        table = np.array([differ[other] for other in known], dtype=np.float64).reshape(len(known), WORLDS)
+        weights = np.ones(len(known))
+        # Near misses that differ elsewhere are told where many rows or groups are selected.
+        rows = masks.count_rows(query)
+        rows = _ELSE * rows / max(rows.max(), 1)
+        for load in range(LOADS):
+            free = len(alive) - int(np.count_nonzero(weights)) + constant
+            gains = weights @ table + free * rows
+            world = int(gains.argmax())
+            if gains[world] < (_LEAST if load and weights.any() else 1e-9):
                 break
-            effort -= len(alive) + _CHANGE
-            idle = 0 if keep(0) else idle + 1
+            here = table[:, world] > 0
+            table[:, world] = rows[world] = 0
+            insert_rows(connection, schema, worlds.rows(world), worlds.sizes)
+            effort -= len(alive) + _LOAD
+            keep(FEWEST if not draw else 0, {other for other, one in zip(known, here) if not one})
+            weights[here] *= _AGAIN
+            weights[[other not in alive for other in known]] = 0
+            if not (alive or constant) or effort <= 0:
+                break
     kinds = tuple(kind for kind, _ in misses.values())
     survivors, proven = (tuple((misses[other][0], other) for other in part) for part in (alive, equivalent or ()))
     expected = tuple((one.database, one.expected) for one in kept)
@@ -204,32 +217,6 @@ def _read_elsewhere(text: str) -> str:
     for pattern, form in _ELSEWHERE:
         text = pattern.sub(form, text)
     return text
-
-
-def _change(
-    connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
-) -> Iterator[None]:
-    """Change values of the focus's columns at each step, endlessly: in some rows, a column takes one of the focus's
-    values, or another row's original value. Keys are unchanged."""
-    places = []
-    for table in sorted(focus.tables):
-        for place, field in enumerate(schema[table].fields[1:], start=1):
-            if field.name not in focus.names:
-                continue
-            often = focus.only.get((table, field.name)) or focus.values.get((table, field.name), [])
-            update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} % ? = ?"
-            places += [(rows[table], place, field, often, update)] * (3 if often else 1)
-    while True:
-        for chance, share, key, value in rng.random((CHANGES, 4)).tolist():
-            held, place, field, often, update = places[int(chance * len(places))]
-            if often:
-                other = often[int(value * len(often))]
-            else:
-                other = None if field.nullable and value < 0.2 else held[int(value * len(held))][place]
-            # Keys are 1, 2, 3 ...
-            part = 2 + int(share * 4)
-            connection.execute(update, (other, part, int(key * part)))
-        yield
 
 
 def derive_rows(miss: Query, query: Query) -> Callable[[list[Any]], list[Any]] | None:

@@ -46,7 +46,7 @@ def test_an_error_is_told_in_the_words_of_the_engine(engine: str):
 
 def test_long_prompts_leave_the_sample_rows_out():
     env: Any = gym.make("palaestra/SQLRepair-v0", disable_env_checker=True, difficulty=0.6).unwrapped
-    prompts = [env.reset(seed=seed)[0] for seed in range(12)]
+    prompts = [env.reset(seed=seed)[0] for seed in range(30)]
     with_rows = [len(prompt) for prompt in prompts if "\n-- 1, " in prompt]
     assert 0 < len(with_rows) < len(prompts)
     assert max(with_rows) <= 2_000
