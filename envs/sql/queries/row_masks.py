@@ -76,7 +76,8 @@ class RowMasks:
                 return mask.sum(axis=1).astype(np.float64)
             keys = np.zeros(mask.shape)
             for one in side.group:
-                keys = keys * 1009 + np.nan_to_num(self._numbers(one, view), nan=1000)
+                numbers = self._numbers(one, view)
+                keys = keys * 1009 + np.where(np.isnan(numbers), 1000, numbers)
             keys = np.sort(np.where(mask, keys, np.nan), axis=1)
             return (keys[:, 1:] > keys[:, :-1]).sum(axis=1) + mask.any(axis=1).astype(np.float64)
         except UnknownNode:
@@ -186,7 +187,7 @@ class RowMasks:
             return np.isnan(numbers) != node.negated
         if isinstance(node, Compare):
             right = self._right(node, view)
-            found = COMPARISONS[node.operator](numbers, right)
+            found: Any = COMPARISONS[node.operator](numbers, right)
             return found & ~np.isnan(numbers) & ~np.isnan(right) if node.operator == "<>" else found
         if isinstance(node, Within):
             low, high = (self._literal(node.left, one) for one in (node.low, node.high))
@@ -282,8 +283,8 @@ class RowMasks:
             return np.floor(self._total(node.expression, view, mask))
         if isinstance(node, Quotient):
             total, count = (self._total(one, view, mask) for one in (node.total, node.count))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return total / count if node.exact else np.floor(total / count)
+            found = total / np.where(count, count, np.nan)
+            return found if node.exact else np.floor(found)
         if not isinstance(node, AggregateOf):
             raise UnknownNode
         if node.column is None:

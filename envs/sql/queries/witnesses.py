@@ -182,6 +182,17 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             break
         worlds = draw_worlds(schema, rng, focuses, first, WORLDS)
         effort -= _DRAW
+        tried = 0
+        if not draw:
+            # Most near misses are told by the first contents of each focus.
+            for tried in range(1, len(focuses) + 1):
+                insert_rows(connection, schema, worlds.rows(tried - 1), worlds.sizes)
+                effort -= len(alive) + _LOAD
+                keep(FEWEST, frozenset())
+                if not (alive or constant):
+                    break
+        if not (alive or constant):
+            continue
         masks = RowMasks(worlds)
         differ = {other: masks.differ(query, misses[other][1]) for other in alive}
         known = [other for other in alive if differ[other] is not None]
@@ -190,6 +201,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
         # Near misses that differ elsewhere are told where many rows or groups are selected.
         rows = masks.count_rows(query)
         rows = _ELSE * rows / max(rows.max(), 1)
+        table[:, :tried] = rows[:tried] = 0
         for load in range(LOADS):
             free = len(alive) - int(np.count_nonzero(weights)) + constant
             gains = weights @ table + free * rows
@@ -200,7 +212,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
             table[:, world] = rows[world] = 0
             insert_rows(connection, schema, worlds.rows(world), worlds.sizes)
             effort -= len(alive) + _LOAD
-            keep(FEWEST if not draw else 0, {other for other, one in zip(known, here) if not one})
+            keep(0, {other for other, one in zip(known, here) if not one})
             weights[here] *= _AGAIN
             weights[[other not in alive for other in known]] = 0
             if not (alive or constant) or effort <= 0:
