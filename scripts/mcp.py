@@ -27,6 +27,9 @@ from ..errors import InputError
 from .axes import parse_axes
 from .options import parse_options
 
+# Options of --transport http.
+_HTTP = ("host", "port", "token", "sessions", "idle_seconds")
+
 
 @dataclass(frozen=True)
 class McpOptions:
@@ -44,16 +47,16 @@ class McpOptions:
     """Split of the tasks."""
     seed: int | None = None
     """Seed of each session's first episode; by default, another task each time."""
-    host: str = "127.0.0.1"
-    """http: address to listen at."""
-    port: int = 8000
-    """http: port to listen at; 0 takes a free one."""
+    host: str | None = None
+    """http: address to listen at; 127.0.0.1 by default."""
+    port: int | None = None
+    """http: port to listen at, 8000 by default; 0 takes a free one."""
     token: str | None = None
     """http: token that clients must send, as "Authorization: Bearer TOKEN"."""
-    sessions: int = 256
-    """http: maximum number of sessions at a time."""
-    idle_seconds: float = 600.0
-    """http: seconds without a request after which a session ends."""
+    sessions: int | None = None
+    """http: maximum number of sessions at a time, 256 by default."""
+    idle_seconds: float | None = None
+    """http: seconds without a request after which a session ends, 600 by default."""
     step_seconds: float = 60.0
     """Time limit of a reset or a step, in seconds; after a longer one, the episode is lost."""
 
@@ -62,8 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve until the client ends, Ctrl-C or SIGTERM; return 0."""
     options = tyro.cli(McpOptions, args=argv, prog="palaestra mcp", description=__doc__)
     for name in ("sessions", "idle_seconds", "step_seconds"):
-        if not (value := getattr(options, name)) > 0:
+        if (value := getattr(options, name)) is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} must be above 0, not {value:g}.")
+    given = [name for name in _HTTP if getattr(options, name) is not None]
+    if given and options.transport == "stdio":
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise InputError(f"{names} needs --transport http; a server over standard input and output has one session.")
     if options.seed is not None and options.seed < 0:
         raise InputError(f"--seed must not be negative, but it is {options.seed}.")
     return asyncio.run(_serve(options))
@@ -92,9 +99,11 @@ async def _serve(options: McpOptions) -> int:
     stop = asyncio.Event()
     for signal_ in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_, stop.set)  # until the server runs, which then listens to signals itself
-    limits = HttpLimits(sessions=options.sessions, idle_seconds=options.idle_seconds)
+    http = {name: value for name in _HTTP if (value := getattr(options, name)) is not None}
+    limits = HttpLimits(**{name: http.pop(name) for name in ("sessions", "idle_seconds") if name in http})
     await server.serve_http(
-        *(options.host, options.port, options.token, limits),
+        **http,
+        limits=limits,
         on_start=lambda address: print(f"{env_id} at {address}    Ctrl-C ends it", flush=True),
         stop=stop,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...errors import InputError
 from .cells import COLOURS, EMPTY, PORTABLE, code_of
 from .grid_world import STEPS, Canvas, Cell
 
@@ -84,10 +85,14 @@ class RoomGrid(Canvas):
         """Put a thing into a random empty cell of a room, not beside the agent if possible; return the cell.
 
         Raises:
-            ValueError: the room has no empty cell.
+            InputError: the room has no empty cell.
         """
         x, y = self.agent
         free = [cell for cell in self.inside(room) if abs(cell[0] - x) + abs(cell[1] - y) > 1] or self.inside(room)
+        if not free:
+            raise InputError(
+                f"room {room} has no empty cell for another thing; make rooms larger or put in fewer things."
+            )
         cell = free[int(self.rng.integers(len(free)))]
         self[cell] = code
         return cell

@@ -69,7 +69,6 @@ class SheetResult:
 
     Args:
         seconds: wall time of each row, in the order of the rows.
-        deadline: seconds that a row may take, or None.
         false_positives: wrong answers that the grader accepted.
         false_negatives: right answers that the grader refused.
         undecided: rows without a verdict.
@@ -79,7 +78,6 @@ class SheetResult:
     """
 
     seconds: tuple[float, ...]
-    deadline: float | None
     false_positives: tuple[Row, ...]
     false_negatives: tuple[Row, ...]
     undecided: tuple[Row, ...]
@@ -95,7 +93,6 @@ class SheetResult:
         """Concatenate two results."""
         return SheetResult(
             self.seconds + other.seconds,
-            self.deadline,
             self.false_positives + other.false_positives,
             self.false_negatives + other.false_negatives,
             self.undecided + other.undecided,
@@ -209,7 +206,7 @@ def measure_grader(
         if after is not None:
             after(row)
     wrong = (tuple(positives), tuple(negatives), tuple(undecided), tuple(errors))
-    return SheetResult(tuple(seconds), deadline, *wrong, tuple(late), right)
+    return SheetResult(tuple(seconds), *wrong, tuple(late), right)
 
 
 def _folder() -> Any:

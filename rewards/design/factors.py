@@ -7,18 +7,21 @@ package, in `FACTOR_FUNCTIONS`, run in this process.
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError
+from ...errors import InputError, MachineryError
 from ...registry import Registry
 from ..answers.blocks import program_in
 from ..episode import Episode
 from .program import parse_program
 from .program_values import to_plain
+
+_log = logging.getLogger(__name__)
 
 Factors = Mapping[str, float]
 FactorRunner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
@@ -102,7 +105,11 @@ def compute_factors(
     """
     if not steps:
         return []
-    answers = FACTOR_RUNNERS[runner](program, [step_data(*step) for step in steps])
+    try:
+        answers = FACTOR_RUNNERS[runner](program, [step_data(*step) for step in steps])
+    except MachineryError as failure:
+        _log.warning("the factor program could not run, and its steps have no factors: %s", failure)
+        return None
     if answers is None:
         return None
     found, known = [], sorted(names)

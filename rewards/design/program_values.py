@@ -6,6 +6,7 @@ A program never runs in this process but in a runner. Packages that can isolate 
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import MachineryError
 from ...registry import Registry
 from ..episode import Episode
 from ..measures import MEASURES
 from .program import EPISODE_KEYS, RewardProgram
+
+_log = logging.getLogger(__name__)
 
 Runner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
 """Callable from (program, episodes) to ``[sparse, {term: number}, error]`` for each; None if the machinery failed."""
@@ -69,7 +73,12 @@ def run_program(
     """
     if not episodes:
         return []
-    answers = RUNNERS[runner](program.text, [_episode_data(episode, program.needs) for episode in episodes])
+    data = [_episode_data(episode, program.needs) for episode in episodes]
+    try:
+        answers = RUNNERS[runner](program.text, data)
+    except MachineryError as failure:
+        _log.warning("the reward program could not run, and its episodes have no reward: %s", failure)
+        return None
     return None if answers is None else [_read_answer(answer) for answer in answers]
 
 

@@ -43,7 +43,7 @@ def test_an_episode_over_standard_input_and_output(mode: str):
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_it_serves_until_it_is_told_to_end(transport: str, end: signal.Signals):
-    command = [sys.executable, *WORDS, "--transport", transport, "--port", "0"]
+    command = [sys.executable, *WORDS, "--transport", transport, *(["--port", "0"] if transport == "http" else [])]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
         try:
@@ -73,6 +73,10 @@ def test_it_serves_until_it_is_told_to_end(transport: str, end: signal.Signals):
         (["palaestra/Sokoban-v0", "--difficulty", "7"], "difficulty"),
         (["palaestra/Sokoban-v0", "--axis", "sice=4"], "did you mean 'size'?"),
         (["palaestra/Sokoban-v0", "--transport", "http", "--port", "99999"], "cannot be taken"),
+        (
+            ["palaestra/Sokoban-v0", "--port", "8001", "--idle-seconds", "9"],
+            "--port, --idle-seconds needs --transport http",
+        ),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):

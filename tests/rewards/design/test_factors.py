@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from palaestra.errors import InputError
+from palaestra.errors import InputError, MachineryError
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.design import FACTOR_FUNCTIONS, FACTOR_RUNNERS, compute_factors, verify_factors
 from palaestra.rewards.design.factors import load_factor_program
@@ -62,8 +62,12 @@ def test_a_loop_without_end_is_ended():
 
 
 def test_a_failed_sandbox_says_nothing_about_the_program(monkeypatch):
-    monkeypatch.setitem(FACTOR_RUNNERS._entries, "sandbox", lambda text, steps: None)
-    assert compute_factors(program("return {'a': 1.0}"), [("o", "a")]) is None
+    def lose(text, steps):
+        raise MachineryError("the sandbox is gone.")
+
+    for run in (lambda text, steps: None, lose):
+        monkeypatch.setitem(FACTOR_RUNNERS._entries, "sandbox", run)
+        assert compute_factors(program("return {'a': 1.0}"), [("o", "a")]) is None
     with pytest.raises(RuntimeError, match="the sandbox failed"):
         verify_factors(program("return {'a': 1.0}"), [episode("left")])
 

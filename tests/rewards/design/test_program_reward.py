@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from palaestra.envs.sandbox.reward_programs import judge_in_sandbox
-from palaestra.errors import InputError
+from palaestra.errors import InputError, MachineryError
 from palaestra.rewards import Episode, Step, build, make
 from palaestra.rewards.design import RUNNERS
 
@@ -94,9 +94,14 @@ def test_all_episodes_of_a_step_are_one_call_and_invalid_ones_are_left_out(write
     assert [verdict.valid for verdict in (*first, *second)] == [True, False, True, True]
 
 
-def test_a_failed_sandbox_is_no_reward_of_0(write, monkeypatch):
-    monkeypatch.setitem(RUNNERS._entries, "sandbox", lambda program, episodes: None)
-    assert not write("return 0, 1")(episode()).valid
+def test_a_failed_sandbox_is_no_reward_of_0(write, monkeypatch, caplog):
+    def lose(program, episodes):
+        raise MachineryError("the sandbox is gone.")
+
+    for run in (lambda program, episodes: None, lose):
+        monkeypatch.setitem(RUNNERS._entries, "sandbox", run)
+        assert not write("return 0, 1")(episode()).valid
+    assert "the sandbox is gone" in caplog.text
 
 
 def test_what_it_reads_is_needed(write):

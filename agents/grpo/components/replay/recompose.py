@@ -40,7 +40,7 @@ class Recompose(Replay):
         eps: float = 1e-4,
     ):
         super().__init__(capacity)
-        self.share = check_number("share", share, 0.0, 1.0)
+        self.share = check_number("share", share, high=1.0, above=0.0)
         self.probability = check_number("probability", probability, 0.0, 1.0)
         self.most = None if most is None else check_count("most", most, 1, "groups")
         self.eps = check_number("eps", eps, 0.0)

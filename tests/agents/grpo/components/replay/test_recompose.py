@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from palaestra.agents.grpo.components.replay.recompose import Recompose
+from palaestra.errors import InputError
 
 from .conftest import make_groups, rng  # isort: skip
 
@@ -56,3 +57,8 @@ def test_a_full_queue_gives_its_oldest_part_whatever_the_chance():
     replay = Recompose(probability=0.0, capacity=1)
     assert len(replay.mix(make_groups(1, (1.0, 1.0)), 1, rng())) == 1
     assert [g.trajectories[0].version for g in replay.mix(make_groups(2, (1.0, 1.0)), 2, rng())] == [2, 1]
+
+
+def test_a_share_of_nothing_is_refused():
+    with pytest.raises(InputError, match="share must be a finite number above 0 and at most 1"):
+        Recompose(share=0.0)
