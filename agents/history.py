@@ -78,7 +78,7 @@ class EpisodeHistory(Declared):
         self.until = check_count("until", self.keep if self.until is None else self.until, self.keep, "pages")
 
     @property
-    def room(self) -> int:
+    def digest_length(self) -> int:
         """Largest length of the text that `keeps` returns, in characters."""
         raise NotImplementedError
 
@@ -110,7 +110,7 @@ class LastPages(EpisodeHistory):
     replies: int = option(default=40, says="number of earlier replies that are listed, the latest ones.")
 
     @property
-    def room(self) -> int:
+    def digest_length(self) -> int:
         return 80 + 240 * self.replies
 
     def keeps(self, past: Past) -> str:
@@ -136,8 +136,8 @@ class Notes(LastPages):
     )
 
     @property
-    def room(self) -> int:
-        return super().room + 2 * self.characters + 80
+    def digest_length(self) -> int:
+        return super().digest_length + 2 * self.characters + 80
 
     def receive(self, past: Past, reply: str) -> tuple[Past, str]:
         notes = [*past.notes, *filter(None, (" ".join(note.split()) for note in _NOTE.findall(reply)))]
@@ -174,7 +174,7 @@ class Summary(EpisodeHistory):
         self._writer = None if self.by is None else _Writer(self.by)
 
     @property
-    def room(self) -> int:
+    def digest_length(self) -> int:
         return self.characters
 
     @property
@@ -251,7 +251,7 @@ class HistoryWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             )
         self.history = parse_history(history) if isinstance(history, str) else history
         shown = self.history
-        most = (shown.until + 1) * (pages.max_length + _LONGEST_REPLY + 40) + shown.opening + shown.room + 200
+        most = (shown.until + 1) * (pages.max_length + _LONGEST_REPLY + 40) + shown.opening + shown.digest_length + 200
         self.observation_space = Unicode(most + len(shown.instruction) + len(shown.request))
         self._past = Past(("",))
         self._info: Mapping[str, Any] = {}

@@ -65,9 +65,9 @@ def train_student(config: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
 def _make_ours(options: StudentsBench) -> Callable[[], Any]:
     from ..agents.students import PPOConfig
-    from ..agents.students.places import make_environment
     from ..agents.students.ppo import PPO
     from ..agents.students.practice import Practice
+    from ..agents.students.student_envs import make_environment
 
     config = PPOConfig(axes={"size": options.size, "obstacles": 0}, environments=options.environments)
     practice = Practice(lambda: make_environment(config, "train"), config.environments, 0)

@@ -59,7 +59,7 @@ def attack_student(
     """
     from ..agents.evaluation import evaluate
     from ..agents.students.observation_attack import AttackedAgent, CellAdversary, Intention, check_victim, collect_play
-    from ..agents.students.places import environment_of_run, make_environment
+    from ..agents.students.student_envs import environment_of_run, make_environment
     from ..agents.students.student_run import open_student
 
     tell = watch or (lambda sentence: None)

@@ -26,7 +26,7 @@ from ...errors import InputError, MissingExtra
 from ...rewards import Recording
 from ..agent import Agent, AgentError, EndEpisode, SlotAgent
 from ..replay import ReplayRecorder
-from ..stepping import threads_for
+from ..sandbox_threads import threads_for
 from ..usage import TokenUsage
 from .episodes import EpisodePlan, EpisodeRecord
 

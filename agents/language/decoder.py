@@ -20,8 +20,8 @@ from torch.utils.checkpoint import checkpoint as recompute
 from ...errors import InputError
 from .adapters import BaseOnly
 from .attention import Attend, AttentionShape
-from .foreign import check_foreign, foreign_hidden_states, foreign_shape
 from .head import text_config
+from .transformers_model import check_foreign, foreign_hidden_states, foreign_shape
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 """Model types with a forward pass in this module."""

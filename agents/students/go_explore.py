@@ -17,11 +17,11 @@ import numpy as np
 
 from ...errors import InputError
 from .backward_starts import BackwardStarts
-from .places import level_seeds
 from .ppo import PPO
 from .practice import Practice
 from .state_archive import StateArchive
 from .student_config import GoExploreConfig
+from .student_envs import level_seeds
 
 FILE = "archives.json"
 _EXPLORE = 7

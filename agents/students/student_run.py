@@ -37,10 +37,10 @@ from ..grpo.run.observers import Notices, TrainingProgress
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from ..learners import LEARNERS
 from .bonuses import Bonus, describe_bonus, make_bonuses
-from .places import environment_of_run, level_seeds, make_environment
 from .practice import Practice, PracticeEpisode
 from .student_agent import StudentAgent
 from .student_config import StudentConfig
+from .student_envs import environment_of_run, level_seeds, make_environment
 
 KEPT_EPISODES = 32
 """Most episodes of an iteration that are written to ``proposals.jsonl``."""

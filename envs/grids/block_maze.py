@@ -67,7 +67,7 @@ class BlockMazeRules(GridRules):
             canvas[block] = WALL
         return canvas.world(agent, int(rng.integers(4)))
 
-    def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
+    def read_level(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
         rest = {name: value for name, value in params.items() if name != "level"}
         world = read_maze(params["level"]) if "level" in params else self.level
         if world is not None:
@@ -108,7 +108,7 @@ class BlockMazeRules(GridRules):
             while True:
                 edited = mutate_level(task, rng)
                 with contextlib.suppress(InputError):  # too many or too few blocks for the axes
-                    space.validate(self.given(edited)[1])
+                    space.validate(self.read_level(edited)[1])
                     return edited
 
         return generate, mutate

@@ -57,7 +57,7 @@ class DistShiftRules(GridRules):
             spans.append((left, int(rng.integers(width // 2, width - 2))))
         return _lay_strips(params, spans, int(rng.integers(4)))
 
-    def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
+    def read_level(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
         rest = {name: value for name, value in params.items() if name != "level"}
         level = _check_level(params["level"]) if "level" in params else self.level
         if level is None:

@@ -35,13 +35,13 @@ def draw_level(rules: GridRules, rng: np.random.Generator, params: Mapping[str, 
 
 def find_distance(rules: GridRules, world: World) -> int:
     """Return the minimum number of actions from ``world`` to the end of the mission; `FAR` if there is no path."""
-    still = rules.still(world)
+    still = rules.without_motion(world)
     return tabulate(rules, _configuration(rules, still))[still.agent * 4 + still.facing]
 
 
 def find_action(rules: GridRules, world: World) -> int:
     """Return the next action on a shortest path; "done" if there is no path."""
-    world = rules.still(world)
+    world = rules.without_motion(world)
     table, (_, cells, agent, facing, *_) = tabulate(rules, _configuration(rules, world)), world
     left = table[agent * 4 + facing]
     if left >= FAR:
@@ -92,7 +92,7 @@ def _value(rules: GridRules, world: World, option: Option, search: _Search | Non
         return cost
     if after.cells == world.cells and after.carried == world.carried and after.memo == world.memo:
         return FAR
-    table = tabulate(rules, _configuration(rules, rules.still(after)), search)
+    table = tabulate(rules, _configuration(rules, rules.without_motion(after)), search)
     return min(cost + table[world.agent * 4 + world.facing], FAR)
 
 

@@ -107,7 +107,7 @@ class GridRules:
 
     # Overridden where a family differs.
 
-    def given(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
+    def read_level(self, params: Mapping[str, Any]) -> tuple[World | None, dict[str, Any]]:
         """Return the level given by reset's "params" or the constructor, with its parameters; or None, with the
         parameters unchanged."""
         return None, dict(params)
@@ -126,7 +126,7 @@ class GridRules:
         thing into the agent's hand after that observation."""
         return world
 
-    def leave(self, world: World, env: Any) -> None:
+    def end_episode(self, world: World, env: Any) -> None:
         """Advance MiniGrid's random generator to its state at the end of the episode, for families whose steps draw
         from that generator in MiniGrid.
 
@@ -136,7 +136,7 @@ class GridRules:
         """
 
     def level_functions(self, space: ParamSpace) -> LevelFunctions | None:
-        """Return (generate, mutate) for teachers of levels, or None if the family's `given` takes no levels:
+        """Return (generate, mutate) for teachers of levels, or None if the family's `read_level` takes no levels:
         generate(rng) -> params of a reset within the axes of ``space``; mutate(params, rng) -> params after an edit."""
         return None
 
@@ -156,7 +156,7 @@ class GridRules:
         """Return the share of the subgoals up to the last one achieved."""
         return max((place + 1 for place, flag in enumerate(flags) if flag), default=0) / len(flags)
 
-    def still(self, world: World) -> World:
+    def without_motion(self, world: World) -> World:
         """Return the world without self-moving things, for planners."""
         return world
 

@@ -55,7 +55,7 @@ class LevelReset(TaskEnv):
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Any:
         params = options.get("params") if isinstance(options, Mapping) else None
-        world, rest = self.rules.given(params if isinstance(params, Mapping) else {})
+        world, rest = self.rules.read_level(params if isinstance(params, Mapping) else {})
         if self._levels is not None and isinstance(options, Mapping) and options.get("difficulty") is not None:
             raise self._levels.refuse(["reset's option 'difficulty'"])
         if world is None:

@@ -111,10 +111,10 @@ class MiniGridLevels:
         Args:
             rules: the rules of the family.
             seed: None continues from the generator's present state.
-            before: the last state of the preceding episode, for `GridRules.leave` if ``seed`` is None.
+            before: the last state of the preceding episode, for `GridRules.end_episode` if ``seed`` is None.
         """
         if seed is None and before is not None:
-            rules.leave(before, self._env)
+            rules.end_episode(before, self._env)
         with contextlib.redirect_stdout(io.StringIO()):  # BabyAI prints the levels that it rejects
             self._env.reset(seed=seed)
         return read_minigrid(self._env, rules)

@@ -71,7 +71,7 @@ class MovingObstaclesRules(GridRules):
         env.np_random.bit_generator.state = state
         return world._replace(task=task, memo=(0, balls, 0))
 
-    def leave(self, world: World, env: Any) -> None:
+    def end_episode(self, world: World, env: Any) -> None:
         _restore(env.np_random, world.task).integers(0, 3, size=world.memo[2])
 
     def mission(self, world: World) -> str:
@@ -104,7 +104,7 @@ class MovingObstaclesRules(GridRules):
     def fails(self, before: World, action: int, after: World) -> bool:
         return action == FORWARD and before.cells[before.ahead] in (WALL, BALL)
 
-    def still(self, world: World) -> World:
+    def without_motion(self, world: World) -> World:
         width, cells, agent, facing, carried, *_ = world
         return World(width, cells.replace(bytes((BALL,)), bytes((EMPTY,))), agent, facing, carried)
 

@@ -82,7 +82,7 @@ class NoisyTVRules(GridRules):
             cells[tile] = SCREENS[byte % len(SCREENS)]
         return after._replace(cells=bytes(cells), memo=world.memo + 1)
 
-    def still(self, world: World) -> World:
+    def without_motion(self, world: World) -> World:
         width, cells, agent, facing, *_ = world
         return World(width, cells.translate(_ONE_COLOUR), agent, facing)
 

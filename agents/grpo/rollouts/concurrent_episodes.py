@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from ....errors import InputError
 from ...engines.sampler import Completion, Sampler
 from ...language.renderer import Renderer
-from ...stepping import AT_ONCE
+from ...sandbox_threads import AT_ONCE
 from ..batch.trajectory import Trajectory
 from .environment_workers import CallQueue, EnvironmentWorkers
 from .environments import Environments, begin, restore

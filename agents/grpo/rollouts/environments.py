@@ -17,8 +17,8 @@ import gymnasium
 from ....errors import InputError
 from ....teachers import range_options
 from ...history import HistoryWrapper
+from ...sandbox_threads import threads_for
 from ...shots import ShotsWrapper
-from ...stepping import threads_for
 from .environment_processes import EnvironmentProcesses
 from .environment_workers import EnvironmentWorkers
 

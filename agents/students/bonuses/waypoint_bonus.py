@@ -14,7 +14,7 @@ from ....envs.grids.descriptions import describe_map, legend_of
 from ....envs.grids.grid_env import GridEnv
 from ....envs.grids.vocabulary import make_vocabulary
 from ....errors import InputError
-from ...waypoint_words import ask_for_waypoints
+from ...waypoint_questions import ask_for_waypoints
 from .bonus import register
 from .slot_bonus import POTENTIAL, StateBonus
 

@@ -11,7 +11,7 @@ from .mathematics import charge_words
 from .meter import MAPPINGS, SIZED, Meter, charge_each, extra_words, iterator, size, walk, walk_keys, weight
 from .methods import key_value_pairs
 from .operators import add, floor_divide, modulo, power
-from .sorting import greatest, least, sorted_list
+from .sorting import largest_of, smallest_of, sorted_list
 from .values import Builtin, Function, call_function, refuse
 
 _NONE = object()
@@ -135,7 +135,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "iter": lambda _, values, /, *sentinel: (
         refuse("iter with two arguments", "a loop")() if sentinel else iterator(values)
     ),
-    **{"len": _len, "map": _map, "max": greatest, "min": least, "next": _next, "pow": power},
+    **{"len": _len, "map": _map, "max": largest_of, "min": smallest_of, "next": _next, "pow": power},
     "ord": lambda _, value, /: ord(value),
     **{"print": _print, "repr": lambda meter, value, /: write_repr(meter, value), "reversed": _reversed},
     **{"round": _round, "sorted": sorted_list, "sum": _sum, "zip": _zip},

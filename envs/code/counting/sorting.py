@@ -27,11 +27,11 @@ def sorted_list(meter: Meter, values: Any, /, *, key: Any = None, reverse: Any =
     return items
 
 
-def least(meter: Meter, /, *values: Any, key: Any = None, default: Any = _NONE) -> Any:
+def smallest_of(meter: Meter, /, *values: Any, key: Any = None, default: Any = _NONE) -> Any:
     return _extreme(meter, min, values, key, default)
 
 
-def greatest(meter: Meter, /, *values: Any, key: Any = None, default: Any = _NONE) -> Any:
+def largest_of(meter: Meter, /, *values: Any, key: Any = None, default: Any = _NONE) -> Any:
     return _extreme(meter, max, values, key, default)
 
 

@@ -111,7 +111,7 @@ class ForwardedRun(SupervisedRun):
         self.status = self.peak = 0
         self.between = os.pipe()
 
-    def become(self) -> None:
+    def in_child(self) -> None:
         set_dumpable(True)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")

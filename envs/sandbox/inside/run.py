@@ -62,7 +62,7 @@ class SupervisedRun:
         """
         begun = time.monotonic()
         # Do this first: a process forked later would keep the run's pipes open.
-        self.surround()
+        self.before_fork()
         ends = [os.pipe() for _ in CHANNELS]
         self.pipes = [reading for reading, _ in ends]
         # A killed program may leave a pipe's end open in an unreachable place, such as a message in a socket, so
@@ -75,7 +75,7 @@ class SupervisedRun:
         self.child = kernel.fork()
         if self.child == 0:
             try:
-                self.become()
+                self.in_child()
                 theirs = self.calls.theirs if self.calls else ()
                 kept = [self.given["program"], ends[_VALUES][1], *theirs]
                 if "files" in self.given:
@@ -85,7 +85,7 @@ class SupervisedRun:
                 program.run(self.given["program"], ends[_VALUES][1], theirs, self.given.get("files"), kernel.fork)
             finally:
                 os._exit(70)
-        self.leave()
+        self.after_fork()
         for descriptor in (writing for _, writing in ends):
             os.close(descriptor)
         for name, descriptor in self.given.items():
@@ -188,13 +188,13 @@ class SupervisedRun:
         while self.left[place] >= 0 and self.take(place) > 0:
             pass
 
-    def surround(self) -> None:
+    def before_fork(self) -> None:
         """Prepare the program's environment, such as namespaces; called just before its process is forked."""
 
-    def become(self) -> None:
+    def in_child(self) -> None:
         """Undo settings of the supervisor; called in the new process, before it is restricted."""
 
-    def leave(self) -> None:
+    def after_fork(self) -> None:
         """Leave the program's namespaces; called in the supervisor after the fork."""
 
     def look(self) -> str | None:

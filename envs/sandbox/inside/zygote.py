@@ -165,13 +165,13 @@ class KeptRun(SupervisedRun):
         self.found: list[list[bytes]] = [[] for _ in self.left]
         self.killed = around.group.kills()
 
-    def surround(self) -> None:
+    def before_fork(self) -> None:
         # Starting and ending a program are short steps of several processes that wait for each other. On one core they
         # take two thirds of the time, at least on a virtual machine, where waking another core is slow.
         os.sched_setaffinity(0, {kernel.core()})
         self.namespace = kernel.Processes(self.around.home)
 
-    def become(self) -> None:
+    def in_child(self) -> None:
         os.sched_setaffinity(0, self.around.cores)
         kernel.take_short_turns(0.0)
         # When memory runs out, programs are killed before the supervisor.
@@ -180,7 +180,7 @@ class KeptRun(SupervisedRun):
             os.write(file, b"1000")
             os.close(file)
 
-    def leave(self) -> None:
+    def after_fork(self) -> None:
         self.namespace.leave()
         self.watch.besides = {str(os.getpid()), str(self.namespace.first), "1"}
 

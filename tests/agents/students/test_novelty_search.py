@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from palaestra.agents.students import NoveltyConfig
 from palaestra.agents.students.novelty_search import NoveltySearch
-from palaestra.agents.students.places import make_environment
 from palaestra.agents.students.practice import Practice
+from palaestra.agents.students.student_envs import make_environment
 from palaestra.agents.students.student_run import StudentRun, load_student
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main

@@ -21,10 +21,10 @@ from palaestra.agents.students.observation_attack import (
     check_victim,
     collect_play,
 )
-from palaestra.agents.students.places import make_environment
 from palaestra.agents.students.ppo import PPO
 from palaestra.agents.students.practice import Practice
 from palaestra.agents.students.student_agent import StudentAgent
+from palaestra.agents.students.student_envs import make_environment
 from palaestra.agents.students.tabular_q import QLearning
 from palaestra.errors import InputError
 

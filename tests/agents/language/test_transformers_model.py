@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from palaestra.agents.language.attention import attend_causally
-from palaestra.agents.language.foreign import foreign_hidden_states
+from palaestra.agents.language.transformers_model import foreign_hidden_states
 
 
 @pytest.fixture(scope="module")

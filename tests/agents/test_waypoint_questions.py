@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palaestra.agents.waypoint_words import ask_for_waypoints, read_waypoints
+from palaestra.agents.waypoint_questions import ask_for_waypoints, read_waypoints
 
 
 @pytest.mark.parametrize(
