@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from .query_tree import Query, SelectQuery, SetQuery
+from .query_tree import Query, SelectQuery, SetQuery, WholeQuery
 
 
 def write_steps(query: Query) -> list[str]:
     """Write a line for each clause of a query."""
+    if isinstance(query, WholeQuery):
+        return query.steps()
     if isinstance(query, SetQuery):
         steps = [f"First side: {line}" for line in write_steps(query.left)]
         steps += [f"Second side: {line}" for line in write_steps(query.right)]
@@ -17,7 +19,7 @@ def write_steps(query: Query) -> list[str]:
 
 def _clause_steps(query: SelectQuery) -> list[str]:
     many = bool(query.joins)
-    steps = [f"The rows come from the table {query.table}."]
+    steps = [f"The rows come from the {f'view {query.view}' if query.view else f'table {query.table}'}."]
     for join in query.joins:
         kept = "rows without a partner stay" if join.kind == "LEFT" else "rows without a partner go"
         steps.append(f"Join {join.column.table} where {join.column.sql()} = {join.other.sql()}; {kept}.")

@@ -19,6 +19,7 @@ from ....rewards.verifiers.sql import Database, ResultRows, round_floats, same_r
 from ....rewards.verifiers.sql_order import break_ties
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, list_values, read_pool
 from ..databases.relations import Schema
+from ..databases.stored_forms import find_form
 from .computed import CaseOf, Contains
 from .equivalence import normal_form
 from .near_misses import leaves_ties, near_misses, next_values
@@ -33,6 +34,7 @@ from .query_tree import (
     SelectQuery,
     SetQuery,
     StartsWith,
+    WholeQuery,
     Within,
     YearOf,
     collect_conditions,
@@ -214,7 +216,7 @@ def _change(
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
-            if field.name not in focus.names:
+            if field.name not in focus.names or field.kind == "self":
                 continue
             often = focus.only.get((table, field.name)) or focus.values.get((table, field.name), [])
             update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} % ? = ?"
@@ -224,8 +226,10 @@ def _change(
             held, place, field, often, update = places[int(chance * len(places))]
             if often:
                 other = often[int(value * len(often))]
+                other = find_form(field.stored).soil(other, value * 1e4 % 1) if field.stored else other
             else:
-                other = None if field.nullable and value < 0.2 else held[int(value * len(held))][place]
+                is_missing = field.nullable and not field.stored and value < 0.2
+                other = None if is_missing else held[int(value * len(held))][place]
             # Keys are 1, 2, 3 ...
             part = 2 + int(share * 4)
             connection.execute(update, (other, part, int(key * part)))
@@ -259,7 +263,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
     lie between the mean and the next whole numbers. Each column compared with its mean gives a further focus, in which
     all values of the column are equal.
     """
-    names = set(re.findall(r"\w+", query.sql()))
+    names = set(re.findall(r"\w+", query.sql())).union(*((view.table, *view.columns) for view in schema.views))
     tables = names.intersection(schema.names)
     if isinstance(query, SetQuery):
         rare = {"INTERSECT": [None], "EXCEPT": [query.right], "UNION": [query.right, query.left]}[query.operator]
@@ -312,6 +316,8 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                         # Most rows have the minimum or maximum.
                         lowest = means[0].right.columns[0].function == "MIN"
                         near[place] = [*pool[:2], pool[0]] if lowest else [*pool[-2:], pool[-1]]
+            if isinstance(side, WholeQuery):
+                values |= side.often(schema)
         wheres = [{}, *([near] if near else []), *({place: near[place][:1]} for place in flat)]
         focuses += [Focus(tables, values, only, names) for only in wheres]
     return focuses
@@ -331,6 +337,8 @@ def _values_around(condition: Any, values: Sequence[Any], often: float) -> list[
         values: usual values of its column, in order.
         often: ratio of listed values that meet the condition to values that fail it.
     """
+    if hasattr(condition, "around"):
+        return condition.around(values)
     if isinstance(condition, CaseOf):
         return [value for bound in condition.bounds for value in (bound, bound, *next_values(bound))]
     if isinstance(getattr(condition, "right", None), ColumnName):
