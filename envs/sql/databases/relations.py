@@ -34,6 +34,7 @@ class Field:
         values: by kind: the minimum, the maximum and the step of numbers; the pool; the categories, the commonest
             first; or the parent's table.
         stored: the form in which values are kept, one of `stored_forms`; empty if as they are.
+        words: if ``values`` are codes, their meanings.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Field:
     spare: bool = False
     values: tuple[str, ...] = ()
     stored: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:

@@ -12,10 +12,15 @@ from ..query_grammar import draw_query
 from ..query_plans import Plan
 from ..query_tree import Query
 from .added_clauses import ADDED_CLAUSES
+from .child_tables import CHILD_TABLES
 from .construct import Construct, QueryRequest
+from .knowledge_notes import KNOWLEDGE_NOTES
+from .recursive_queries import RECURSIVE_QUERIES
+from .schema_views import SCHEMA_VIEWS
 from .self_comparisons import SELF_COMPARISONS
 
-CONSTRUCTS: dict[str, Construct] = {one.name: one for one in (*ADDED_CLAUSES, SELF_COMPARISONS)}
+_ROWS = (*ADDED_CLAUSES, SELF_COMPARISONS, CHILD_TABLES, RECURSIVE_QUERIES, SCHEMA_VIEWS, KNOWLEDGE_NOTES)
+CONSTRUCTS: dict[str, Construct] = {one.name: one for one in _ROWS}
 
 
 def prepare_plan(dice: Dice, plan: Plan, construct: str) -> Plan | None:

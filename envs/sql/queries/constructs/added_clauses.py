@@ -63,7 +63,7 @@ def _add(dice: Dice, plan: Plan, rows: Rows, query: Query | None, construct: str
             condition = Compare(first, dice.one((">", ">=", "<", "<=")), second)
             return replace(query, where=(condition, *query.where))
         computed: Any = ColumnArithmetic(first, operator, second)
-        if query.group and _is_repeated(query, plan.schema):
+        if query.group and is_repeated(query, plan.schema):
             return None
         if query.group:
             computed = TotalOf(dice.one(("SUM", "SUM", "AVG", "MIN", "MAX")), computed)
@@ -78,7 +78,7 @@ def _add(dice: Dice, plan: Plan, rows: Rows, query: Query | None, construct: str
         return replace(query, where=(Contains(column, dice.one(_parts(field))), *query.where))
     if construct == "having":
         numbers = [column for column, _ in columns("int", "real")]
-        if not query.group or query.having or not numbers or _is_repeated(query, plan.schema):
+        if not query.group or query.having or not numbers or is_repeated(query, plan.schema):
             return None
         number = dice.one(numbers)
         mean = AggregateOf("AVG", number)
@@ -110,7 +110,7 @@ def _add(dice: Dice, plan: Plan, rows: Rows, query: Query | None, construct: str
     return replace(query, columns=(*query.columns, window))
 
 
-def _is_repeated(query: SelectQuery, schema: Schema) -> bool:
+def is_repeated(query: SelectQuery, schema: Schema) -> bool:
     """Return True if the joins repeat a row of the first table for each of its children."""
     return any(join.column.name != schema[join.column.table].key for join in query.joins)
 

@@ -267,7 +267,7 @@ class PeerBenchmark(_PeerQuery):
         kind = {"AVG": "average", "MIN": ("smallest", "earliest")[dated], "MAX": ("largest", "latest")[dated]}
         words = {">": "is more than", "<": "is less than", "=": "equals"}[self.operator]
         name = writer.name(self.compared, "")
-        those = f"all {rows} that {group} (itself included)" if group else f"all {rows}"
+        those = f"all {rows} that {group} as it (itself included)" if group else f"all {rows}"
         benchmark = f"Keep only those {lead} {words} the {kind[self.function]} {name} of {those}."
         return [f"For every {main}, give {writer.join(shown)}.", benchmark, _KEPT]
 
