@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from .stored_forms import find_form
@@ -160,8 +160,7 @@ class Schema:
 
     def ddl_for(self, dialect: str) -> str:
         """Write the CREATE statements of an engine with this dialect."""
-        types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
-        lines = [_create_table(relation, types) for relation in self.relations]
+        lines = [_create_table(relation, dialect) for relation in self.relations]
         return "\n".join([*lines, *map(_create_view, self.views)])
 
     @property
@@ -174,14 +173,17 @@ class Schema:
         return "\n".join([*lines, *map(_create_view, self.views)])
 
 
-def _create_table(relation: TableSchema, types: Mapping[str, str]) -> str:
+def _create_table(relation: TableSchema, dialect: str) -> str:
+    types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
+    # DuckDB checks a reference to the same table against the rows of earlier statements only.
+    referring = ("parent",) if dialect == "duckdb" else REFERENCES
     columns = []
     for field in relation.fields:
         form = find_form(field.stored) if field.stored else None
         kind = "TEXT" if form and form.is_text else types.get(field.kind, "INTEGER")
         can_miss = field.nullable and not (form and form.marks_missing)
         end = " PRIMARY KEY" if field.kind == "key" else "" if can_miss else " NOT NULL"
-        reference = f" REFERENCES {field.values[0]}" if field.kind in REFERENCES else ""
+        reference = f" REFERENCES {field.values[0]}" if field.kind in referring else ""
         columns.append(f"{field.name} {kind}{end}{reference}")
     return f"CREATE TABLE {relation.name} ({', '.join(columns)});"
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from .query_tree import Query, SelectQuery, SetQuery, WholeQuery
+from .stored_columns import list_stored
 
 
 def write_steps(query: Query) -> list[str]:
     """Write a line for each clause of a query."""
+    return [f"Read {column.table}.{column.name} as {column.sql()}." for column in list_stored(query)] + _list_steps(
+        query
+    )
+
+
+def _list_steps(query: Query) -> list[str]:
     if isinstance(query, WholeQuery):
         return query.steps()
     if isinstance(query, SetQuery):
-        steps = [f"First side: {line}" for line in write_steps(query.left)]
-        steps += [f"Second side: {line}" for line in write_steps(query.right)]
+        steps = [f"First side: {line}" for line in _list_steps(query.left)]
+        steps += [f"Second side: {line}" for line in _list_steps(query.right)]
         steps.append(f"Combine the sides with {query.operator}, which removes duplicates.")
         return steps + [f"Sort by the column{', descending' * query.descending}."] * query.ordered
     return _clause_steps(query)

@@ -66,6 +66,19 @@ def as_meant(query: Any) -> Any:
     return rewrite(query, lambda node: ColumnName(node.table, node.name) if isinstance(node, StoredColumn) else node)
 
 
+def list_stored(query: Query) -> list[StoredColumn]:
+    """List the columns of a query that are kept untidily, each once."""
+    found: list[StoredColumn] = []
+
+    def collect(node: Any) -> Any:
+        if isinstance(node, StoredColumn) and node not in found:
+            found.append(node)
+        return node
+
+    rewrite(query, collect)
+    return found
+
+
 def read_wrongly(query: Query, schema: Schema) -> Iterator[Query]:
     """Yield the queries that read all columns kept untidily in the same wrong way."""
     if not any(field.stored for relation in schema.relations for field in relation.fields):

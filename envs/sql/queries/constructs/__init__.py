@@ -18,8 +18,17 @@ from .knowledge_notes import KNOWLEDGE_NOTES
 from .recursive_queries import RECURSIVE_QUERIES
 from .schema_views import SCHEMA_VIEWS
 from .self_comparisons import SELF_COMPARISONS
+from .untidy_columns import UNTIDY_COLUMNS
 
-_ROWS = (*ADDED_CLAUSES, SELF_COMPARISONS, CHILD_TABLES, RECURSIVE_QUERIES, SCHEMA_VIEWS, KNOWLEDGE_NOTES)
+_ROWS = (
+    *ADDED_CLAUSES,
+    SELF_COMPARISONS,
+    CHILD_TABLES,
+    RECURSIVE_QUERIES,
+    SCHEMA_VIEWS,
+    KNOWLEDGE_NOTES,
+    UNTIDY_COLUMNS,
+)
 CONSTRUCTS: dict[str, Construct] = {one.name: one for one in _ROWS}
 
 
