@@ -150,7 +150,8 @@ def _two_dates(_: str) -> StoredForm:
         soil,
         tidy,
         form.format(4, 1),
-        ("{}", form.format(1, 4)),
+        # Also months for days, and days with too few or many digits.
+        ("{}", form.format(1, 4), form.format(4, 2), form.format(4, 1).replace("1, 2)", "1, 3)")),
         "{} is kept as text, some dates as YYYY-MM-DD and others as DD.MM.YYYY; where it is asked for, give it as "
         "YYYY-MM-DD.",
     )

@@ -9,7 +9,7 @@ rows in the right order by accident.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from ..databases.contents import list_values
@@ -41,6 +41,7 @@ from .query_tree import (
     rewrite,
 )
 from .stored_columns import read_wrongly
+from .wrapped_query import WrappedQuery
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
 _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
@@ -95,6 +96,11 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
             yield "condition", replace(node, where=node.where[:place] + node.where[place + 1 :])
         if len(node.columns) > 1:
             yield "column", replace(node, columns=(node.columns[1], node.columns[0], *node.columns[2:]))
+        if node.has_repeats:
+            yield "distinct", WrappedQuery(node, once=True)
+        if not node.is_single_row:
+            yield "limit", WrappedQuery(node, most=_CUT)
+        yield from _column_changes(node, schema, set())
     elif isinstance(node, SetQuery):
         for operator in _SETS[node.operator]:
             yield "set operation", replace(node, operator=operator)
@@ -249,7 +255,12 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
         yield "limit", replace(query, limit=query.limit - 1)
     elif query.group or not all(isinstance(column, AggregateOf) for column in query.columns):
         yield "limit", replace(query, limit=_CUT)
-    outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
+    yield from _column_changes(query, schema, {join.column.table for join in query.joins if join.kind == "LEFT"})
+
+
+def _column_changes(query: Any, schema: Schema, outer: Set[str]) -> Iterator[tuple[str, Any]]:
+    """Yield queries with a rounded column, and without the rows in which a column is NULL. ``outer``: tables whose
+    columns may all be NULL."""
     known = {getattr(node, "left", None) for node in query.where}
     for place, one in enumerate(query.columns):
         if _is_real(one, schema):

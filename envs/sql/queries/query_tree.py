@@ -305,6 +305,16 @@ class WholeQuery:
         """Map (table, column) to values that contents should have often."""
         return {}
 
+    @property
+    def has_repeats(self) -> bool:
+        """True if the result may have the same row several times."""
+        return True
+
+    @property
+    def is_single_row(self) -> bool:
+        """True if the result always is one row."""
+        return False
+
     def write_where(self, *more: str) -> str:
         """Write WHERE with further conditions, and the query's own with the names of tables; "" without any."""
         texts = [*more, *(condition.sql() for condition in self.where)]

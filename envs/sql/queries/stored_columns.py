@@ -81,9 +81,8 @@ def list_stored(query: Query) -> list[StoredColumn]:
 
 def read_wrongly(query: Query, schema: Schema) -> Iterator[Query]:
     """Yield the queries that read all columns kept untidily in the same wrong way."""
-    if not any(field.stored for relation in schema.relations for field in relation.fields):
-        return
-    for wrong in range(1, 4):
+    stored = {field.stored for relation in schema.relations for field in relation.fields if field.stored}
+    for wrong in range(1, 1 + max((len(find_form(one).wrong) for one in stored), default=0)):
 
         def change(node: Any, wrong: int = wrong) -> Any:
             return replace(node, wrong=min(wrong, len(node.form.wrong))) if isinstance(node, StoredColumn) else node

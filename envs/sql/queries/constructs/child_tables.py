@@ -33,6 +33,7 @@ class ChildAggregate:
         column: the aggregated column; None for a count.
         where: conditions on the children.
         zero: True to take 0 where there are no values; in near misses only.
+        distinct: True to take different values only; in near misses only.
     """
 
     table: str
@@ -41,11 +42,12 @@ class ChildAggregate:
     column: ColumnName | None
     where: tuple[Condition, ...]
     zero: bool = False
+    distinct: bool = False
 
     def aggregate(self, distinct: bool = False) -> str:
         """Write the aggregate over joined rows."""
         inner = self.column.sql() if self.column else f"{self.table}.{self.table}_id"
-        return f"{self.function}({'DISTINCT ' * distinct}{inner})"
+        return f"{self.function}({'DISTINCT ' * (distinct or self.distinct)}{inner})"
 
     def join(self, parent: str) -> str:
         """Write the condition of a join with the parent."""
@@ -53,7 +55,7 @@ class ChildAggregate:
         return " AND ".join(texts)
 
     def nest(self, parent: str, function: str = "") -> str:
-        """Write the aggregate as a nested query."""
+        """Write the aggregate as a nested query; ``function`` instead of its own."""
         aggregate = function or ("COUNT(*)" if self.column is None else self.aggregate())
         text = f"(SELECT {aggregate} FROM {self.table} WHERE {self.join(parent)})"
         return f"COALESCE({text}, 0)" if self.zero else text
@@ -64,6 +66,8 @@ class ChildAggregate:
             yield "aggregate", replace(self, function=_OTHERS[self.function])
             if self.column and schema[self.table][self.column.name].is_number:
                 yield "null", replace(self, zero=True)
+            if self.function in ("SUM", "AVG"):
+                yield "aggregate", replace(self, distinct=True)
         for place in range(len(self.where)):
             yield "condition", replace(self, where=self.where[:place] + self.where[place + 1 :])
 
@@ -92,6 +96,7 @@ class ChildAggregates(WholeQuery):
         columns: the parent's columns to show.
         where: conditions on the parents.
         parts: the aggregates.
+        counts: the numbers of the same children, if they are compared.
         compared: ">" or "<" to keep only parents with more (fewer) children in the first table than in the second.
         form: "apart"; in near misses also "joined", "distinct" (joined, with DISTINCT) and "inner" (without parents
             that have no children in one of the tables).
@@ -100,7 +105,8 @@ class ChildAggregates(WholeQuery):
     table: str
     columns: tuple[ColumnName, ...]
     where: tuple[Condition, ...]
-    parts: tuple[ChildAggregate, ChildAggregate]
+    parts: tuple[ChildAggregate, ...]
+    counts: tuple[ChildAggregate, ...] = ()
     compared: str = ""
     form: str = "apart"
 
@@ -121,7 +127,7 @@ class ChildAggregates(WholeQuery):
         if self.form == "inner":
             more = [f"EXISTS {part.nest(self.table, '1')}" for part in (replace(one, zero=False) for one in self.parts)]
         if self.compared:
-            counts = [replace(part, zero=False).nest(self.table, "COUNT(*)") for part in self.parts]
+            counts = [count.nest(self.table) for count in self.counts]
             more.append(f"{counts[0]} {self.compared} {counts[1]}")
         return f"SELECT {', '.join(shown)} FROM {self.table}{self.write_where(*more)}"
 
@@ -144,7 +150,7 @@ class ChildAggregates(WholeQuery):
         parts = [part.ask(writer) for part in self.parts]
         found = [f"For every {main}, give {writer.join(shown)}, then {parts[0]}, and then {parts[1]}."]
         if self.compared:
-            counts = [replace(part, function="COUNT", column=None).ask(writer) for part in self.parts]
+            counts = [count.ask(writer) for count in self.counts]
             found.append(
                 f"Keep only those for which the first of these numbers is {_SIZES[self.compared]} than the second: "
                 f"{counts[0]}; {counts[1]}."
@@ -203,7 +209,8 @@ def _draw(request: QueryRequest, _: Query | None) -> Query | None:
     shown = request.draw_columns(table)
     if where is None or not shown:
         return None
-    return ChildAggregates(table, shown, where, (parts[0], parts[1]), compared)
+    counts = tuple(replace(part, function="COUNT", column=None) for part in parts) if compared else ()
+    return ChildAggregates(table, shown, where, tuple(parts), counts, compared)
 
 
 CHILD_TABLES = Construct("children", "aggregates of the children of a row in two tables", _draw, _prepare)

@@ -71,6 +71,14 @@ class RelatedRows(WholeQuery):
     most: int = 0
     through: bool = False
 
+    @property
+    def has_repeats(self) -> bool:
+        return not self.is_single_row
+
+    @property
+    def is_single_row(self) -> bool:
+        return isinstance(self.columns[0], AggregateOf)
+
     def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
         table, key, link = self.table, self.hierarchy.key, self.hierarchy.link
         # The column of a found row, and the column by which it is found.
@@ -224,6 +232,10 @@ class MonthSeries(WholeQuery):
     @property
     def columns(self) -> tuple[Any, ...]:
         return ()
+
+    @property
+    def has_repeats(self) -> bool:
+        return False
 
     def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
         month = f"CAST(strftime('%m', {self.date.sql()}) AS INTEGER)"

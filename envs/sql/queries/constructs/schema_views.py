@@ -37,8 +37,8 @@ class TotalsThroughView(WholeQuery):
         column: the summed column; None for the number of children.
         through: True if the view counts all children.
         compared: ">" or "<" to keep parents whose number of children differs so from the average over the view's rows.
-        form: "left"; in near misses also "inner" (parents with children only), "null" (NULL or 0 for the other) and
-            "all" (the average over all parents).
+        form: "left"; in near misses also "inner" (parents with children only), "null" (NULL or 0 for the other), "all"
+            (the average over all parents) and "different" (an aggregate of different values).
     """
 
     table: str
@@ -60,12 +60,13 @@ class TotalsThroughView(WholeQuery):
             join = "JOIN" if self.form == "inner" else "LEFT JOIN"
             source = f"{self.table} {join} {self.totals} ON {self.totals}.{link} = {self.table}.{link}"
             number = f"{self.totals}.{_COUNT}"
-            mean = f"(SELECT AVG({_COUNT}) FROM {self.totals})"
+            mean = f"(SELECT AVG({'DISTINCT ' * (self.form == 'different')}{_COUNT}) FROM {self.totals})"
             if self.form == "all":
                 mean = f"(SELECT SUM({_COUNT}) * 1.0 / (SELECT COUNT(*) FROM {self.table}) FROM {self.totals})"
             more = [f"{number} {self.compared} {mean}"] if self.compared else []
         else:
-            value = f"SUM({self.column.sql()})" if self.column else "COUNT(*)"
+            distinct = "DISTINCT " * (self.form == "different")
+            value = f"SUM({distinct}{self.column.sql()})" if self.column else "COUNT(*)"
             value = f"(SELECT {value} FROM {self.child} WHERE {self.child}.{link} = {self.table}.{link})"
             value = f"COALESCE({value}, 0)" if self.form == "null" else value
             source, more = self.table, []
@@ -80,11 +81,14 @@ class TotalsThroughView(WholeQuery):
                 yield "null", replace(self, form="null")
             if not self.through:
                 yield "view", replace(self, through=True)
+                if self.column:
+                    yield "aggregate", replace(self, form="different")
             return
         yield "condition", replace(self, compared="")
         yield "comparison", replace(self, compared={">": "<", "<": ">"}[self.compared])
         yield "comparison", replace(self, compared=f"{self.compared}=")
         yield "view", replace(self, form="all")
+        yield "aggregate", replace(self, form="different")
 
     def ask(self, writer: Any) -> list[str]:
         shown = [writer.name(column, "its") for column in self.columns]

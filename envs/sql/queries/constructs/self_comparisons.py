@@ -232,6 +232,7 @@ class PeerBenchmark(_PeerQuery):
         compared: the column that is compared.
         operator: the comparison.
         function: the aggregate.
+        different: True to take different values only; in near misses only.
     """
 
     table: str
@@ -241,11 +242,13 @@ class PeerBenchmark(_PeerQuery):
     compared: ColumnName
     operator: str
     function: str
+    different: bool = False
 
     def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
         shown = ", ".join(column.sql() for column in self.columns)
         where = f" WHERE {self.group_by.sql()}" if self.group_by else ""
-        inner = f"SELECT {self.function}({_OTHER}.{self.compared.name}) FROM {self.table} AS {_OTHER}{where}"
+        distinct = "DISTINCT " * self.different
+        inner = f"SELECT {self.function}({distinct}{_OTHER}.{self.compared.name}) FROM {self.table} AS {_OTHER}{where}"
         benchmark = f"{self.compared.sql()} {self.operator} ({inner})"
         return f"SELECT {shown} FROM {self.table}{self.write_where(benchmark)}"
 
@@ -255,6 +258,7 @@ class PeerBenchmark(_PeerQuery):
         if self.function == "AVG":
             yield "self", replace(self, operator=_LOOSER[self.operator])
             yield "self", replace(self, operator=_REVERSED[self.operator])
+            yield "aggregate", replace(self, different=True)
         else:
             yield "self", replace(self, function={"MIN": "MAX", "MAX": "MIN"}[self.function])
 
