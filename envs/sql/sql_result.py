@@ -223,6 +223,7 @@ def _count_steps(query: Query, connection: sqlite3.Connection) -> Iterator[str]:
         yield from (f"Second side: {line}" for line in _count_steps(query.right, connection))
         yield from write_steps(query)[-1 - query.ordered :]
         return
+    assert isinstance(query, SelectQuery)
     counted = replace(query, columns=(AggregateOf("COUNT"),), group=(), having=(), order=(), limit=None, distinct=False)
     joins = len(query.joins)
     for place, line in enumerate(write_steps(query)):

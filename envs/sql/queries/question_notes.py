@@ -23,8 +23,8 @@ def write_notes(query: Query, writer: Any) -> list[str]:
             owner = writer.schema[node.table].singular
             subject = node.sql() if writer.named else f"The {writer.field(node).phrase} of {with_article(owner)}"
             found.append(find_form(stored).note.replace("{}", subject))
-        elif hasattr(node, "note"):
-            found.append(f"Note: {node.note(writer)}")
+        elif note := getattr(node, "note", None):
+            found.append(f"Note: {note(writer)}")
         return node
 
     rewrite(query, collect)

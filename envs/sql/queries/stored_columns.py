@@ -120,8 +120,8 @@ def normal_stored(query: Query) -> Query:
             return replace(node, column=replace(node.column, wrong=0))
         if isinstance(node, SelectQuery) and node.group:
             return replace(node, group=tuple(bare(one, True, True) for one in node.group))
-        marked = isinstance(left := getattr(node, "left", None), StoredColumn) and left.form.marks_missing
-        if marked and (
+        left = getattr(node, "left", None)
+        if (isinstance(left, StoredColumn) and left.form.marks_missing) and (
             isinstance(node, (Within, OneOf))
             or (isinstance(node, StartsWith) and left.stored[5:6] != node.prefix[:1])
             or (isinstance(node, Compare) and node.operator in ("=", ">", ">="))

@@ -222,8 +222,8 @@ class QuestionWriter:
 
     def clause(self, condition: Condition, lead: str, table: str = "", its: str = "its") -> str:
         """Write one condition; ``table``: its table, if it is not a table of the outermost query."""
-        if hasattr(condition, "ask"):
-            return condition.ask(self, lead, table)
+        if ask := getattr(condition, "ask", None):
+            return ask(self, lead, table)
         if isinstance(condition, EitherOf):
             inner = [self.clause(one, its, table) for one in (condition.first, condition.second)]
             text = f"{inner[0]} or {inner[1]} (or both)"
@@ -315,8 +315,8 @@ class QuestionWriter:
             return f"the year of {self.name(one.column, lead, table)}"
         if isinstance(one, AggregateOf):
             return self._aggregate(one)
-        if hasattr(one, "ask"):
-            return one.ask(self, lead, table)
+        if ask := getattr(one, "ask", None):
+            return ask(self, lead, table)
         if isinstance(one, (ColumnArithmetic, TotalOf, CaseOf, EarlierRows)):
             return self._computed(one, lead)
         if isinstance(one, RankOver):

@@ -16,6 +16,7 @@ from ..query_plans import Plan, extend_plan, find_domain
 from ..query_tree import ColumnName, Condition, Query, WholeQuery, replace
 from ..question_notes import with_article
 from .construct import Construct, QueryRequest
+from .superior_pairs import KEPT
 
 _WORDS = {"SUM": "sum", "AVG": "average", "MIN": ("smallest", "earliest"), "MAX": ("largest", "latest")}
 _OTHERS = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
@@ -158,7 +159,7 @@ class ChildAggregates(WholeQuery):
         else:
             nones = [f"none of these {writer.plural(part.table)}" for part in self.parts]
             found.append(f"{with_article(one).capitalize()} with {' or '.join(nones)} is listed as well.")
-        return [*found, "Do not remove duplicate rows."]
+        return [*found, KEPT]
 
     def steps(self) -> list[str]:
         return [

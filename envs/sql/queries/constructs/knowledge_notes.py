@@ -175,7 +175,8 @@ class CodeIs:
             yield "note", replace(self, code=word if code == self.code else code)
         yield "note", replace(self, negated=not self.negated)
         if self.negated and schema[self.left.table][self.left.name].nullable:
-            yield "null", EitherOf(self, IsMissing(self.left))
+            negated: Any = self
+            yield "null", EitherOf(negated, IsMissing(self.left))
 
     def ask(self, writer: Any, lead: str, table: str = "") -> str:
         """Write the condition as a clause."""

@@ -15,9 +15,7 @@ from ..query_plans import Plan
 from ..query_tree import AggregateOf, ColumnName, Condition, Query, WholeQuery, YearOf, replace
 from ..question_notes import with_article
 from .construct import Construct, QueryRequest
-from .self_comparisons import add_hierarchy, explain_link
-
-_KEPT = "Do not remove duplicate rows."
+from .superior_pairs import KEPT, add_hierarchy, explain_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ class RelatedRows(WholeQuery):
         if texts := writer.list_clauses([writer.clause(one, "whose") for one in self.where]):
             keep = "Take only those" if isinstance(self.columns[0], AggregateOf) else "Keep only those"
             found.append(f"{keep}{texts}; others on the way need not meet this.")
-        return found if isinstance(self.columns[0], AggregateOf) else [*found, _KEPT]
+        return found if isinstance(self.columns[0], AggregateOf) else [*found, KEPT]
 
     def steps(self) -> list[str]:
         start = "rows without a superior" if self.start is None else f"the rows next to row {self.start}"
@@ -193,7 +191,7 @@ class BelowCounts(WholeQuery):
         shown = [writer.name(column, "its") for column in self.columns]
         shown.append(f"the number of all {writer.plural(self.table)} that stand below it (0 if there are none)")
         main = writer.singular(self.table) + writer.main_clauses(self, "its")
-        return [*self.hierarchy.explain(), f"For every {main}, give {writer.join(shown)}.", _KEPT]
+        return [*self.hierarchy.explain(), f"For every {main}, give {writer.join(shown)}.", KEPT]
 
     def steps(self) -> list[str]:
         return [

@@ -17,6 +17,7 @@ from ..query_plans import Plan, extend_plan, find_domain
 from ..query_tree import ColumnName, Condition, Query, SelectQuery, WholeQuery, replace
 from ..question_notes import with_article
 from .construct import Construct, QueryRequest
+from .superior_pairs import KEPT
 
 _NAMES = ("main", "reported", "checked", "open", "selected")
 # Columns of a view with totals.
@@ -109,7 +110,7 @@ class TotalsThroughView(WholeQuery):
             )
         else:
             found.append(f"{with_article(one).capitalize()} with none of these {children} is listed as well.")
-        return [*found, "Do not remove duplicate rows."]
+        return [*found, KEPT]
 
     def steps(self) -> list[str]:
         if not self.through:

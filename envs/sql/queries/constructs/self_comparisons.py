@@ -12,17 +12,15 @@ from types import MappingProxyType
 from typing import Any
 
 from ....code.programs.dice import Dice
-from ...databases.hierarchies import list_hierarchies, name_superior
+from ...databases.hierarchies import name_superior
 from ...databases.relations import Field, Schema
-from ..query_plans import Plan, extend_plan, find_domain
+from ..query_plans import Plan
 from ..query_tree import ColumnName, Condition, Query, WholeQuery, replace
 from ..question_notes import with_article
 from .construct import Construct, QueryRequest
+from .superior_pairs import KEPT, LOOSER, REVERSED, SuperiorPairs, add_hierarchy
 
 _OTHER = "other"
-_REVERSED = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "<>": "<>"}
-_LOOSER = {">": ">=", "<": "<=", ">=": ">", "<=": "<"}
-_KEPT = "Do not remove duplicate rows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,14 @@ class SharedGroup:
         if schema[self.column.table][self.column.name].nullable:
             yield "null", replace(self, null_safe=not self.null_safe)
 
-    def ask(self, writer: Any, lead: str = "have", table: str = "") -> str:
-        """Write the condition: "have the same category"."""
+    def describe(self, writer: Any, end: str = "") -> str:
+        """Write the condition, "have the same category", with ``end`` behind it."""
         field: Field = writer.field(self.column)
         phrase = writer.schema[field.values[0]].singular if field.kind == "parent" else field.phrase
         name = self.column.sql() if writer.named else phrase
         none = f"two without {with_article(phrase)}" if field.kind == "parent" else "two where it is missing"
         missing = f" ({'two that are NULL' if writer.named else none} count as the same)" if self.null_safe else ""
-        return f"{lead} the same {name}{missing}"
+        return f"have the same {name}{end}{missing}"
 
 
 class _PeerQuery(WholeQuery):
@@ -113,8 +111,8 @@ class PeerAggregate(_PeerQuery):
         )
 
     def changes(self, schema: Schema) -> Iterator[tuple[str, Any]]:
-        yield "self", replace(self, operator=_LOOSER[self.operator])
-        yield "self", replace(self, operator=_REVERSED[self.operator])
+        yield "self", replace(self, operator=LOOSER[self.operator])
+        yield "self", replace(self, operator=REVERSED[self.operator])
         yield "self", replace(self, joined=True)
         if self.group_by:
             yield "self", replace(self, group_by=None)
@@ -126,20 +124,20 @@ class PeerAggregate(_PeerQuery):
 
     def ask(self, writer: Any) -> list[str]:
         shown = [writer.name(column, "its") for column in self.columns]
-        rows, group = writer.plural(self.table), self.group_by.ask(writer) if self.group_by else ""
-        group, compare = (f"{group} as it" if group else ""), self.compare(writer, self.operator)
+        rows, group = writer.plural(self.table), self.group_by.describe(writer, " as it") if self.group_by else ""
+        compare = self.compare(writer, self.operator)
         if self.aggregate == "NEAREST":
             dated = writer.field(self.compared).kind == "date"
             words = {">": ("smallest", "above", "earliest", "after"), "<": ("largest", "below", "latest", "before")}
             best, side = words[self.operator][2 * dated : 2 * dated + 2]
             name = writer.name(self.compared, "")
             those = f"all {rows} that {group}" if group else f"all {rows}"
-            shown.append(f"the {best} {name} {side} its own among {those} (NULL if there is none)")
+            shown.append(f"the {best} {name} {side} its own among {those}, or NULL if there is none")
         else:
             have = f"that {group} and have" if group else "that have"
             shown.append(f"the number of all {rows} {have} {compare} than it (0 if there are none)")
         main = writer.singular(self.table) + writer.main_clauses(self, "its")
-        return [f"For every {main}, give {writer.join(shown)}.", _KEPT]
+        return [f"For every {main}, give {writer.join(shown)}.", KEPT]
 
     def steps(self) -> list[str]:
         return [
@@ -181,15 +179,15 @@ class PeerPairs(_PeerQuery):
         )
 
     def changes(self, schema: Schema) -> Iterator[tuple[str, Any]]:
-        yield "self", replace(self, operator=_LOOSER[self.operator])
-        yield "self", replace(self, operator=_REVERSED[self.operator])
+        yield "self", replace(self, operator=LOOSER[self.operator])
+        yield "self", replace(self, operator=REVERSED[self.operator])
         yield "self", replace(self, operator="<>")
         if self.group_by:
             yield "self", replace(self, group_by=None)
 
     def ask(self, writer: Any) -> list[str]:
         key = self.compared.name == writer.schema[self.table].key
-        rows, group = writer.plural(self.table), self.group_by.ask(writer) if self.group_by else ""
+        rows, group = writer.plural(self.table), self.group_by.describe(writer) if self.group_by else ""
         first = [self._name_of(writer, "first", column) for column in self.columns]
         other = [self._name_of(writer, "second", column) for column in self.others]
         different = "different " if key else ""
@@ -198,7 +196,7 @@ class PeerPairs(_PeerQuery):
             that = f" that {group}" if group else ""
             rule = f"The first is the one with the smaller {smaller}, so that each pair comes once."
         else:
-            compare = self.compare(writer, _REVERSED[self.operator])
+            compare = self.compare(writer, REVERSED[self.operator])
             that = f"{f' that {group} and' if group else ''} of which the first has {compare} than the second"
             rule = "Do not remove duplicate rows."
         found = [f"For every pair of {different}{rows}{that}, give {writer.join([*first, *other])}.", rule]
@@ -256,24 +254,24 @@ class PeerBenchmark(_PeerQuery):
         if self.group_by:
             yield "self", replace(self, group_by=None)
         if self.function == "AVG":
-            yield "self", replace(self, operator=_LOOSER[self.operator])
-            yield "self", replace(self, operator=_REVERSED[self.operator])
+            yield "self", replace(self, operator=LOOSER[self.operator])
+            yield "self", replace(self, operator=REVERSED[self.operator])
             yield "aggregate", replace(self, different=True)
         else:
             yield "self", replace(self, function={"MIN": "MAX", "MAX": "MIN"}[self.function])
 
     def ask(self, writer: Any) -> list[str]:
         shown = [writer.name(column, "its") for column in self.columns]
-        rows, group = writer.plural(self.table), self.group_by.ask(writer) if self.group_by else ""
+        rows, group = writer.plural(self.table), self.group_by.describe(writer, " as it") if self.group_by else ""
         main = writer.singular(self.table) + writer.main_clauses(self, "its")
         lead = f"in which {self.compared.sql()}" if writer.named else writer.name(self.compared, "whose")
         dated = writer.field(self.compared).kind == "date"
         kind = {"AVG": "average", "MIN": ("smallest", "earliest")[dated], "MAX": ("largest", "latest")[dated]}
         words = {">": "is more than", "<": "is less than", "=": "equals"}[self.operator]
         name = writer.name(self.compared, "")
-        those = f"all {rows} that {group} as it (itself included)" if group else f"all {rows}"
+        those = f"all {rows} (itself included) that {group}" if group else f"all {rows}"
         benchmark = f"Keep only those {lead} {words} the {kind[self.function]} {name} of {those}."
-        return [f"For every {main}, give {writer.join(shown)}.", benchmark, _KEPT]
+        return [f"For every {main}, give {writer.join(shown)}.", benchmark, KEPT]
 
     def steps(self) -> list[str]:
         group = self.group_by.sql() if self.group_by else "all rows count"
@@ -282,89 +280,6 @@ class PeerBenchmark(_PeerQuery):
             *(f"Keep rows with {condition.sql()}." for condition in self.where),
             f"Compare {self.compared.sql()} with {self.function} of the same table as {_OTHER}, where {group}.",
         ]
-
-
-@dataclass(frozen=True, slots=True)
-class SuperiorPairs(WholeQuery):
-    """Rows that exceed (fall short of) their superior in the same table, with columns of both.
-
-    Args:
-        table: the table.
-        link: the column that refers to the superior.
-        word: the word for the superior.
-        columns: columns to show of the row.
-        others: columns to show of the superior.
-        where: conditions on the row.
-        compared: the column that is compared.
-        operator: the comparison of the row with its superior.
-        downwards: True to take the row below for the superior; in near misses only.
-    """
-
-    table: str
-    link: str
-    word: str
-    columns: tuple[ColumnName, ...]
-    others: tuple[ColumnName, ...]
-    where: tuple[Condition, ...]
-    compared: ColumnName
-    operator: str
-    downwards: bool = False
-
-    def _link(self) -> str:
-        ends = f"{self.table}_id", self.link
-        other, own = reversed(ends) if self.downwards else ends
-        return f"superior.{other} = {self.table}.{own}"
-
-    def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
-        shown = [column.sql() for column in self.columns] + [f"superior.{column.name}" for column in self.others]
-        compared = f"{self.compared.sql()} {self.operator} superior.{self.compared.name}"
-        return (
-            f"SELECT {', '.join(shown)} FROM {self.table} JOIN {self.table} AS superior ON {self._link()}"
-            f"{self.write_where(compared)}"
-        )
-
-    def changes(self, schema: Schema) -> Iterator[tuple[str, Any]]:
-        yield "self", replace(self, operator=_LOOSER[self.operator])
-        yield "self", replace(self, operator=_REVERSED[self.operator])
-        yield "self", replace(self, downwards=True)
-
-    def ask(self, writer: Any) -> list[str]:
-        one, dated = writer.schema[self.table].singular, writer.field(self.compared).kind == "date"
-        words = {">": ("is more than", "is after"), "<": ("is less than", "is before")}[self.operator][dated]
-        own = [writer.name(column, "its") for column in self.columns]
-        theirs = [f"its {self.word}'s {writer.name(column, '')}" for column in self.others]
-        main = writer.singular(self.table) + writer.main_clauses(self, "its")
-        name = writer.name(self.compared, "")
-        lead = f"in which {name}" if writer.named else f"whose {name}"
-        return [
-            explain_link(self.table, self.link, self.word, one),
-            f"For every {main}, give {writer.join([*own, *theirs])}.",
-            f"Keep only those {lead} {words} the {self.word}'s {name}.",
-            _KEPT,
-        ]
-
-    def steps(self) -> list[str]:
-        return [
-            f"Join the table {self.table} with itself as superior where {self._link()}.",
-            f"Keep pairs with {self.compared.sql()} {self.operator} superior.{self.compared.name}.",
-            *(f"Keep pairs with {condition.sql()}." for condition in self.where),
-        ]
-
-
-def explain_link(table: str, link: str, word: str, one: str) -> str:
-    """Write the sentence that explains the column with a row's superior."""
-    return f"{table}.{link} is the id of another {one}, its {word} (NULL if it has none)."
-
-
-def add_hierarchy(dice: Dice, plan: Plan) -> Plan | None:
-    """Add a reference to a superior to one of a plan's tables, or to a further table if none can have one; None if no
-    table of the domain can."""
-    fields = list_hierarchies(plan.schema.domain)
-    tables = [table for table in plan.schema.names if table in fields]
-    if not fields:
-        return None
-    table = dice.one(tables or [name for name in find_domain(plan).names if name in fields])
-    return Plan(extend_plan(plan, {table}).with_field(table, fields[table]), table, ())
 
 
 def _prepare(dice: Dice, plan: Plan) -> Plan | None:
