@@ -26,7 +26,7 @@ from .databases.domains import read_domains
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
-from .queries.constructs import CONSTRUCTS, draw_with, prepare_plan
+from .queries.constructs import check_constructs, draw_with, prepare_plan
 from .queries.query_grammar import draw_query
 from .queries.query_plans import Plan, draw_plan
 from .queries.query_steps import write_steps
@@ -108,10 +108,15 @@ class TextToSQL(Question):
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases, such as ("shop",); empty for all.
-        constructs: further constructs, of which each query has one: "arithmetic" (between columns, also in aggregates),
-            "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "having" (groups compared
-            with an average of all rows), "sets" (a set operation on two columns), "window" (a running sum, or the value
-            of the row before); empty for none.
+        constructs: further constructs, of which each query has one, as a sequence or with commas between them:
+            "arithmetic" (between columns, also in aggregates), "case" (labels by CASE), "columns" (two compared),
+            "contains" (LIKE with a part), "having" (groups compared with an average of all rows), "sets" (a set
+            operation on two columns), "window" (a running sum, or the value of the row before), "self" (rows compared
+            with others of their table), "children" (aggregates of the children of a row in two tables), "recursive"
+            (all rows below another, months without gaps), "view" (the schema has a view), "note" (a note defines a
+            word, number, season or code), "dirty" (values to be tidied); empty for none. "self", "children",
+            "recursive" and views with totals have joins of their own, and the axes "joins" and "tables" then give the
+            number of tables of the database.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -152,9 +157,7 @@ class TextToSQL(Question):
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
-        self.constructs = tuple([constructs] if isinstance(constructs, str) else constructs)
-        for name in self.constructs:
-            check_choice("construct", name, CONSTRUCTS)
+        self.constructs = check_constructs(constructs)
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 

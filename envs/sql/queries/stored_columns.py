@@ -20,6 +20,7 @@ from .query_tree import (
     StartsWith,
     Within,
     YearOf,
+    column_of,
     replace,
     rewrite,
 )
@@ -94,7 +95,8 @@ def normal_stored(query: Query) -> Query:
     """Rewrite a query by rules that are true of the forms:
 
     * each form keeps NULL, and only NULL, as NULL, unless a mark stands for it;
-    * forms that keep each value in one way tell different values apart, also in groups and partitions;
+    * forms that keep each value in one way tell different values apart, also in groups and partitions; but where rows
+      may lack a partner, NULL and a mark are in different groups;
     * a mark for missing values equals, exceeds, starts as and lies between no others;
     * days and months in each other's place leave the year.
     """
@@ -115,11 +117,12 @@ def normal_stored(query: Query) -> Query:
         if isinstance(node, IsMissing):
             return replace(node, left=bare(node.left))
         if isinstance(node, RankOver) and node.partition:
-            return replace(node, partition=bare(node.partition, True, True))
+            return replace(node, partition=bare(node.partition, True))
         if isinstance(node, YearOf) and isinstance(node.column, StoredColumn) and node.column.wrong > 1:
             return replace(node, column=replace(node.column, wrong=0))
         if isinstance(node, SelectQuery) and node.group:
-            return replace(node, group=tuple(bare(one, True, True) for one in node.group))
+            outer = {join.column.table for join in node.joins if join.kind == "LEFT"}
+            return replace(node, group=tuple(bare(one, True, column_of(one).table not in outer) for one in node.group))
         left = getattr(node, "left", None)
         if (isinstance(left, StoredColumn) and left.form.marks_missing) and (
             isinstance(node, (Within, OneOf))

@@ -6,6 +6,9 @@ own. `CONSTRUCTS` is the table of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from .....errors import InputError
 from ....code.programs.dice import Dice
 from ...databases.contents import Rows
 from ..query_grammar import draw_query
@@ -30,6 +33,20 @@ _ROWS = (
     UNTIDY_COLUMNS,
 )
 CONSTRUCTS: dict[str, Construct] = {one.name: one for one in _ROWS}
+
+
+def check_constructs(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of constructs, given as a sequence or as a text with commas between them.
+
+    Raises:
+        InputError: there is no construct of a name.
+    """
+    found = tuple(names.split(",")) if isinstance(names, str) else tuple(names)
+    found = tuple(name.strip() for name in found if name)
+    for name in found:
+        if name not in CONSTRUCTS:
+            raise InputError(f"unknown construct: {name!r}; the constructs are {', '.join(CONSTRUCTS)}.")
+    return found
 
 
 def prepare_plan(dice: Dice, plan: Plan, construct: str) -> Plan | None:

@@ -79,7 +79,7 @@ class Term:
         first, second = (writer.clause(one, "its") for one in (self.first, self.second))
         joint = "and" if self.joint == "AND" else "or"
         both = "" if joint == "and" else " (or both)"
-        return f"a {writer.singular(table)} counts as {self.word} if {first} {joint} {second}{both}."
+        return f"{with_article(writer.singular(table))} counts as {self.word} if {first} {joint} {second}{both}."
 
 
 @dataclass(frozen=True, slots=True)

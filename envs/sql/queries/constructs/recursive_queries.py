@@ -41,7 +41,7 @@ class Hierarchy:
 @dataclass(frozen=True, slots=True)
 class RelatedRows(WholeQuery):
     """Rows below (above) one row of a hierarchy at any distance, with their distance or as an aggregate; or all rows
-    with their level.
+    with their depth.
 
     Args:
         table: the table.
@@ -117,7 +117,7 @@ class RelatedRows(WholeQuery):
         shown = [writer.name(column, "its") for column in self.columns]
         if self.start is None:
             top = f"1 for {with_article(self.hierarchy.one)} without {with_article(self.hierarchy.word)}"
-            shown.append(f"its level ({top}, 2 for one whose {self.hierarchy.word} has level 1, and so on)")
+            shown.append(f"its depth ({top}, 2 for one whose {self.hierarchy.word} has depth 1, and so on)")
             found.append(f"For every {name}, give {writer.join(shown)}.")
         elif isinstance(self.columns[0], AggregateOf):
             stands = f"all {rows} that stand {side} {the_row}"

@@ -11,7 +11,7 @@ from .firm import NAME, WAGE, ask, run, same_misses
 CHAIN = Hierarchy("worker", "superior_id", "superior", "worker")
 BELOW = RelatedRows("worker", (NAME,), (), CHAIN, 2, False, True)
 ABOVE = replace(BELOW, start=5, upwards=True)
-LEVELS = replace(BELOW, start=None)
+DEPTHS = replace(BELOW, start=None)
 COUNTS = BelowCounts("worker", (NAME,), (), CHAIN)
 MONTHS = MonthSeries(
     "trip", (), ColumnName("trip", "made_on"), 2022, 3, 5, AggregateOf("SUM", ColumnName("trip", "cost"))
@@ -23,7 +23,7 @@ MONTHS = MonthSeries(
     [
         (BELOW, [("Cy", 1), ("Di", 1), ("Eve", 2)], 1),
         (ABOVE, [("Bo", 2), ("Di", 1)], 1),
-        (LEVELS, [("Ann", 1), ("Bo", 1), ("Cy", 2), ("Di", 2), ("Eve", 3)], 0),
+        (DEPTHS, [("Ann", 1), ("Bo", 1), ("Cy", 2), ("Di", 2), ("Eve", 3)], 0),
         (replace(BELOW, columns=(AggregateOf("SUM", WAGE),), distance=False), [(19,)], 1),
         (COUNTS, [("Ann", 0), ("Bo", 3), ("Cy", 0), ("Di", 1), ("Eve", 0)], 0),
         (MONTHS, [(3, 2.0), (4, None), (5, 6.0)], 0),
@@ -52,8 +52,9 @@ def test_questions_say_who_stands_below_whom():
     )
     assert ask(replace(ABOVE, where=(Compare(WAGE, ">", 6),)), "names") == (
         f"{explained}For every row of worker that stands above the row of worker with worker_id 5, give worker.name "
-        "and the number of steps from the row of worker with worker_id 5 up to it (1 if it is the superior there). Keep "
-        "only those where worker.wage is more than 6; others on the way need not meet this. Do not remove duplicate rows."
+        "and the number of steps from the row of worker with worker_id 5 up to it (1 if it is the superior there). "
+        "Keep only those where worker.wage is more than 6; others on the way need not meet this. Do not remove "
+        "duplicate rows."
     )
     assert ask(MONTHS) == (
         "For each month from March to May 2022, give the number of the month (3 to 5) and the sum of the cost of all "
