@@ -176,6 +176,8 @@ def list_values(field: Field) -> tuple[Any, ...]:
 
 def tidy_rows(schema: Schema, rows: Rows) -> Rows:
     """Return the rows with the values of columns that keep them untidily (`stored_forms`) as they are meant."""
+    if not schema.stored_forms:
+        return rows
     tidy = dict(rows)
     for relation in schema.relations:
         forms = [find_form(field.stored).tidy if field.stored else None for field in relation.fields]

@@ -110,6 +110,11 @@ class Schema:
         return tuple(relation.name for relation in self.relations)
 
     @functools.cached_property
+    def stored_forms(self) -> frozenset[str]:
+        """The forms in which columns are kept."""
+        return frozenset(field.stored for relation in self.relations for field in relation.fields if field.stored)
+
+    @functools.cached_property
     def _children(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {name: [] for name in self.names}
         for relation in self.relations:

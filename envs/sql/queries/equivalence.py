@@ -52,7 +52,7 @@ from .stored_columns import normal_stored
 
 def normal_form(query: Query, schema: Schema) -> Query:
     """Rewrite a query by the rules; queries with the same normal form have the same result."""
-    query = normal_stored(query) if any(one.stored for table in schema.relations for one in table.fields) else query
+    query = normal_stored(query) if schema.stored_forms else query
     if isinstance(query, WholeQuery):
         return replace(query, where=tuple(_normal_condition(one, schema) for one in query.where))
     if isinstance(query, SelectQuery):

@@ -353,6 +353,17 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     return change(replace(node, **{name: rewrite(getattr(node, name), change) for name in node.__match_args__}))
 
 
+def walk(node: Any) -> Iterator[Any]:
+    """Yield the nodes of a tree, each before the nodes inside."""
+    if isinstance(node, tuple):
+        for one in node:
+            yield from walk(one)
+    elif hasattr(node, "__match_args__"):
+        yield node
+        for name in node.__match_args__:
+            yield from walk(getattr(node, name))
+
+
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..databases.stored_forms import find_form
-from .query_tree import ColumnName, Query, rewrite
+from .query_tree import ColumnName, Query, walk
 
 
 def write_notes(query: Query, writer: Any) -> list[str]:
@@ -17,17 +17,13 @@ def write_notes(query: Query, writer: Any) -> list[str]:
         writer: the `wording.QuestionWriter` of its question.
     """
     found: list[str] = []
-
-    def collect(node: Any) -> Any:
+    for node in walk(query):
         if isinstance(node, ColumnName) and (stored := writer.field(node).stored):
             owner = writer.schema[node.table].singular
             subject = node.sql() if writer.named else f"The {writer.field(node).phrase} of {with_article(owner)}"
             found.append(find_form(stored).note.replace("{}", subject))
         elif note := getattr(node, "note", None):
             found.append(f"Note: {note(writer)}")
-        return node
-
-    rewrite(query, collect)
     return list(dict.fromkeys(found))
 
 

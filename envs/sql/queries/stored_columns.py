@@ -23,6 +23,7 @@ from .query_tree import (
     column_of,
     replace,
     rewrite,
+    walk,
 )
 
 
@@ -69,21 +70,12 @@ def as_meant(query: Any) -> Any:
 
 def list_stored(query: Query) -> list[StoredColumn]:
     """List the columns of a query that are kept untidily, each once."""
-    found: list[StoredColumn] = []
-
-    def collect(node: Any) -> Any:
-        if isinstance(node, StoredColumn) and node not in found:
-            found.append(node)
-        return node
-
-    rewrite(query, collect)
-    return found
+    return list(dict.fromkeys(node for node in walk(query) if isinstance(node, StoredColumn)))
 
 
 def read_wrongly(query: Query, schema: Schema) -> Iterator[Query]:
     """Yield the queries that read all columns kept untidily in the same wrong way."""
-    stored = {field.stored for relation in schema.relations for field in relation.fields if field.stored}
-    for wrong in range(1, 1 + max((len(find_form(one).wrong) for one in stored), default=0)):
+    for wrong in range(1, 1 + max((len(find_form(one).wrong) for one in schema.stored_forms), default=0)):
 
         def change(node: Any, wrong: int = wrong) -> Any:
             return replace(node, wrong=min(wrong, len(node.form.wrong))) if isinstance(node, StoredColumn) else node

@@ -75,7 +75,7 @@ def write_question(query: Query, schema: Schema, style: str, dice: Dice) -> str:
         style: one of `STYLES`.
         dice: chooses between equivalent wordings.
     """
-    query = as_meant(query)
+    query = as_meant(query) if schema.stored_forms else query
     writer = QuestionWriter(query, schema, style, dice)
     return " ".join([writer.write(query), *write_notes(query, writer)])
 

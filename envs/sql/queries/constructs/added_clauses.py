@@ -146,22 +146,11 @@ def _parts(field: Field) -> Sequence[str]:
     )
 
 
-_MEANINGS = {
-    "arithmetic": "the sum, difference or product of two columns, also in aggregates",
-    "case": "labels by CASE",
-    "columns": "two columns compared",
-    "contains": "LIKE with a part of a text",
-    "having": "groups compared with an average of all rows",
-    "sets": "a set operation on two columns",
-    "window": "a running sum, or the value of the row before",
-}
-
-
-def _make_row(name: str, meaning: str) -> Construct:
+def _make_row(name: str) -> Construct:
     def draw(request: QueryRequest, query: Query | None) -> Query | None:
         return _add(request.dice, request.plan, request.rows, query, name)
 
-    return Construct(name, meaning, draw, adds=True)
+    return Construct(name, draw, adds=True)
 
 
-ADDED_CLAUSES = tuple(_make_row(name, meaning) for name, meaning in _MEANINGS.items())
+ADDED_CLAUSES = tuple(map(_make_row, ("arithmetic", "case", "columns", "contains", "having", "sets", "window")))

@@ -214,4 +214,4 @@ def _draw(request: QueryRequest, _: Query | None) -> Query | None:
     return ChildAggregates(table, shown, where, tuple(parts), counts, compared)
 
 
-CHILD_TABLES = Construct("children", "aggregates of the children of a row in two tables", _draw, _prepare)
+CHILD_TABLES = Construct("children", _draw, _prepare)

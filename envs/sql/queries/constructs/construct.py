@@ -1,4 +1,4 @@
-"""The row of a construct: its name, its meaning, and the functions that give a plan and a query to it."""
+"""The row of a construct: its name, and the functions that give a plan and a query to it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ class Construct:
 
     Args:
         name: its name in ``constructs=``.
-        meaning: its meaning in a few words.
         draw: function from a request, and a query drawn for it if ``adds``, to a query with the construct; None if it
             does not fit.
         prepare: function that gives the plan what the construct needs; None if it does not fit.
@@ -70,7 +69,6 @@ class Construct:
     """
 
     name: str
-    meaning: str
     draw: Callable[[QueryRequest, Query | None], Query | None]
     prepare: Callable[[Dice, Plan], Plan | None] = lambda _, plan: plan
     adds: bool = False

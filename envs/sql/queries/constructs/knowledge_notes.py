@@ -294,4 +294,4 @@ def _draw_season(dice: Dice, column: ColumnName) -> SeasonIs:
     return SeasonIs(column, low, high, f"fiscal year {_YEAR + 1}", rule)
 
 
-KNOWLEDGE_NOTES = Construct("note", "a note that defines a word, number, season or code", _draw, _prepare, adds=True)
+KNOWLEDGE_NOTES = Construct("note", _draw, _prepare, adds=True)

@@ -330,6 +330,4 @@ def _draw(request: QueryRequest, _: Query | None) -> Query | None:
     return RelatedRows(table, shown, where, hierarchy, dice.one(starts), way == "above", dice.chance(0.6))
 
 
-RECURSIVE_QUERIES = Construct(
-    "recursive", "all rows below or above another, and series of months without gaps", _draw, _prepare
-)
+RECURSIVE_QUERIES = Construct("recursive", _draw, _prepare)

@@ -193,4 +193,4 @@ def _draw(request: QueryRequest, _: Query | None) -> Query | None:
     return TotalsThroughView(table, shown, where, view.name, view.table, column, through, compared)
 
 
-SCHEMA_VIEWS = Construct("view", "a view through which is asked, or that must not mislead", _draw, _prepare)
+SCHEMA_VIEWS = Construct("view", _draw, _prepare)

@@ -324,4 +324,4 @@ def _draw(request: QueryRequest, _: Query | None) -> Query | None:
     return PeerBenchmark(table, shown, where, group, dice.one(measures), "=", dice.one(("MIN", "MAX")))
 
 
-SELF_COMPARISONS = Construct("self", "rows compared with other rows of the same table", _draw, _prepare)
+SELF_COMPARISONS = Construct("self", _draw, _prepare)

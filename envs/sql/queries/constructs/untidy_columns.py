@@ -65,4 +65,4 @@ def _draw(request: QueryRequest, query: Query | None) -> Query | None:
     return None if read == query else read
 
 
-UNTIDY_COLUMNS = Construct("dirty", "columns whose values have to be tidied", _draw, _prepare, adds=True)
+UNTIDY_COLUMNS = Construct("dirty", _draw, _prepare, adds=True)
