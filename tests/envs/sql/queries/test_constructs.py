@@ -122,7 +122,8 @@ def test_engines_agree_about_constructs(engine):
     engine_or_skip(engine)
     dialect = make_engine(engine).dialect
     for construct in CONSTRUCTS:
-        for plan, rows, query in [*draw(construct, range(12))][:2]:
+        # One query of each form.
+        for plan, rows, query in {type(one[2]): one for one in draw(construct, range(30))}.values():
             with contextlib.closing(make_database(plan.schema, rows)) as connection:
                 witnesses = find_witnesses(query, plan.schema, rows, connection, 1)
             verdict = grade_query(
