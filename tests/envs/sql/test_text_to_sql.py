@@ -145,7 +145,7 @@ def test_questions_use_the_constructs_asked_for():
             found |= {sign for sign in signs if signs[sign] in gold}
         assert found == ({"case"} if more else set(signs))
     assert gym.make("palaestra/TextToSQL-v0", constructs="self, note").unwrapped.constructs == ("self", "note")
-    with pytest.raises(InputError, match="'lateral'; the constructs are arithmetic, case, .*, self, .*, dirty"):
+    with pytest.raises(InputError, match=r"'lateral'; the constructs are arithmetic, case, .*, self, .*, dirty"):
         gym.make("palaestra/TextToSQL-v0", constructs="lateral")
 
 
