@@ -12,6 +12,7 @@ examples:
   palaestra bench sql --engines duckdb postgres --tasks 60
   palaestra bench sql --failures --json sql.json
   palaestra bench sql --constructs arithmetic case columns contains window
+  palaestra bench sql --constructs self children recursive view note dirty
   palaestra bench sql --evaluators test-suite-sql-eval/exec_eval.py bird/evaluation.py
 """
 
@@ -54,7 +55,7 @@ class SqlBenchOptions:
     engines: tuple[str, ...] = ("sqlite",)
     """Engines that grade: sqlite, duckdb, postgres."""
     constructs: tuple[str, ...] = ()
-    """Further constructs that the queries use, such as case and window; see the environment's ``constructs``."""
+    """Further constructs that the queries use, such as window and recursive; see the environment's ``constructs``."""
     probe_seeds: int = 40
     """Seeds whose tasks, at three difficulties, are probed for other averages and incomplete orders."""
     speed_tasks: int = 100

@@ -23,7 +23,9 @@ from .outcomes import QueryOutcome, draw_table, try_query
 
 # Maximum characters and rows of an output, and maximum rows of a sample.
 SHOWN, SHOWN_ROWS, MOST_SAMPLED = 1_000, 12, 10
-_TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+_TABLES = (
+    "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+)
 _EMPTY = Database(schema="PRAGMA user_version = 1;")
 _BLOCK = re.compile(r"```[ \t]*(?:sql|sqlite3?)\b[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<(sql|tool_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -43,7 +45,7 @@ def database_of(question: Question, task: Task) -> LoadedDatabase:
 
 
 def describe_tables(database: LoadedDatabase) -> dict[str, str]:
-    """Map each table's name to its CREATE TABLE statement in the engine, in alphabetical order."""
+    """Map the name of each table and view to its CREATE statement in the engine, in alphabetical order."""
     made = try_query(_TABLES, database.database).rows or ()
     lines = [sql for _, sql in made] if database.schema is None else database.schema.split("\n")
     return dict(sorted((str(name), str(line).rstrip(";")) for (name, _), line in zip(made, lines)))

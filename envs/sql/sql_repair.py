@@ -40,6 +40,12 @@ _MISTAKES = {
     "case": "Labels are given in another way.",
     "nesting": "The inner query is used in another way.",
     "set operation": "The set operation differs.",
+    "self": "Rows are compared with other rows of the table in another way.",
+    "fan-out": "A join of two tables of children counts rows several times.",
+    "recursion": "It goes through the hierarchy or the series in another way.",
+    "view": "It uses the view where the table is meant, or the table where the view is.",
+    "note": "It reads the note in another way.",
+    "cleaning": "It does not tidy the values of a column, or not as they are kept.",
 }
 
 

@@ -25,7 +25,8 @@ from .databases.relations import Schema
 from .engines import LoadedDatabase, make_engine
 from .engines.dialects import translate_query, translate_years
 from .outcomes import write_cell
-from .queries.query_grammar import draw_plan, draw_query
+from .queries.query_grammar import draw_query
+from .queries.query_plans import draw_plan
 from .queries.query_steps import write_steps
 from .queries.query_tree import AggregateOf, Query, SelectQuery, SetQuery, is_ordered_query, list_words
 
@@ -222,6 +223,7 @@ def _count_steps(query: Query, connection: sqlite3.Connection) -> Iterator[str]:
         yield from (f"Second side: {line}" for line in _count_steps(query.right, connection))
         yield from write_steps(query)[-1 - query.ordered :]
         return
+    assert isinstance(query, SelectQuery)
     counted = replace(query, columns=(AggregateOf("COUNT"),), group=(), having=(), order=(), limit=None, distinct=False)
     joins = len(query.joins)
     for place, line in enumerate(write_steps(query)):

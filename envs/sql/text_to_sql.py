@@ -21,13 +21,14 @@ from ..question import Question, Task
 from ..registration import register
 from ..splits import split_of
 from ..task_env import TaskEnv
-from .databases.contents import Rows, draw_rows, format_row, make_database
+from .databases.contents import Rows, draw_rows, format_row, make_database, tidy_rows
 from .databases.domains import read_domains
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
-from .queries.constructs import CONSTRUCTS, add_construct
-from .queries.query_grammar import Plan, draw_plan, draw_query
+from .queries.constructs import check_constructs, draw_with, prepare_plan
+from .queries.query_grammar import draw_query
+from .queries.query_plans import Plan, draw_plan
 from .queries.query_steps import write_steps
 from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
 from .queries.witnesses import Witnesses, find_witnesses
@@ -107,10 +108,15 @@ class TextToSQL(Question):
         seconds: time limit of an answer on all databases together, in processor time except for PostgreSQL.
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases, such as ("shop",); empty for all.
-        constructs: further constructs, of which each query has one: "arithmetic" (between columns, also in aggregates),
-            "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "having" (groups compared
-            with an average of all rows), "sets" (a set operation on two columns), "window" (a running sum, or the value
-            of the row before); empty for none.
+        constructs: further constructs, of which each query has one, as a sequence or with commas between them:
+            "arithmetic" (between columns, also in aggregates), "case" (labels by CASE), "columns" (two compared),
+            "contains" (LIKE with a part), "having" (groups compared with an average of all rows), "sets" (a set
+            operation on two columns), "window" (a running sum, or the value of the row before), "self" (rows compared
+            with others of their table), "children" (aggregates of the children of a row in two tables), "recursive"
+            (all rows below another, months without gaps), "view" (the schema has a view), "note" (a note defines a
+            word, number, season or code), "dirty" (values to be tidied); empty for none. "self", "children",
+            "recursive" and views with totals have joins of their own, and the axes "joins" and "tables" then give the
+            number of tables of the database.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -151,9 +157,7 @@ class TextToSQL(Question):
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
-        self.constructs = tuple([constructs] if isinstance(constructs, str) else constructs)
-        for name in self.constructs:
-            check_choice("construct", name, CONSTRUCTS)
+        self.constructs = check_constructs(constructs)
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 
@@ -168,7 +172,9 @@ class TextToSQL(Question):
             if best is None and plans > _PLANS:
                 raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {self.constructs}.")
             construct = dice.one(self.constructs) if self.constructs else ""
-            plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
+            drawn_plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
+            if (plan := prepare_plan(dice, drawn_plan, construct)) is None:
+                continue
             seed = dice.below(1 << 40)
             drawn = draw_rows(plan.schema, seed)
             with contextlib.closing(make_database(plan.schema, drawn)) as connection:
@@ -205,10 +211,9 @@ class TextToSQL(Question):
     ) -> Query | None:
         """Draw a query of this split that returns 1 to `_MOST_ROWS` rows, not only NULL and 0, and whose conditions at
         least `_FEWEST_MATCHES` rows meet. Return None if `_DRAWS` draws give none."""
+        rows = tidy_rows(plan.schema, rows)
         for _ in range(_DRAWS):
-            query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
-            if query and construct:
-                query = add_construct(dice, plan, rows, query, construct)
+            query = draw_with(dice, plan, rows, params["clauses"], params["nesting"], construct)
             # Check the split before running queries, which takes most of the time.
             if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
                 continue
@@ -222,7 +227,7 @@ class TextToSQL(Question):
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
         """Return a query that answers another question about the same database."""
         known: QueryTask = episode.data
-        rows = draw_rows(known.plan.schema, known.seed)
+        rows = tidy_rows(known.plan.schema, draw_rows(known.plan.schema, known.seed))
         dice = Dice(rng)
         while True:
             query = draw_query(dice, known.plan, rows, self._params["clauses"], self._params["nesting"])
@@ -273,9 +278,10 @@ class TextToSQL(Question):
 def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:
     """Write the tables, each with its first rows."""
     lines = []
-    for relation, create in zip(schema.relations, schema.ddl_for(dialect).split("\n")):
+    creates = schema.ddl_for(dialect).split("\n")
+    for relation, create in zip(schema.relations, creates):
         lines += [create, *(f"-- {format_row(row)}" for row in rows[relation.name][:number])]
-    return "\n".join(lines)
+    return "\n".join([*lines, *creates[len(schema.relations) :]])
 
 
 def write_script(image: bytes) -> str:

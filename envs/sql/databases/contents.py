@@ -16,6 +16,7 @@ import numpy as np
 
 from .domains import POOLS
 from .relations import Field, Schema, TableSchema
+from .stored_forms import find_form
 
 Rows = dict[str, list[tuple[Any, ...]]]
 """The rows of each table."""
@@ -61,6 +62,9 @@ def draw_rows(schema: Schema, seed: int | np.random.Generator, most: int | None 
             column = _draw_column(field, levels, random(size + 1), found)
             if field.nullable:
                 column = [None if one < _NULLS else own for own, one in zip(column, random(size))]
+            if field.stored:
+                # Digits of the level that no value follows; no further number is drawn, so that all else stays.
+                column = [find_form(field.stored).soil(own, level * 1e4 % 1) for own, level in zip(column, levels)]
             columns.append(column)
         found[relation.name] = list(zip(*columns))
     return found
@@ -82,6 +86,9 @@ def _draw_column(field: Field, levels: list[float], draws: list[float], found: R
         first = int(shift * number)
         # Squaring a uniform number makes small values more frequent.
         return [1 + (first + int(draw * draw * number)) % number for draw in draws]
+    if field.kind == "self":
+        # Every row but the first refers to an earlier one, so that there is no circle.
+        return [1 + int(draw * place) if place else None for place, draw in enumerate(draws)]
     values: Sequence[Any] = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
     number = len(values)
     if field.kind == "name":
@@ -109,6 +116,21 @@ def list_values(field: Field) -> tuple[Any, ...]:
     low, high, step = map(float, field.values)
     numbers = [round(low + step * place, 2) for place in range(int((high - low) / step) + 1)]
     return tuple(map(int, numbers)) if field.kind == "int" else tuple(numbers)
+
+
+def tidy_rows(schema: Schema, rows: Rows) -> Rows:
+    """Return the rows with the values of columns that keep them untidily (`stored_forms`) as they are meant."""
+    if not schema.stored_forms:
+        return rows
+    tidy = dict(rows)
+    for relation in schema.relations:
+        forms = [find_form(field.stored).tidy if field.stored else None for field in relation.fields]
+        if any(forms):
+            held = rows[relation.name]
+            tidy[relation.name] = [
+                tuple([form(value) if form else value for form, value in zip(forms, row)]) for row in held
+            ]
+    return tidy
 
 
 def make_database(schema: Schema, rows: Rows) -> sqlite3.Connection:

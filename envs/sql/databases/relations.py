@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+
+from .stored_forms import find_form
 
 SQL_TYPES = {"int": "INTEGER", "real": "REAL", "name": "TEXT", "pick": "TEXT", "date": "TEXT"}
 # Types for engines that check types.
 STRICT_TYPES = {**SQL_TYPES, "real": "DOUBLE PRECISION", "date": "DATE"}
+# Kinds of columns that refer to a row, and those with the keys among them.
+REFERENCES = ("parent", "self")
+LINKS = ("key", *REFERENCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +26,15 @@ class Field:
     Args:
         name: as in SQL; unique in its table.
         kind: "int", "real" (a number with at most two decimals), "name" (from a pool), "pick" (a category), "date"
-            (ISO 8601 text), "key" or "parent" (the key of another table, which has the same name there).
+            (ISO 8601 text), or one of `LINKS`: "key", "parent" (the key of another table, which has the same name
+            there), or "self" (the key of another row of the same table).
         phrase: the English name of the column, unique in its table.
         nullable: True if values may be missing.
         spare: True if the column is only added as noise, see `Schema.select`.
         values: by kind: the minimum, the maximum and the step of numbers; the pool; the categories, the commonest
             first; or the parent's table.
+        stored: the form in which values are kept, one of `stored_forms`; empty if as they are.
+        words: if ``values`` are codes, their meanings.
     """
 
     name: str
@@ -35,6 +43,8 @@ class Field:
     nullable: bool = False
     spare: bool = False
     values: tuple[str, ...] = ()
+    stored: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -63,12 +73,30 @@ class TableSchema:
         return next(field for field in self.fields if field.name == name)
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of one table.
+
+    Args:
+        name: as in SQL.
+        table: the table whose rows it selects or aggregates.
+        query: its SELECT, in SQL of all engines.
+        columns: the columns on whose values its contents depend.
+    """
+
+    name: str
+    table: str
+    query: str
+    columns: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a database, each after the tables that it refers to."""
+    """The tables of a database, each after the tables that it refers to, and perhaps views of them."""
 
     domain: str
     relations: tuple[TableSchema, ...]
+    views: tuple[View, ...] = ()
 
     @functools.cached_property
     def _by_name(self) -> dict[str, TableSchema]:
@@ -80,6 +108,11 @@ class Schema:
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(relation.name for relation in self.relations)
+
+    @functools.cached_property
+    def stored_forms(self) -> frozenset[str]:
+        """The forms in which columns are kept."""
+        return frozenset(field.stored for relation in self.relations for field in relation.fields if field.stored)
 
     @functools.cached_property
     def _children(self) -> dict[str, list[str]]:
@@ -117,34 +150,51 @@ class Schema:
                 kept.append(replace(relation, fields=tuple(fields)))
         return Schema(self.domain, tuple(kept))
 
+    def with_field(self, table: str, field: Field) -> Schema:
+        """Make the schema in which a field of a table replaces that of the same name, or is its last."""
+        relation = self[table]
+        names = [one.name for one in relation.fields]
+        fields = [field if one.name == field.name else one for one in relation.fields]
+        changed = replace(relation, fields=(*fields, *([] if field.name in names else [field])))
+        return replace(self, relations=tuple(changed if one is relation else one for one in self.relations))
+
     @functools.cached_property
     def ddl(self) -> str:
-        """The CREATE TABLE statements of SQLite, one a line."""
+        """The CREATE statements of SQLite, one a line."""
         return self.ddl_for("sqlite")
 
     def ddl_for(self, dialect: str) -> str:
-        """Write the CREATE TABLE statements of an engine with this dialect."""
-        types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
-        return "\n".join(_create_table(relation, types) for relation in self.relations)
+        """Write the CREATE statements of an engine with this dialect."""
+        lines = [_create_table(relation, dialect) for relation in self.relations]
+        return "\n".join([*lines, *map(_create_view, self.views)])
 
     @property
     def outline(self) -> str:
         """The names of tables and columns, one table a line, with the targets of references."""
         lines = []
         for relation in self.relations:
-            names = [one.name + (f" -> {one.values[0]}" if one.kind == "parent" else "") for one in relation.fields]
+            names = [one.name + (f" -> {one.values[0]}" if one.kind in REFERENCES else "") for one in relation.fields]
             lines.append(f"{relation.name}({', '.join(names)})")
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(_create_view, self.views)])
 
 
-def _create_table(relation: TableSchema, types: Mapping[str, str]) -> str:
+def _create_table(relation: TableSchema, dialect: str) -> str:
+    types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
+    # DuckDB checks a reference to the same table against the rows of earlier statements only.
+    referring = ("parent",) if dialect == "duckdb" else REFERENCES
     columns = []
     for field in relation.fields:
-        kind = types.get(field.kind, "INTEGER")
-        end = " PRIMARY KEY" if field.kind == "key" else "" if field.nullable else " NOT NULL"
-        reference = f" REFERENCES {field.values[0]}" if field.kind == "parent" else ""
+        form = find_form(field.stored) if field.stored else None
+        kind = "TEXT" if form and form.is_text else types.get(field.kind, "INTEGER")
+        can_miss = field.nullable and not (form and form.marks_missing)
+        end = " PRIMARY KEY" if field.kind == "key" else "" if can_miss else " NOT NULL"
+        reference = f" REFERENCES {field.values[0]}" if field.kind in referring else ""
         columns.append(f"{field.name} {kind}{end}{reference}")
     return f"CREATE TABLE {relation.name} ({', '.join(columns)});"
+
+
+def _create_view(view: View) -> str:
+    return f"CREATE VIEW {view.name} AS {view.query};"
 
 
 def read_domain(name: str, lines: Iterable[str]) -> Schema:

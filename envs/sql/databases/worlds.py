@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .contents import Rows, list_values, read_pool, table_size
 from .relations import Field, Schema
+from .stored_forms import find_form
 
 # Row counts of a table without parents, with parents and children, and with parents only.
 _SIZES = (9, 18, 36)
@@ -20,6 +21,8 @@ _NULLS = 0.27
 # The share of rows that repeat the preceding row, and of values repeated in them; the share of rows that take wanted
 # values together, and of such values in them.
 _REPEATS, _REPEATED, _TOGETHER, _WANTED = 0.3, 0.7, 0.7, 0.9
+# Multiples of it, without their whole part, are spread evenly; they choose the forms in which values are stored.
+_GOLDEN = 0.618034
 
 Codes = NDArray[np.int64]
 
@@ -47,7 +50,7 @@ class Column:
 
     Args:
         field: the column in the schema.
-        values: the values that it may have, then NULL.
+        values: the values that it may have, tidy if it stores them untidily, then NULL.
         numbers: the numbers of ``values`` (`number_of`), NaN for NULL. float64 [values + 1].
         codes: the place of each row's value in ``values``, -1 for NULL; then -1, for rows of a join without partner.
             int64 [worlds, rows + 1].
@@ -89,8 +92,11 @@ class Worlds:
             columns: list[Sequence[Any]] = [range(1, size + 1)]
             for place, field in enumerate(self.schema[name].fields[1:], start=1):
                 if column := self.columns.get((name, field.name)):
-                    values = column.values
-                    columns.append([values[code] for code in column.codes[world, :-1].tolist()])
+                    values: Sequence[Any] = [column.values[code] for code in column.codes[world, :-1].tolist()]
+                    if field.stored:
+                        soil = find_form(field.stored).soil
+                        values = [soil(value, _GOLDEN * (row + world) % 1) for row, value in enumerate(values)]
+                    columns.append(values)
                 else:
                     held = [row[place] for row in self.others[name]]
                     columns.append((held * (size // len(held) + 1))[:size])
@@ -133,7 +139,7 @@ def draw_worlds(schema: Schema, rng: np.random.Generator, focuses: Sequence[Focu
                 (focus.only.get((relation.name, field.name)), focus.values.get((relation.name, field.name)))
                 for focus in focuses
             ]
-            parents = 0
+            parents = size if field.kind == "self" else 0
             if field.kind == "parent":
                 parents = sizes.get(field.values[0]) or len(others[field.values[0]])
             wanted = tuple([value for few, often in cases for value in few or often or ()])
@@ -144,6 +150,10 @@ def draw_worlds(schema: Schema, rng: np.random.Generator, focuses: Sequence[Focu
                 # Squaring a uniform number makes small values more frequent.
                 found[:] = draw * draw * usual
                 found[:] = (found + rng.integers(usual, size=(count, 1))) % usual
+            elif field.kind == "self":
+                # Every row but the first refers to an earlier one, so that there is no circle.
+                found[:] = draw * np.arange(size)
+                found[:, 0] = -1
             elif field.kind == "name":
                 found[:] = draw * usual
             elif field.kind == "pick":
@@ -185,7 +195,7 @@ def _list_values(
     Returns:
         The number of usual values, the list, the numbers of its values, and the places of the wanted values in it.
     """
-    if field.kind == "parent":
+    if field.kind in ("parent", "self"):
         usual: tuple[Any, ...] = tuple(range(1, parents + 1))
     else:
         usual = read_pool(field.values[0]) if field.kind == "name" else list_values(field)

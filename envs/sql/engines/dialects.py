@@ -6,9 +6,10 @@ import re
 
 from ....errors import InputError, MissingExtra
 
-# The year of a date as written by this package's queries. Other engines have a keyword for it, which reads better than
-# the translated function.
-_YEAR = re.compile(r"CAST\(strftime\('%Y', ([\w.]+)\) AS INTEGER\)")
+# The year or month of a date as written by this package's queries. Other engines have a keyword for it, which reads
+# better than the translated function.
+_PART = re.compile(r"CAST\(strftime\('%([Ym])', ([\w.]+)\) AS INTEGER\)")
+_NAMES = {"Y": "YEAR", "m": "MONTH"}
 
 
 def translate_query(query: str, dialect: str) -> str:
@@ -36,5 +37,5 @@ def translate_query(query: str, dialect: str) -> str:
 
 
 def translate_years(text: str) -> str:
-    """Replace SQLite's expression for the year of a date by EXTRACT, everywhere in a text."""
-    return _YEAR.sub(r"EXTRACT(YEAR FROM \1)", text)
+    """Replace SQLite's expressions for the year and month of a date by EXTRACT, everywhere in a text."""
+    return _PART.sub(lambda found: f"EXTRACT({_NAMES[found[1]]} FROM {found[2]})", text)

@@ -29,7 +29,7 @@ class TotalOf:
     """SUM, AVG, MIN or MAX of a computed number."""
 
     function: str
-    number: ColumnArithmetic
+    number: Any
     distinct: bool = False
 
     def sql(self, qualified: bool = True) -> str:

@@ -42,14 +42,19 @@ from .query_tree import (
     RoundOf,
     SelectQuery,
     WholeOf,
+    WholeQuery,
     YearOf,
     column_of,
     replace,
 )
+from .stored_columns import normal_stored
 
 
 def normal_form(query: Query, schema: Schema) -> Query:
     """Rewrite a query by the rules; queries with the same normal form have the same result."""
+    query = normal_stored(query) if schema.stored_forms else query
+    if isinstance(query, WholeQuery):
+        return replace(query, where=tuple(_normal_condition(one, schema) for one in query.where))
     if isinstance(query, SelectQuery):
         return _normal_select(query, schema, frozenset())
     left, right = (_normal_select(side, schema, frozenset()) for side in (query.left, query.right))
@@ -163,7 +168,7 @@ def _find_known(condition: Condition) -> ColumnName | None:
         return None
     if isinstance(condition, IsMissing) and not condition.negated:
         return None
-    column = column_of(condition.left)
+    column = column_of(getattr(condition, "left", None))
     return column if isinstance(column, ColumnName) else None
 
 

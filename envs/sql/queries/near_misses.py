@@ -9,11 +9,11 @@ rows in the right order by accident.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from ..databases.contents import list_values
-from ..databases.relations import Schema
+from ..databases.relations import LINKS, Schema
 from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
 from .query_tree import (
     AggregateOf,
@@ -33,12 +33,15 @@ from .query_tree import (
     SetQuery,
     StartsWith,
     WholeOf,
+    WholeQuery,
     Within,
     column_of,
     is_ordered_query,
     replace,
     rewrite,
 )
+from .stored_columns import read_wrongly
+from .wrapped_query import WrappedQuery
 
 _COMPARISONS = {">": (">=", "<"), ">=": (">",), "<": ("<=", ">"), "<=": ("<",), "=": ("<>", ">="), "<>": ("=",)}
 _AGGREGATES = {"SUM": "AVG", "AVG": "SUM", "MIN": "MAX", "MAX": "MIN"}
@@ -54,8 +57,9 @@ _SETS = {"UNION": ("UNION ALL", "INTERSECT"), "INTERSECT": ("UNION",), "EXCEPT":
 
 def near_misses(query: Query, schema: Schema) -> Iterator[tuple[str, Query]]:
     """Yield (kind of change, query), each with one change. If there are several averages, further near misses change
-    all averages alike."""
+    all averages alike, and others read all columns that keep their values untidily in the same wrong way."""
     yield from _changes(query, schema, True)
+    yield from (("cleaning", wrong) for wrong in read_wrongly(query, schema))
     if query.sql().count("AVG(") > 1:
         for way in range(3):
 
@@ -77,7 +81,9 @@ def leaves_ties(miss: Query, query: Query) -> bool:
 
 
 def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the changes of a node, and of the nodes in it."""
+    """Yield the changes of a node, and of the nodes in it. Nodes of constructs have a method for their own changes."""
+    if hasattr(node, "changes"):
+        yield from node.changes(schema)
     if isinstance(node, JoinTo):
         # If the reference cannot be NULL, every row has a partner.
         if node.kind == "LEFT" or schema[node.other.table][node.other.name].nullable:
@@ -85,6 +91,16 @@ def _changes(node: Any, schema: Schema, outermost: bool) -> Iterator[tuple[str, 
         return
     if isinstance(node, SelectQuery):
         yield from _query_changes(node, schema, outermost)
+    elif isinstance(node, WholeQuery):
+        for place in range(len(node.where)):
+            yield "condition", replace(node, where=node.where[:place] + node.where[place + 1 :])
+        if len(node.columns) > 1:
+            yield "column", replace(node, columns=(node.columns[1], node.columns[0], *node.columns[2:]))
+        if node.has_repeats:
+            yield "distinct", WrappedQuery(node, once=True)
+        if not node.is_single_row:
+            yield "limit", WrappedQuery(node, most=_CUT)
+        yield from _column_changes(node, schema, set())
     elif isinstance(node, SetQuery):
         for operator in _SETS[node.operator]:
             yield "set operation", replace(node, operator=operator)
@@ -221,6 +237,9 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     if not outermost:
         return
     yield from _inner_joins(query, schema)
+    for view in schema.views:
+        if view.table == query.table:
+            yield "view", replace(query, view="" if query.view else view.name)
     if not query.group and not isinstance(query.columns[0], AggregateOf):
         yield "distinct", replace(query, distinct=not query.distinct)
     if len(query.columns) > 1:
@@ -236,8 +255,13 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
         yield "limit", replace(query, limit=query.limit - 1)
     elif query.group or not all(isinstance(column, AggregateOf) for column in query.columns):
         yield "limit", replace(query, limit=_CUT)
-    outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
-    known = {node.left for node in query.where if not isinstance(node, EitherOf)}
+    yield from _column_changes(query, schema, {join.column.table for join in query.joins if join.kind == "LEFT"})
+
+
+def _column_changes(query: Any, schema: Schema, outer: Set[str]) -> Iterator[tuple[str, Any]]:
+    """Yield queries with a rounded column, and without the rows in which a column is NULL. ``outer``: tables whose
+    columns may all be NULL."""
+    known = {getattr(node, "left", None) for node in query.where}
     for place, one in enumerate(query.columns):
         if _is_real(one, schema):
             rounded: Any = RoundOf(one)
@@ -304,11 +328,11 @@ def _similar_column(column: ColumnName, schema: Schema) -> ColumnName | None:
     """Return another column of the same table with the same kind of values, or None."""
     relation = schema[column.table]
     field = relation[column.name]
-    if field.kind in ("key", "parent"):
+    if field.kind in LINKS:
         return None
     similar = [
         one for one in relation.fields if (one.is_number, one.kind == "date") == (field.is_number, field.kind == "date")
     ]
-    similar = [one for one in similar if one.kind not in ("key", "parent")]
+    similar = [one for one in similar if one.kind not in LINKS]
     after = similar[(similar.index(field) + 1) % len(similar)]
     return None if after is field else ColumnName(column.table, after.name)

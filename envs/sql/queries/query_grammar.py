@@ -1,20 +1,18 @@
-"""Draw tables that fit together, and queries on them.
+"""Draw queries on tables that fit together (`query_plans`).
 
-`draw_plan` chooses a domain, the joined tables, and distracting tables and columns. `draw_query` then draws one of five
-intents: rows, aggregates of all rows, aggregates of groups, aggregates for each row of a parent (also for those without
-children), or a set operation on the values of a column.
+`draw_query` draws one of five intents: rows, aggregates of all rows, aggregates of groups, aggregates for each row of a
+parent (also for those without children), or a set operation on the values of a column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...code.programs.dice import Dice
 from ..databases.contents import Rows
-from ..databases.domains import read_domains
-from ..databases.relations import Field, Schema
+from ..databases.relations import LINKS, Field
+from .query_plans import Plan
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -38,57 +36,6 @@ from .query_tree import (
 )
 
 MOST_CONDITIONS = 3
-_LINKS = ("key", "parent")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The database of a task, and the joined tables of its query: each of ``joins`` leads from a child to its
-    parent."""
-
-    schema: Schema
-    base: str
-    joins: tuple[JoinTo, ...]
-
-
-def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[str] = ()) -> Plan:
-    """Draw a plan.
-
-    Args:
-        joins: number of tables joined to the first one.
-        tables: number of further tables of the database.
-        noise: number of spare columns, or all if the domain has fewer.
-        among: domains to choose from; empty for all.
-    """
-    size = joins + 1 + tables
-    domains = [one for one in read_domains() if len(one.names) >= size and (not among or one.domain in among)]
-    domain = dice.one(domains)
-    base = dice.one([name for name in domain.names if len(domain.ancestors(name)) >= joins])
-    used, links = [base], []
-    while len(links) < joins:
-        owner, field = dice.one(
-            [(owner, f) for owner in used for f in domain[owner].parents if f.values[0] not in used]
-        )
-        is_outer = any(link.column.table == owner and link.kind == "LEFT" for link in links)
-        kind = "LEFT" if is_outer or (field.nullable and dice.chance(0.5)) else "INNER"
-        used.append(field.values[0])
-        links.append(JoinTo(kind, ColumnName(used[-1], domain[used[-1]].key), ColumnName(owner, field.name)))
-    names = set(used)
-    while len(names) < size:
-        near = [one for one in domain.names if one not in names and _touches(domain, one, names)]
-        names.add(dice.one(near or [one for one in domain.names if one not in names]))
-    spare = [(one.name, f.name) for one in domain.relations if one.name in names for f in one.fields if f.spare]
-    kept: list[tuple[str, str]] = []
-    while spare and len(kept) < noise:
-        own = [place for place in spare if place[0] in used]
-        kept.append(dice.one(own or spare))
-        spare.remove(kept[-1])
-    return Plan(domain.select(names, kept), base, tuple(links))
-
-
-def _touches(domain: Schema, name: str, names: set[str]) -> bool:
-    own = {field.values[0] for field in domain[name].parents}
-    return bool(own & names) or any(name in field.values for one in names for field in domain[one].parents)
 
 
 def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -> Query | None:
@@ -102,6 +49,19 @@ def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -
         nesting: depth of nested queries in its conditions.
     """
     return _Draft(dice, plan, rows).draw(clauses, nesting)
+
+
+def draw_conditions(
+    dice: Dice, plan: Plan, rows: Rows, table: str, number: int, nesting: int = 0
+) -> tuple[Condition, ...] | None:
+    """Draw conditions on the rows of one table, and one more with queries nested to a depth. Return None if the draw
+    fails."""
+    draft = _Draft(dice, Plan(plan.schema, table, ()), rows)
+    query = draft.add_conditions(SelectQuery((), table), number, [table])
+    nested = draft.draw_nested(table, nesting) if nesting and query else None
+    if query is None or (nesting and nested is None):
+        return None
+    return (*query.where, *([nested] if nested else []))
 
 
 class _Draft:
@@ -132,7 +92,7 @@ class _Draft:
         query = getattr(self, f"_draw_{intent}")(clauses)
         if query is None or not nesting:
             return query
-        nested = self._draw_nested(dice.one(self.inner), nesting)
+        nested = self.draw_nested(dice.one(self.inner), nesting)
         return nested and replace(query, where=(*query.where, nested))
 
     # Intents.
@@ -162,7 +122,7 @@ class _Draft:
                 ranks = isinstance(query.columns[-1], RankOver)
                 if left and not ranks and (left > MOST_CONDITIONS or dice.chance(0.5)):
                     query, left = replace(query, limit=dice.between(1, 5)), left - 1
-        return self._add_conditions(query, left, self.inner)
+        return self.add_conditions(query, left, self.inner)
 
     def _draw_aggregate(self, clauses: int) -> SelectQuery | None:
         dice = self.dice
@@ -174,7 +134,7 @@ class _Draft:
             if one and one not in found:
                 found.append(one)
         query = SelectQuery(tuple(found), self.base, self.joins)
-        query = self._add_conditions(query, clauses - len(found), self.inner, ends)
+        query = self.add_conditions(query, clauses - len(found), self.inner, ends)
         return query if found else None
 
     def _draw_groups(self, clauses: int) -> SelectQuery | None:
@@ -203,7 +163,7 @@ class _Draft:
         done = self._finish_groups(query, clauses - 1, inner)
         if done is None or not nesting:
             return done
-        nested = self._draw_nested(parent, nesting)
+        nested = self.draw_nested(parent, nesting)
         return nested and replace(done, where=(*done.where, nested))
 
     def _finish_groups(self, query: SelectQuery, left: int, inner: Sequence[str]) -> SelectQuery | None:
@@ -232,7 +192,7 @@ class _Draft:
             query, left = replace(query, order=(*first_key, *ties)), left - 1
             if left and dice.chance(0.6):
                 query, left = replace(query, limit=dice.between(1, 4)), left - 1
-        return self._add_conditions(query, left, inner)
+        return self.add_conditions(query, left, inner)
 
     def _draw_set(self, clauses: int, nesting: int) -> SetQuery | None:
         dice = self.dice
@@ -247,12 +207,12 @@ class _Draft:
         ordered = conditions > 2 and dice.chance(0.5)
         conditions -= ordered
         for number in ((conditions + 1) // 2, conditions // 2):
-            side = self._add_conditions(SelectQuery((column,), self.base, self.joins), number, self.inner, ends)
+            side = self.add_conditions(SelectQuery((column,), self.base, self.joins), number, self.inner, ends)
             if side is None:
                 return None
             sides.append(side)
         if nesting:
-            nested = self._draw_nested(self.base, nesting)
+            nested = self.draw_nested(self.base, nesting)
             if nested is None:
                 return None
             sides[0] = replace(sides[0], where=(*sides[0].where, nested))
@@ -266,7 +226,7 @@ class _Draft:
 
     def _find_columns(self, tables: Sequence[str], nullable: bool = True) -> list[ColumnName]:
         """List the columns of tables except keys; without ``nullable``, only columns that cannot be NULL."""
-        fields = [(table, one) for table in tables for one in self.schema[table].fields if one.kind not in _LINKS]
+        fields = [(table, one) for table in tables for one in self.schema[table].fields if one.kind not in LINKS]
         steady = [(table, one) for table, one in fields if not (one.nullable or table in self.outer)]
         return [ColumnName(table, one.name) for table, one in (fields if nullable else steady)]
 
@@ -322,7 +282,7 @@ class _Draft:
                 return Compare(last, *dice.one(((">", dice.one(values)), (">=", dice.one(values)), ("<", max(values)))))
         return Compare(counted, *dice.one(((">=", 2), (">", 1), (">", 2), ("<", 3), ("<=", 2), ("=", 1))))
 
-    def _add_conditions(
+    def add_conditions(
         self, query: SelectQuery, number: int, tables: Sequence[str], first: Sequence[str] = ()
     ) -> SelectQuery | None:
         """Add conditions: one on each table in ``first``, then on ``tables``. Return None if this is impossible."""
@@ -357,7 +317,7 @@ class _Draft:
             return None
         return dice.one(tuple(_conditions_on(dice, column, field, values)))
 
-    def _draw_nested(self, table: str, depth: int) -> Condition | None:
+    def draw_nested(self, table: str, depth: int) -> Condition | None:
         dice = self.dice
         free = self._find_free([table])
         numbers = [one for one in free if self._field(one).is_number]
@@ -376,7 +336,7 @@ class _Draft:
             self.taken.add((table, column.name))
         inner: Condition | None = None
         if depth > 1:
-            inner = self._draw_nested(within, depth - 1)
+            inner = self.draw_nested(within, depth - 1)
         elif way == "shared" or (len(self.taken) < 6 and dice.chance(0.6)):
             inner = self._draw_condition(within)
         if inner is None and (depth > 1 or way == "shared"):

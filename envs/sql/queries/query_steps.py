@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from .query_tree import Query, SelectQuery, SetQuery
+from .query_tree import Query, SelectQuery, SetQuery, WholeQuery
+from .stored_columns import list_stored
 
 
 def write_steps(query: Query) -> list[str]:
     """Write a line for each clause of a query."""
+    return [f"Read {column.table}.{column.name} as {column.sql()}." for column in list_stored(query)] + _list_steps(
+        query
+    )
+
+
+def _list_steps(query: Query) -> list[str]:
+    if isinstance(query, WholeQuery):
+        return query.steps()
     if isinstance(query, SetQuery):
-        steps = [f"First side: {line}" for line in write_steps(query.left)]
-        steps += [f"Second side: {line}" for line in write_steps(query.right)]
+        steps = [f"First side: {line}" for line in _list_steps(query.left)]
+        steps += [f"Second side: {line}" for line in _list_steps(query.right)]
         steps.append(f"Combine the sides with {query.operator}, which removes duplicates.")
         return steps + [f"Sort by the column{', descending' * query.descending}."] * query.ordered
     return _clause_steps(query)
@@ -17,7 +26,7 @@ def write_steps(query: Query) -> list[str]:
 
 def _clause_steps(query: SelectQuery) -> list[str]:
     many = bool(query.joins)
-    steps = [f"The rows come from the table {query.table}."]
+    steps = [f"The rows come from the {f'view {query.view}' if query.view else f'table {query.table}'}."]
     for join in query.joins:
         kept = "rows without a partner stay" if join.kind == "LEFT" else "rows without a partner go"
         steps.append(f"Join {join.column.table} where {join.column.sql()} = {join.other.sql()}; {kept}.")

@@ -1,19 +1,20 @@
 """Queries as trees of frozen nodes that write themselves as SQL.
 
 The trees cover the grammar of tasks and no more: one query, or two under a set operation; tables without aliases, each
-joined to an earlier one; conditions joined by AND.
+joined to an earlier one; conditions joined by AND. Other queries are `WholeQuery` nodes.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ..databases.contents import format_literal
+from ..databases.relations import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,10 @@ class ColumnName:
     def sql(self, qualified: bool = True) -> str:
         return f"{self.table}.{self.name}" if qualified else self.name
 
+    def year(self, qualified: bool = True) -> str:
+        """Write the year of a date."""
+        return f"CAST(strftime('%Y', {self.sql(qualified)}) AS INTEGER)"
+
 
 @dataclass(frozen=True, slots=True)
 class YearOf:
@@ -34,7 +39,7 @@ class YearOf:
     column: ColumnName
 
     def sql(self, qualified: bool = True) -> str:
-        return f"CAST(strftime('%Y', {self.column.sql(qualified)}) AS INTEGER)"
+        return self.column.year(qualified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +218,7 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class SelectQuery:
-    """SELECT columns FROM table, with joins and clauses."""
+    """SELECT columns FROM table, or FROM a view with its columns, with joins and clauses."""
 
     columns: tuple[Expression, ...]
     table: str
@@ -224,15 +229,17 @@ class SelectQuery:
     order: tuple[OrderKey, ...] = ()
     limit: int | None = None
     distinct: bool = False
+    view: str = ""
 
     def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
         """Write the query. ``known``: texts of some clauses, as `write_clauses` returns them."""
         many = bool(self.joins)
+        source = self.table if not self.view else f"{self.view} AS {self.table}" if many else self.view
 
         def write(nodes: tuple[Any, ...], joint: str) -> str:
             return known.get(id(nodes)) or joint.join([node.sql(many) for node in nodes])
 
-        parts = [f"SELECT {'DISTINCT ' * self.distinct}{write(self.columns, ', ')} FROM {self.table}"]
+        parts = [f"SELECT {'DISTINCT ' * self.distinct}{write(self.columns, ', ')} FROM {source}"]
         parts += [join.sql() for join in self.joins]
         if self.where:
             parts.append(f"WHERE {write(self.where, ' AND ')}")
@@ -262,7 +269,59 @@ class SetQuery:
         return f"{self.left.sql(known)} {self.operator} {self.right.sql(known)}{order}"
 
 
-Query: TypeAlias = SelectQuery | SetQuery
+class WholeQuery:
+    """Base of queries with a form of their own. Where clauses matter, they stand for a `SelectQuery` with their table,
+    columns and conditions; a subclass is a frozen dataclass with these fields."""
+
+    __slots__ = ()
+    joins: ClassVar[tuple[JoinTo, ...]] = ()
+    group: ClassVar[tuple[ColumnName, ...]] = ()
+    having: ClassVar[tuple[Condition, ...]] = ()
+    order: ClassVar[tuple[OrderKey, ...]] = ()
+    limit: ClassVar[int | None] = None
+    distinct: ClassVar[bool] = False
+    view: ClassVar[str] = ""
+    table: str
+    columns: tuple[Any, ...]
+    where: tuple[Condition, ...]
+
+    def sql(self, known: Mapping[int, str] = MappingProxyType({})) -> str:
+        """Write the query."""
+        raise NotImplementedError(f"{type(self).__name__} must implement sql().")
+
+    def changes(self, schema: Schema) -> Iterator[tuple[str, Any]]:
+        """Yield (kind of mistake, query) for near misses, besides those that differ in a column or condition."""
+        raise NotImplementedError(f"{type(self).__name__} must implement changes(schema).")
+
+    def ask(self, writer: Any) -> list[str]:
+        """Write the sentences of the question, with a `wording.QuestionWriter`."""
+        raise NotImplementedError(f"{type(self).__name__} must implement ask(writer).")
+
+    def steps(self) -> list[str]:
+        """Write a line for each step of the worked solution."""
+        raise NotImplementedError(f"{type(self).__name__} must implement steps().")
+
+    def often(self, schema: Schema) -> dict[tuple[str, str], list[Any]]:
+        """Map (table, column) to values that contents should have often."""
+        return {}
+
+    @property
+    def has_repeats(self) -> bool:
+        """True if the result may have the same row several times."""
+        return True
+
+    @property
+    def is_single_row(self) -> bool:
+        """True if the result always is one row."""
+        return False
+
+    def write_where(self, *more: str) -> str:
+        """Write WHERE with further conditions, and the query's own with the names of tables; "" without any."""
+        texts = [*more, *(condition.sql() for condition in self.where)]
+        return f" WHERE {' AND '.join(texts)}" if texts else ""
+
+
+Query: TypeAlias = SelectQuery | SetQuery | WholeQuery
 
 
 def write_clauses(query: Query) -> dict[int, str]:
@@ -282,7 +341,7 @@ N = TypeVar("N")
 def replace(node: N, **changes: Any) -> N:
     """Copy a node with some fields changed, twice as fast as `dataclasses.replace`."""
     kind: Any = type(node)
-    return kind(*[changes[name] if name in changes else getattr(node, name) for name in kind.__slots__])
+    return kind(*[changes[name] if name in changes else getattr(node, name) for name in kind.__match_args__])
 
 
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
@@ -291,7 +350,18 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
         return tuple([rewrite(one, change) for one in node])
     if not hasattr(node, "__slots__"):
         return node
-    return change(replace(node, **{name: rewrite(getattr(node, name), change) for name in node.__slots__}))
+    return change(replace(node, **{name: rewrite(getattr(node, name), change) for name in node.__match_args__}))
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """Yield the nodes of a tree, each before the nodes inside."""
+    if isinstance(node, tuple):
+        for one in node:
+            yield from walk(one)
+    elif hasattr(node, "__match_args__"):
+        yield node
+        for name in node.__match_args__:
+            yield from walk(getattr(node, name))
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

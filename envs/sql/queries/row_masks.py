@@ -32,6 +32,7 @@ from .query_tree import (
     Within,
     YearOf,
 )
+from .stored_columns import StoredColumn
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -67,9 +68,11 @@ class RowMasks:
         self._known: dict[tuple[int, int], Any] = {}
 
     def count_rows(self, query: Query) -> NDArray[np.float64]:
-        """Count the groups, or the rows without groups, that a query selects in each world (0 if that is unknown)."""
+        """Count the groups, or the rows without groups, that a query selects in each world (1 if that is unknown)."""
         side = query.left if isinstance(query, SetQuery) else query
         try:
+            if not isinstance(side, SelectQuery):
+                raise UnknownNode
             view = self._view(side)
             mask = self._mask(side, view)
             if not side.group:
@@ -81,7 +84,7 @@ class RowMasks:
             keys = np.sort(np.where(mask, keys, np.nan), axis=1)
             return (keys[:, 1:] > keys[:, :-1]).sum(axis=1) + mask.any(axis=1).astype(np.float64)
         except UnknownNode:
-            return np.zeros(self.worlds.count)
+            return np.ones(self.worlds.count)
 
     def differ(self, query: Query, miss: Query) -> Mask | None:
         """Return True for each world in which a near miss selects other rows; None if this is unknown, or if the near
@@ -90,7 +93,7 @@ class RowMasks:
             if not isinstance(miss, SetQuery) or miss.operator != query.operator or miss.ordered != query.ordered:
                 return None
             pairs = [(query.left, miss.left), (query.right, miss.right)]
-        elif isinstance(miss, SelectQuery):
+        elif isinstance(query, SelectQuery) and isinstance(miss, SelectQuery):
             pairs = [(query, miss)]
         else:
             return None
@@ -161,9 +164,10 @@ class RowMasks:
         return _View(places, valid)
 
     def _codes(self, table: str, name: str) -> Places:
-        if (table, name) not in self.worlds.columns:
+        column = self.worlds.columns.get((table, name))
+        if column is None:
             raise UnknownNode
-        return self.worlds.columns[table, name].codes
+        return column.codes
 
     def _mask(self, query: SelectQuery, view: _View) -> Mask:
         """The rows that meet all conditions. bool [worlds, rows]."""
@@ -182,10 +186,10 @@ class RowMasks:
     def _compute(self, node: Any, view: _View) -> Mask:
         if isinstance(node, EitherOf):
             return self._condition(node.first, view) | self._condition(node.second, view)
-        numbers = self._numbers(node.left, view)
+        numbers = self._numbers(getattr(node, "left", None), view)
         if isinstance(node, IsMissing):
             return np.isnan(numbers) != node.negated
-        if isinstance(node, Compare):
+        if isinstance(node, Compare) and node.operator in COMPARISONS:
             right = self._right(node, view)
             found: Any = COMPARISONS[node.operator](numbers, right)
             return found & ~np.isnan(numbers) & ~np.isnan(right) if node.operator == "<>" else found
@@ -244,7 +248,10 @@ class RowMasks:
             found[found > size] = np.nan
         else:
             codes = self._codes(node.table, node.name).ravel()[view.places[node.table]]
-            found = self.worlds.columns[node.table, node.name].numbers[codes]
+            column = self.worlds.columns[node.table, node.name]
+            if column.field.stored and not (isinstance(node, StoredColumn) and not node.wrong):
+                raise UnknownNode
+            found = column.numbers[codes]
         self._known[key] = found
         return found
 

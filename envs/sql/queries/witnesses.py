@@ -34,6 +34,7 @@ from .query_tree import (
     SelectQuery,
     SetQuery,
     StartsWith,
+    WholeQuery,
     Within,
     YearOf,
     collect_conditions,
@@ -258,7 +259,7 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
     lie between the mean and the next whole numbers. Each column compared with its mean gives a further focus, in which
     all values of the column are equal.
     """
-    names = set(re.findall(r"\w+", query.sql()))
+    names = set(re.findall(r"\w+", query.sql())).union(*((view.table, *view.columns) for view in schema.views))
     tables = names.intersection(schema.names)
     if isinstance(query, SetQuery):
         rare = {"INTERSECT": [None], "EXCEPT": [query.right], "UNION": [query.right, query.left]}[query.operator]
@@ -311,6 +312,8 @@ def choose_focus(query: Query, schema: Schema) -> list[Focus]:
                         # Most rows have the minimum or maximum.
                         lowest = means[0].right.columns[0].function == "MIN"
                         near[place] = [*pool[:2], pool[0]] if lowest else [*pool[-2:], pool[-1]]
+            if isinstance(side, WholeQuery):
+                values |= side.often(schema)
         wheres = [{}, *([near] if near else []), *({place: near[place][:1]} for place in flat)]
         focuses += [Focus(tables, values, only, names) for only in wheres]
     return focuses
@@ -330,6 +333,8 @@ def _values_around(condition: Any, values: Sequence[Any], often: float) -> list[
         values: usual values of its column, in order.
         often: ratio of listed values that meet the condition to values that fail it.
     """
+    if hasattr(condition, "around"):
+        return condition.around(values)
     if isinstance(condition, CaseOf):
         return [value for bound in condition.bounds for value in (bound, bound, *next_values(bound))]
     if isinstance(getattr(condition, "right", None), ColumnName):

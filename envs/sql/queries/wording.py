@@ -31,10 +31,13 @@ from .query_tree import (
     SelectQuery,
     SetQuery,
     StartsWith,
+    WholeQuery,
     Within,
     YearOf,
     column_of,
 )
+from .question_notes import write_notes
+from .stored_columns import as_meant
 
 STYLES = ("names", "phrases")
 
@@ -72,11 +75,13 @@ def write_question(query: Query, schema: Schema, style: str, dice: Dice) -> str:
         style: one of `STYLES`.
         dice: chooses between equivalent wordings.
     """
-    return _Writer(query, schema, style, dice).write(query)
+    query = as_meant(query) if schema.stored_forms else query
+    writer = QuestionWriter(query, schema, style, dice)
+    return " ".join([writer.write(query), *write_notes(query, writer)])
 
 
-class _Writer:
-    """Writer of the question of one query."""
+class QuestionWriter:
+    """Writer of the question of one query. Nodes of constructs use its parts to write theirs."""
 
     def __init__(self, query: Query, schema: Schema, style: str, dice: Dice):
         self.schema, self.dice, self.named = schema, dice, style == "names"
@@ -92,6 +97,8 @@ class _Writer:
 
     def write(self, query: Query) -> str:
         """Write the whole question."""
+        if isinstance(query, WholeQuery):
+            return " ".join(query.ask(self))
         if isinstance(query, SetQuery):
             return self._write_set(query)
         if self.child:
@@ -99,8 +106,8 @@ class _Writer:
         elif query.group:
             sentences = self._write_groups(query)
         elif all(isinstance(column, AggregateOf) for column in query.columns):
-            rows = self._plural(query.table) + self._main_clauses(query, "their")
-            asked = self._join([self._name(column, "the") for column in query.columns])
+            rows = self.plural(query.table) + self.main_clauses(query, "their")
+            asked = self.join([self.name(column, "the") for column in query.columns])
             sentences = [self.dice.one((f"Over all {rows}, compute {asked}.", f"Compute {asked} over all {rows}."))]
         else:
             sentences = self._write_rows(query)
@@ -115,8 +122,8 @@ class _Writer:
     # Intents.
 
     def _write_rows(self, query: SelectQuery) -> list[str]:
-        rows = self._singular(query.table) + self._main_clauses(query, "its")
-        asked = self._join([self._name(column, "its") for column in query.columns])
+        rows = self.singular(query.table) + self.main_clauses(query, "its")
+        asked = self.join([self.name(column, "its") for column in query.columns])
         ways = (f"For every {rows}, give {asked}.", f"List {asked} for every {rows}.", f"Show {asked} for each {rows}.")
         each = "value" if len(query.columns) == 1 else "combination of values"
         kept = "Do not remove duplicate rows."
@@ -126,9 +133,9 @@ class _Writer:
         return [self.dice.one(ways), kept]
 
     def _write_groups(self, query: SelectQuery) -> list[str]:
-        rows = self._plural(query.table) + self._main_clauses(query, "their")
-        keys = self._join([self._name(key, "their") for key in query.group])
-        asked = self._join([self._name(column, "the") for column in query.columns])
+        rows = self.plural(query.table) + self.main_clauses(query, "their")
+        keys = self.join([self.name(key, "their") for key in query.group])
+        asked = self.join([self.name(column, "the") for column in query.columns])
         ways = (
             f"Take all {rows}. Group them by {keys}. For each group, return {asked}.",
             f"Consider all {rows}. Divide them into groups by {keys}, and give {asked} of each group.",
@@ -136,24 +143,24 @@ class _Writer:
         found = [self.dice.one(ways)]
         if any(self._is_nullable(query, key) for key in query.group):
             found.append("NULL is a group of its own.")
-        return found + [f"Keep only groups for which {self._clause(one, 'the')}." for one in query.having]
+        return found + [f"Keep only groups for which {self.clause(one, 'the')}." for one in query.having]
 
     def _write_parents(self, query: SelectQuery) -> list[str]:
-        rows = self._singular(query.table) + self._main_clauses(query, "its")
-        asked = self._join([self._name(column, "its") for column in query.columns])
+        rows = self.singular(query.table) + self.main_clauses(query, "its")
+        asked = self.join([self.name(column, "its") for column in query.columns])
         child = self.schema[self.child]
         without = f"without any row of {child.name}" if self.named else f"without any {child.singular}"
         ways = (f"For every {rows}, give {asked}.", f"List {asked} for every {rows}.")
         found = [self.dice.one(ways), f"Include those {without}."]
-        return found + [f"Keep only those for which {self._clause(one, 'the')}." for one in query.having]
+        return found + [f"Keep only those for which {self.clause(one, 'the')}." for one in query.having]
 
     def _write_set(self, query: SetQuery) -> str:
         table = query.left.table
-        left, right = (self._plural(table) + self._main_clauses(side, "their") for side in (query.left, query.right))
+        left, right = (self.plural(table) + self.main_clauses(side, "their") for side in (query.left, query.right))
         relation = _SETS[query.operator].format(left=left, right=right)
         columns = query.left.columns
         lead = "the" if not self.named and (query.left.joins or len(columns) > 1) else ""
-        column = self._join([self._name(one, lead) for one in columns])
+        column = self.join([self.name(one, lead) for one in columns])
         value = "combination" if len(columns) > 1 else "value"
         found = [f"Give every {value} of {column} that {relation}. Return each {value} only once."]
         found += [note for join in query.left.joins for note in self._notes(query.left, join)]
@@ -175,7 +182,7 @@ class _Writer:
             missing = f"whose {chain} has no {partner}" if chain else f"without any {partner}"
             if self.named:
                 missing = f"where {owner}.{field.name} is NULL"
-            found.append(f"Include {self._plural(query.table)} {missing}, with NULL as the {table}'s values.")
+            found.append(f"Include {self.plural(query.table)} {missing}, with NULL as the {table}'s values.")
         return found
 
     def _order(self, keys: Sequence[OrderKey]) -> str:
@@ -187,33 +194,38 @@ class _Writer:
                 "text": ("alphabetically", "in reverse alphabetical order"),
             }
             way = words.get(kind, ("ascending", "descending"))[key.descending]
-            texts.append(f"{self._name(key.expression, 'the')} ({way})")
+            texts.append(f"{self.name(key.expression, 'the')} ({way})")
         first = self.dice.one(("Sort by", "Order the rows by"))
         return f"{first} {texts[0]}{''.join(f', then by {text}' for text in texts[1:])}."
 
     # Conditions.
 
-    def _main_clauses(self, query: SelectQuery, its: str) -> str:
+    def main_clauses(self, query: SelectQuery, its: str) -> str:
         """Write the conditions on the rows of the outermost query; a condition with a nested query is the last.
 
         That a joined row must exist is written as a condition, not as a note at the end, where it would be unclear
         whether it also holds for nested queries. ``its`` is the possessive for the rows: "its" or "their"."""
         texts = []
+        if query.view:
+            contains = f"the view {query.view} contains"
+            texts.append(f"{contains} the row" if self.named else f"that {contains}")
         for join in query.joins:
             owner, partner = join.other.table, self.schema[join.column.table].singular
             if join.kind == "INNER" and self.schema[owner][join.other.name].nullable:
                 chain, article = self.owners[owner].removesuffix("'s "), "an" if partner[0] in "aeiou" else "a"
                 there = f"whose {chain} has {article} {partner}" if chain else f"with {article} {partner}"
                 texts.append(f"{join.other.sql()} is not NULL" if self.named else there)
-        return self._list_clauses([*texts, *(self._clause(one, "whose", its=its) for one in query.where)])
+        return self.list_clauses([*texts, *(self.clause(one, "whose", its=its) for one in query.where)])
 
-    def _list_clauses(self, texts: Sequence[str]) -> str:
+    def list_clauses(self, texts: Sequence[str]) -> str:
         return f" {'where ' if self.named else ''}{' and '.join(texts)}" if texts else ""
 
-    def _clause(self, condition: Condition, lead: str, table: str = "", its: str = "its") -> str:
+    def clause(self, condition: Condition, lead: str, table: str = "", its: str = "its") -> str:
         """Write one condition; ``table``: its table, if it is not a table of the outermost query."""
+        if ask := getattr(condition, "ask", None):
+            return ask(self, lead, table)
         if isinstance(condition, EitherOf):
-            inner = [self._clause(one, its, table) for one in (condition.first, condition.second)]
+            inner = [self.clause(one, its, table) for one in (condition.first, condition.second)]
             text = f"{inner[0]} or {inner[1]} (or both)"
             return f"({text})" if self.named else f"for which either {text}"
         if isinstance(condition, IsAmong) and condition.query.table != condition.left.table:
@@ -225,17 +237,17 @@ class _Writer:
             where = [one for one in condition.query.where if one not in present or one.left != first]
             owner = "" if table else self.owners[condition.left.table].removesuffix("'s ")
             there = f"for which the {owner} has {some} {inner.singular}" if owner else f"with {some} {inner.singular}"
-            texts = [self._clause(one, "whose", inner.name) for one in where]
+            texts = [self.clause(one, "whose", inner.name) for one in where]
             if self.named:
                 key = condition.query.columns[0].sql()
                 there = f"there is {some} row of {inner.name}"
                 texts.insert(0, f"{key} = {condition.left.sql()}")
-            return there + self._list_clauses(texts)
-        subject = self._name(condition.left, lead, table)
+            return there + self.list_clauses(texts)
+        subject = self.name(condition.left, lead, table)
         if isinstance(condition, IsAmong):
             inner = self.schema[condition.query.table]
-            same = self._name(condition.left, "the", condition.query.table)
-            some = f"at least one {self._singular(inner.name)}"
+            same = self.name(condition.left, "the", condition.query.table)
+            some = f"at least one {self.singular(inner.name)}"
             return f"{subject} equals {same} of {some}{self._nested_clauses(condition.query)}"
         return f"{subject} {self._predicate(condition)}"
 
@@ -260,11 +272,11 @@ class _Writer:
         if isinstance(condition.left, YearOf):
             return f"is {condition.right}"
         if condition.operator == "<>":
-            known = isinstance(condition.left, ColumnName) and self._field(condition.left).nullable
+            known = isinstance(condition.left, ColumnName) and self.field(condition.left).nullable
             return f"is {'known and ' if known else ''}not {format_literal(condition.right)}"
         words = self.dice.one((_DATES if dated else _NUMBERS)[condition.operator])
         if isinstance(other := condition.right, ColumnName):
-            same = f"the same {self._singular(other.table)}'s {self._field(other).phrase}"
+            same = f"the same {self.singular(other.table)}'s {self.field(other).phrase}"
             return f"{words} {other.sql() if self.named else same}"
         return f"{words} {_quote(condition.right) if dated else format_literal(condition.right)}"
 
@@ -273,73 +285,75 @@ class _Writer:
         aggregate = query.columns[0]
         assert isinstance(aggregate, AggregateOf)
         assert aggregate.column is not None
-        what = self._name(aggregate.column, "", query.table)
+        what = self.name(aggregate.column, "", query.table)
         kind = (
             "average" if aggregate.function == "AVG" else _EXTREMES[aggregate.function, self._kind(aggregate) == "date"]
         )
-        rows = self._plural(query.table)
+        rows = self.plural(query.table)
         return f"the {kind} {what} of all {rows}{self._nested_clauses(query)}"
 
     def _nested_clauses(self, query: SelectQuery) -> str:
-        return self._list_clauses([self._clause(one, "whose", query.table) for one in query.where])
+        return self.list_clauses([self.clause(one, "whose", query.table) for one in query.where])
 
     # Columns and tables.
 
-    def _singular(self, table: str) -> str:
+    def singular(self, table: str) -> str:
         return f"row of {table}" if self.named else self.schema[table].singular
 
-    def _plural(self, table: str) -> str:
+    def plural(self, table: str) -> str:
         return f"rows of {table}" if self.named else self.schema[table].plural
 
-    def _field(self, column: ColumnName) -> Field:
+    def field(self, column: ColumnName) -> Field:
         return self.schema[column.table][column.name]
 
-    def _name(self, one: Expression, lead: str, table: str = "") -> str:
+    def name(self, one: Expression, lead: str, table: str = "") -> str:
         """Name a column or an expression on it. ``lead`` precedes a column ("its", "whose", "the"); ``table`` is as in
         `_clause`."""
         if isinstance(one, YearOf):
             if lead == "whose" and not self.named:
-                return f"{self._name(one.column, lead, table)}'s year"
-            return f"the year of {self._name(one.column, lead, table)}"
+                return f"{self.name(one.column, lead, table)}'s year"
+            return f"the year of {self.name(one.column, lead, table)}"
         if isinstance(one, AggregateOf):
             return self._aggregate(one)
+        if ask := getattr(one, "ask", None):
+            return ask(self, lead, table)
         if isinstance(one, (ColumnArithmetic, TotalOf, CaseOf, EarlierRows)):
             return self._computed(one, lead)
         if isinstance(one, RankOver):
             kind, last = self._kind(one.column), one.descending
             best = {"date": ("earliest", "latest")}.get(kind, ("lowest", "highest"))[last]
             whose, row = ("where", "the row's") if self.named else ("whose", "its")
-            rows = "rows" if self.named else self._plural(next(iter(self.owners)))
-            part = f" {whose} {self._name(one.partition, '')} is the same" if one.partition else ""
-            by = f"{row} rank by {self._name(one.column, 'the')} among the listed {rows}{part}"
+            rows = "rows" if self.named else self.plural(next(iter(self.owners)))
+            part = f" {whose} {self.name(one.partition, '')} is the same" if one.partition else ""
+            by = f"{row} rank by {self.name(one.column, 'the')} among the listed {rows}{part}"
             return f"{by} (1 is the {best}; equal values share a rank, and a gap follows)"
         if self.named:
             return one.sql()
         owner = "" if table else self.owners.get(one.table, "")
-        return f"{lead} {owner}{self._field(one).phrase}".strip()
+        return f"{lead} {owner}{self.field(one).phrase}".strip()
 
     def _computed(self, one: ColumnArithmetic | TotalOf | CaseOf | EarlierRows, lead: str) -> str:
         if isinstance(one, TotalOf):
-            inner = self._computed(one.number, "the").removesuffix(_UNKNOWN)
+            inner = self.name(one.number, "the").removesuffix(_UNKNOWN)
             word = _MEANS.get(one.function) or f"{_EXTREMES[one.function, False]} value"
             return f"the {word} of ({inner}) over its rows"
         if isinstance(one, ColumnArithmetic):
-            fields = [self._field(column) for column in (one.first, one.second)]
-            first, second = (self._name(column, lead) for column in (one.first, one.second))
+            fields = [self.field(column) for column in (one.first, one.second)]
+            first, second = (self.name(column, lead) for column in (one.first, one.second))
             unknown = _UNKNOWN if any(field.nullable for field in fields) else ""
             return f"{first} {_OPERATIONS[one.operator]} {second}{unknown}"
         if isinstance(one, CaseOf):
             high, low = map(format_literal, one.bounds)
             labels = [format_literal(label) for label in one.labels]
-            column = self._name(one.column, lead)
+            column = self.name(one.column, lead)
             return (
                 f"a label ({labels[0]} if {column} is at least {high}, else {labels[1]} if it is at least {low}, else "
                 f"{labels[2]}, also for NULL)"
             )
-        rows = "rows" if self.named else self._plural(next(iter(self.owners)))
-        key, way = self._name(one.key, "the"), "descending" if one.backwards else "ascending"
-        part = f" with the same {self._name(one.partition, '')}" if one.partition else ""
-        column = self._name(one.column, "the" if one.function == "LAG" else lead)
+        rows = "rows" if self.named else self.plural(next(iter(self.owners)))
+        key, way = self.name(one.key, "the"), "descending" if one.backwards else "ascending"
+        part = f" with the same {self.name(one.partition, '')}" if one.partition else ""
+        column = self.name(one.column, "the" if one.function == "LAG" else lead)
         if one.function == "LAG":
             return f"{column} of the row before it among the listed {rows}{part}, by {key} ({way}; NULL for the first)"
         return f"the running sum of {column} over the listed {rows}{part}, by {key} ({way}; with the row's own)"
@@ -347,20 +361,20 @@ class _Writer:
     def _aggregate(self, one: AggregateOf) -> str:
         column = one.column
         rows = self.child or next(iter(self.owners))
-        many = self._plural(rows)
+        many = self.plural(rows)
         if self.child and not self.named:
             many = f"its {many}"
         elif self.child:
             many += " that refer to it"
         if column is None or column.name == self.schema[column.table].key:
             return f"the number of {many}"
-        what = self._name(column, "the")
+        what = self.name(column, "the")
         if self.child:
             what += f" of {many}"
         if one.function == "COUNT" and one.distinct:
             return f"the number of different values of {what} (without NULL)"
         if one.function == "COUNT":
-            known = f"with {column.sql()} not NULL" if self.named else f"whose {self._name(column, '')} is not NULL"
+            known = f"with {column.sql()} not NULL" if self.named else f"whose {self.name(column, '')} is not NULL"
             return f"the number of {many} {known}"
         if one.function in ("SUM", "AVG"):
             return f"the {'sum' if one.function == 'SUM' else 'average'} of {what}"
@@ -369,7 +383,7 @@ class _Writer:
     def _kind(self, one: Expression) -> str:
         """Return "date", "text" or "number"."""
         if isinstance(one, ColumnName):
-            kind = self._field(one).kind
+            kind = self.field(one).kind
             return {"date": "date", "name": "text", "pick": "text"}.get(kind, "number")
         if isinstance(one, AggregateOf) and one.function in ("MIN", "MAX") and one.column:
             return self._kind(one.column)
@@ -378,9 +392,9 @@ class _Writer:
     def _is_nullable(self, query: SelectQuery, one: Expression) -> bool:
         column = column_of(one)
         outer = any(join.kind == "LEFT" and join.column.table == column.table for join in query.joins)
-        return outer or self._field(column).nullable
+        return outer or self.field(column).nullable
 
-    def _join(self, parts: Sequence[str]) -> str:
+    def join(self, parts: Sequence[str]) -> str:
         if len(parts) < 3:
             return " and ".join(parts)
         return f"{', '.join(parts[:-1])}, and {parts[-1]}"

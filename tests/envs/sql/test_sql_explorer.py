@@ -10,7 +10,7 @@ import pytest
 from palaestra.envs.sql.engines import EngineFailure
 from palaestra.errors import InputError
 
-from .engines.engines import env_or_skip, every_engine
+from .engines.engines import engine_or_skip, env_or_skip, every_engine
 from .engines.hostile import HOSTILE
 
 
@@ -173,3 +173,15 @@ def test_other_questions_about_databases_can_be_explored(engine: str):
 def test_questions_without_a_database_are_refused():
     with pytest.raises(InputError, match="about a database"):
         gym.make("palaestra/SQLExplorer-v0", of="palaestra/Arithmetic-v0")
+
+
+@every_engine
+def test_views_are_listed_described_and_sampled(engine: str):
+    engine_or_skip(engine)
+    of_kwargs = {"engine": engine, "constructs": "view"}
+    env: Any = gym.make("palaestra/SQLExplorer-v0", of_kwargs=of_kwargs, difficulty=0.3).unwrapped
+    env.reset(seed=1)
+    (view,) = env.here().task.data.plan.schema.views
+    assert f"{view.name} (" in env.step("tables")[0]
+    assert f"CREATE VIEW {view.name} AS {view.query}" in env.step(f"describe {view.name}")[0]
+    assert env.step(f"sample {view.name} 1")[4]["action_error"] is None

@@ -50,3 +50,18 @@ def test_long_prompts_leave_the_sample_rows_out():
     with_rows = [len(prompt) for prompt in prompts if "\n-- 1, " in prompt]
     assert 0 < len(with_rows) < len(prompts)
     assert max(with_rows) <= 2_000
+
+
+@pytest.mark.parametrize("construct", ["self", "children", "recursive", "view", "note", "dirty"])
+def test_mistakes_of_constructs_are_shown_and_told(construct: str):
+    env: Any = gym.make("palaestra/SQLRepair-v0", constructs=construct, fault="result", split="all").unwrapped
+    mistakes = set()
+    for seed in range(40):
+        env.reset(seed=seed, options={"difficulty": 0.2})
+        state = env.get_state()
+        mistakes.add(env.here().data.mistake)
+        assert not env.step(f"```sql\n{env.here().data.wrong}\n```")[4]["is_success"]
+        env.set_state(state)
+        assert env.step(env.oracle())[4]["is_success"]
+    own = {"self": "other rows", "children": "several times", "recursive": "hierarchy", "dirty": "tidy"}
+    assert any(own.get(construct, construct) in mistake for mistake in mistakes)

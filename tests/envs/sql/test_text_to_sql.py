@@ -144,7 +144,8 @@ def test_questions_use_the_constructs_asked_for():
             gold = (env.inner if more else env).gold_query(env.here().task if more else env.here())
             found |= {sign for sign in signs if signs[sign] in gold}
         assert found == ({"case"} if more else set(signs))
-    with pytest.raises(InputError, match="lateral"):
+    assert gym.make("palaestra/TextToSQL-v0", constructs="self, note").unwrapped.constructs == ("self", "note")
+    with pytest.raises(InputError, match=r"'lateral'; the constructs are arithmetic, case, .*, self, .*, dirty"):
         gym.make("palaestra/TextToSQL-v0", constructs="lateral")
 
 

@@ -13,7 +13,8 @@ from palaestra.envs.sql.databases.relations import read_domain
 from palaestra.envs.sql.databases.worlds import draw_worlds
 from palaestra.envs.sql.queries.equivalence import normal_form
 from palaestra.envs.sql.queries.near_misses import near_misses
-from palaestra.envs.sql.queries.query_grammar import draw_plan, draw_query
+from palaestra.envs.sql.queries.query_grammar import draw_query
+from palaestra.envs.sql.queries.query_plans import draw_plan
 from palaestra.envs.sql.queries.query_tree import (
     AggregateOf,
     ColumnName,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from palaestra.envs.code.programs.dice import Dice
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
-from palaestra.envs.sql.queries.query_grammar import draw_plan, draw_query
+from palaestra.envs.sql.queries.query_grammar import draw_query
+from palaestra.envs.sql.queries.query_plans import draw_plan
 from palaestra.envs.sql.queries.query_steps import write_steps
 from palaestra.envs.sql.queries.query_tree import SetQuery, is_ordered_query
 from palaestra.envs.sql.queries.wording import STYLES, write_question

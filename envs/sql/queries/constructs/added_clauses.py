@@ -1,4 +1,4 @@
-"""Further constructs of SQL, each of which can be added to a query for rows or groups.
+"""Constructs that are a clause or expression more, each of which can be added to a query for rows or groups.
 
 arithmetic: the sum, difference or product of two columns, or an aggregate of it; case: labels by CASE; columns: two
 columns compared; contains: LIKE with a part of a text; having: groups compared with an average of all rows; sets: a set
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...code.programs.dice import Dice
-from ..databases.contents import Rows, read_pool
-from ..databases.relations import Field, Schema
-from .computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
-from .query_grammar import Plan, draw_query
-from .query_tree import AggregateOf, ColumnName, Compare, Query, RankOver, SelectQuery, SetQuery, replace
-
-CONSTRUCTS = ("arithmetic", "case", "columns", "contains", "having", "sets", "window")
+from ....code.programs.dice import Dice
+from ...databases.contents import Rows, read_pool
+from ...databases.relations import Field, Schema
+from ..computed import CaseOf, ColumnArithmetic, Contains, EarlierRows, TotalOf
+from ..query_grammar import draw_query
+from ..query_plans import Plan
+from ..query_tree import AggregateOf, ColumnName, Compare, Query, RankOver, SelectQuery, SetQuery, replace
+from .construct import Construct, QueryRequest
 
 _LABELS = (("high", "middle", "low"), ("A", "B", "C"), ("top", "mid", "rest"))
 # Numbers from this one on are years.
@@ -26,16 +26,8 @@ _YEARS = 1800
 _SHORTEST, _LONGEST = 2, 4
 
 
-def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: str) -> Query | None:
-    """Add a construct to a query; None if it does not fit.
-
-    Args:
-        dice: the random generator.
-        plan: the plan from which ``query`` was drawn.
-        rows: contents of the database.
-        query: the query; it is not changed.
-        construct: one of `CONSTRUCTS`.
-    """
+def _add(dice: Dice, plan: Plan, rows: Rows, query: Query | None, construct: str) -> Query | None:
+    """Add a construct to a query; None if it does not fit."""
     if not isinstance(query, SelectQuery) or query.distinct:
         return None
     outer = {join.column.table for join in query.joins if join.kind == "LEFT"}
@@ -71,7 +63,7 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
             condition = Compare(first, dice.one((">", ">=", "<", "<=")), second)
             return replace(query, where=(condition, *query.where))
         computed: Any = ColumnArithmetic(first, operator, second)
-        if query.group and _is_repeated(query, plan.schema):
+        if query.group and is_repeated(query, plan.schema):
             return None
         if query.group:
             computed = TotalOf(dice.one(("SUM", "SUM", "AVG", "MIN", "MAX")), computed)
@@ -86,7 +78,7 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
         return replace(query, where=(Contains(column, dice.one(_parts(field))), *query.where))
     if construct == "having":
         numbers = [column for column, _ in columns("int", "real")]
-        if not query.group or query.having or not numbers or _is_repeated(query, plan.schema):
+        if not query.group or query.having or not numbers or is_repeated(query, plan.schema):
             return None
         number = dice.one(numbers)
         mean = AggregateOf("AVG", number)
@@ -118,7 +110,7 @@ def add_construct(dice: Dice, plan: Plan, rows: Rows, query: Query, construct: s
     return replace(query, columns=(*query.columns, window))
 
 
-def _is_repeated(query: SelectQuery, schema: Schema) -> bool:
+def is_repeated(query: SelectQuery, schema: Schema) -> bool:
     """Return True if the joins repeat a row of the first table for each of its children."""
     return any(join.column.name != schema[join.column.table].key for join in query.joins)
 
@@ -152,3 +144,13 @@ def _parts(field: Field) -> Sequence[str]:
         # In some names, the part stands neither at the beginning nor at the end.
         and any(part in name[1:-1] for name in pool)
     )
+
+
+def _make_row(name: str) -> Construct:
+    def draw(request: QueryRequest, query: Query | None) -> Query | None:
+        return _add(request.dice, request.plan, request.rows, query, name)
+
+    return Construct(name, draw, adds=True)
+
+
+ADDED_CLAUSES = tuple(map(_make_row, ("arithmetic", "case", "columns", "contains", "having", "sets", "window")))
