@@ -242,16 +242,19 @@ class TextToSQL(Question):
         return make_engine(self.engine).load(database, known.plan.schema.ddl_for(self.dialect))
 
     def verify(self, task: Task, answer: str) -> Verdict:
+        return grade_query(query_in(answer), **self.grading_of(task))
+
+    def grading_of(self, task: Task) -> dict[str, Any]:
+        """Return the arguments of `grade_query` by which queries are judged."""
         known: QueryTask = task.data
-        return grade_query(
-            query_in(answer),
-            known.witnesses.expected,
-            ordered=is_ordered_query(known.query),
-            tied=known.witnesses.tied,
-            engine=self.engine,
-            schema=known.plan.schema.ddl_for(self.dialect),
-            limits=QueryLimits(self.seconds),
-        )
+        return {
+            "expected": known.witnesses.expected,
+            "ordered": is_ordered_query(known.query),
+            "tied": known.witnesses.tied,
+            "engine": self.engine,
+            "schema": known.plan.schema.ddl_for(self.dialect),
+            "limits": QueryLimits(self.seconds),
+        }
 
     def solution_steps(self, task: Task) -> list[str]:
         """Return one line for each clause of the reference query, then the answer."""
