@@ -164,9 +164,9 @@ class SQLDebugging(Game):
         left = "no turn" if not state.turns else "one turn" if state.turns == 1 else f"{state.turns} turns"
         if state.output is None:
             return (
-                f"{self.inner.prompt_of(state.task)}\nYou have {left}; in each, write one query. The right one ends the "
-                "exercise. Of any other, the error or the first rows on the database above come back, so that you can "
-                "mend it."
+                f"{self.inner.prompt_of(state.task)}\nYou have {left}; in each, write one query. The right one ends "
+                "the exercise. Of any other, the error or the first rows on the database above come back, so that you "
+                "can mend it."
             )
         rows = f"```output\n{state.output}\n```\n" if state.output else ""
         return f"{rows}You have {left} left."
