@@ -18,6 +18,7 @@ from ..tools.tool_question import make_question
 from ..unicode import Unicode
 from .database_tools import SHOWN, QueryRunner
 from .engines import EngineFailure, count_milestones
+from .engines.large import TOO_SLOW
 from .sql_repair import BrokenQuery, SQLRepair
 
 _TURNS = IntAxis("turns", 2, 6, harder="down", limits=(1, 12))
@@ -185,6 +186,7 @@ class SQLDebugging(Game):
         shown = self.runner.run({"query": query}, self.inner, state.task)
         if not (verdict.valid and shown.valid):
             return Transition(state, progress=state.progress, terms={"query": 0.0}, valid=False)
+        error = shown.error or (verdict.feedback if verdict.feedback.startswith(TOO_SLOW) else None)
         if verdict.success:
             after = replace(state, best=state.milestones)
         else:
@@ -197,7 +199,7 @@ class SQLDebugging(Game):
         return Transition(
             *(after, verdict.success, verdict.success, after.progress),
             terms={"query": earned},
-            action_error=None if verdict.success else shown.error,
+            action_error=None if verdict.success else error,
             feedback=after.output or "",
         )
 

@@ -98,6 +98,7 @@ class SQLRepair(TextToSQL):
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases; empty for all.
         constructs: further constructs of the queries, as for `TextToSQL`.
+        rows: rows of a large database on which an answer must not be slow, as for `TextToSQL`.
     """
 
     param_space = ParamSpace(

@@ -23,13 +23,16 @@ from ..splits import split_of
 from ..task_env import TaskEnv
 from .databases.contents import Rows, draw_rows, format_row, make_database
 from .databases.domains import read_domains
+from .databases.large import write_large_script
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
+from .engines.large import FACTOR, grade_large
 from .queries.constructs import CONSTRUCTS, add_construct
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps
-from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
+from .queries.query_tree import Query, count_matches, find_tables, is_ordered_query, list_words
+from .queries.slow_forms import has_slow_form
 from .queries.witnesses import Witnesses, find_witnesses
 from .queries.wording import STYLES, write_question
 
@@ -44,6 +47,12 @@ REQUEST = (
     "of the tables. Round nothing; years are integers; aggregates skip NULL, and without values are NULL (counts: 0)."
 )
 SHORT_REQUEST = "Answer with one {engine} query."
+SLOW_REQUEST = (
+    " The tables may have {rows:,} rows, and no index except on their keys: a query that takes over {factor} times as "
+    "long as a plain one is refused."
+)
+# Rows of the largest table that may be asked for.
+LEAST_LARGE, MOST_LARGE = 1_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,10 @@ class TextToSQL(Question):
             "case" (labels by CASE), "columns" (two compared), "contains" (LIKE with a part), "having" (groups compared
             with an average of all rows), "sets" (a set operation on two columns), "window" (a running sum, or the value
             of the row before); empty for none.
+        rows: with a number of 1,000 to 100,000, queries that have a right but slow form (aggregates of groups, ranks,
+            rows of other tables) are asked for, and an answer that is right on all databases is also run on one with
+            so many rows in its largest table. A slow answer, with over 20 times the operations of the reference query
+            (engines other than SQLite: 20 times its time, at least 1 s), is refused. None for small databases only.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -141,6 +154,7 @@ class TextToSQL(Question):
         sample_rows: int = 2,
         domains: Sequence[str] = (),
         constructs: Sequence[str] = (),
+        rows: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -148,6 +162,9 @@ class TextToSQL(Question):
         self.dialect = make_engine(engine).dialect
         request = SHORT_REQUEST if self.prompt == "compact" else REQUEST
         self.request = request.format(engine=make_engine(engine).title)
+        self.rows = None if rows is None else check_count("rows", rows, LEAST_LARGE, high=MOST_LARGE)
+        if rows is not None:
+            self.request += SLOW_REQUEST.format(rows=rows, factor=FACTOR)
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
@@ -166,7 +183,8 @@ class TextToSQL(Question):
         while best is None or (tries < _TRIES and not best.witnesses.is_good):
             plans += 1
             if best is None and plans > _PLANS:
-                raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {self.constructs}.")
+                needs = [*self.constructs, *(["a slow form"] if self.rows else [])]
+                raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {needs}.")
             construct = dice.one(self.constructs) if self.constructs else ""
             plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
             seed = dice.below(1 << 40)
@@ -209,6 +227,8 @@ class TextToSQL(Question):
             query = draw_query(dice, plan, rows, params["clauses"], params["nesting"])
             if query and construct:
                 query = add_construct(dice, plan, rows, query, construct)
+            if query and self.rows and not has_slow_form(query):
+                continue
             # Check the split before running queries, which takes most of the time.
             if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
                 continue
@@ -242,7 +262,15 @@ class TextToSQL(Question):
         return make_engine(self.engine).load(database, known.plan.schema.ddl_for(self.dialect))
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        return grade_query(query_in(answer), **self.grading_of(task))
+        grading, query = self.grading_of(task), query_in(answer)
+        verdict = grade_query(query, **grading)
+        if self.rows is None or not verdict.success:
+            return verdict
+        known: QueryTask = task.data
+        tables = find_tables(known.query)
+        database = Database(schema=write_large_script(known.plan.schema, tables, self.rows, known.seed))
+        same = {name: grading[name] for name in ("ordered", "engine", "schema")}
+        return grade_large(query, self.gold_query(task), database, self.rows, **same)
 
     def grading_of(self, task: Task) -> dict[str, Any]:
         """Return the arguments of `grade_query` by which queries are judged."""

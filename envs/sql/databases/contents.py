@@ -125,6 +125,11 @@ def draw_rows(
 
 def _size(schema: Schema, relation: TableSchema, focus: Focus | None, sizes: tuple[int, int, int] | None) -> int:
     sizes = sizes or _SIZES if focus is None else _FOCUS_SIZES if relation.name in focus.tables else _OTHER_SIZES
+    return choose_size(schema, relation, sizes)
+
+
+def choose_size(schema: Schema, relation: TableSchema, sizes: tuple[int, int, int]) -> int:
+    """Choose a table's number of rows from three: without parents and with children, with both, without children."""
     has_children = bool(schema.children(relation.name))
     return sizes[2 if not has_children else 1 if relation.parents else 0]
 
