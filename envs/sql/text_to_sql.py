@@ -82,7 +82,7 @@ class TextToSQL(Question):
 
     Parameters:
         joins (0 to 2, on request up to 3): number of tables joined to the first one.
-        tables (0 to 2, on request up to 4): number of further tables of the database.
+        tables (0 to 2, on request up to 40): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4, on request up to 6): number of conditions, aggregates, groupings, sort keys and limits.
@@ -131,7 +131,7 @@ class TextToSQL(Question):
     param_space = ParamSpace(
         [
             IntAxis("joins", 0, 2, limits=(0, 3)),
-            IntAxis("tables", 0, 2, limits=(0, 4)),
+            IntAxis("tables", 0, 2, limits=(0, 40)),
             IntAxis("nesting", 0, 2),
             ChoiceAxis("wording", STYLES),
             IntAxis("clauses", 1, 4, limits=(1, 6)),

@@ -64,7 +64,7 @@ def _write_value(field: Field, number: str, sizes: dict[str, int]) -> str:
         text = f"date('{values[0]}', ({days} * ({number} % {len(values)})) || ' days')"
     elif field.is_number:
         values = list_values(field)
-        step = values[1] - values[0] if len(values) > 1 else 0
+        step = values[1] - values[0]
         text = f"{values[0]!r} + {step!r} * ({number} % {len(values)})"
     else:
         values = read_pool(field.values[0]) if field.kind == "name" else list_values(field)

@@ -65,10 +65,18 @@ class TableSchema:
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a database, each after the tables that it refers to."""
+    """The tables of a database, each after the tables that it refers to.
+
+    Args:
+        domain: the name of the domain.
+        relations: the tables.
+        commented: True if CREATE TABLE statements have the English words of tables and columns that are called
+            otherwise.
+    """
 
     domain: str
     relations: tuple[TableSchema, ...]
+    commented: bool = False
 
     @functools.cached_property
     def _by_name(self) -> dict[str, TableSchema]:
@@ -115,7 +123,7 @@ class Schema:
                     and (not field.spare or (relation.name, field.name) in spare)
                 ]
                 kept.append(replace(relation, fields=tuple(fields)))
-        return Schema(self.domain, tuple(kept))
+        return Schema(self.domain, tuple(kept), self.commented)
 
     @functools.cached_property
     def ddl(self) -> str:
@@ -125,7 +133,7 @@ class Schema:
     def ddl_for(self, dialect: str) -> str:
         """Write the CREATE TABLE statements of an engine with this dialect."""
         types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
-        return "\n".join(_create_table(relation, types) for relation in self.relations)
+        return "\n".join(_create_table(relation, types, self.commented) for relation in self.relations)
 
     @property
     def outline(self) -> str:
@@ -137,14 +145,17 @@ class Schema:
         return "\n".join(lines)
 
 
-def _create_table(relation: TableSchema, types: Mapping[str, str]) -> str:
+def _create_table(relation: TableSchema, types: Mapping[str, str], commented: bool) -> str:
     columns = []
     for field in relation.fields:
         kind = types.get(field.kind, "INTEGER")
         end = " PRIMARY KEY" if field.kind == "key" else "" if field.nullable else " NOT NULL"
         reference = f" REFERENCES {field.values[0]}" if field.kind == "parent" else ""
-        columns.append(f"{field.name} {kind}{end}{reference}")
-    return f"CREATE TABLE {relation.name} ({', '.join(columns)});"
+        is_plain = field.kind in ("key", "parent") or field.phrase.replace(" ", "_") == field.name
+        comment = f" /* {field.phrase} */" if commented and not is_plain else ""
+        columns.append(f"{field.name} {kind}{end}{reference}{comment}")
+    is_plain = not commented or relation.singular.replace(" ", "_") == relation.name
+    return f"CREATE TABLE {relation.name}{'' if is_plain else f' /* {relation.plural} */'} ({', '.join(columns)});"
 
 
 def read_domain(name: str, lines: Iterable[str]) -> Schema:

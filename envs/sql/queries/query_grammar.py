@@ -13,8 +13,8 @@ from typing import Any
 
 from ...code.programs.dice import Dice
 from ..databases.contents import Rows
-from ..databases.domains import read_domains
 from ..databases.relations import Field, Schema
+from ..databases.table_choice import choose_domain, choose_tables
 from .query_tree import (
     AggregateOf,
     ColumnName,
@@ -61,8 +61,7 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
         among: domains to choose from; empty for all.
     """
     size = joins + 1 + tables
-    domains = [one for one in read_domains() if len(one.names) >= size and (not among or one.domain in among)]
-    domain = dice.one(domains)
+    domain = choose_domain(dice, joins, size, among)
     base = dice.one([name for name in domain.names if len(domain.ancestors(name)) >= joins])
     used, links = [base], []
     while len(links) < joins:
@@ -73,10 +72,7 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
         kind = "LEFT" if is_outer or (field.nullable and dice.chance(0.5)) else "INNER"
         used.append(field.values[0])
         links.append(JoinTo(kind, ColumnName(used[-1], domain[used[-1]].key), ColumnName(owner, field.name)))
-    names = set(used)
-    while len(names) < size:
-        near = [one for one in domain.names if one not in names and _touches(domain, one, names)]
-        names.add(dice.one(near or [one for one in domain.names if one not in names]))
+    domain, names = choose_tables(dice, domain, used, size)
     spare = [(one.name, f.name) for one in domain.relations if one.name in names for f in one.fields if f.spare]
     kept: list[tuple[str, str]] = []
     while spare and len(kept) < noise:
@@ -84,11 +80,6 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
         kept.append(dice.one(own or spare))
         spare.remove(kept[-1])
     return Plan(domain.select(names, kept), base, tuple(links))
-
-
-def _touches(domain: Schema, name: str, names: set[str]) -> bool:
-    own = {field.values[0] for field in domain[name].parents}
-    return bool(own & names) or any(name in field.values for one in names for field in domain[one].parents)
 
 
 def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -> Query | None:
