@@ -18,7 +18,7 @@ from ..tools.tool_question import make_question
 from ..unicode import Unicode
 from .database_tools import SHOWN, QueryRunner
 from .engines import EngineFailure, count_milestones
-from .engines.large import TOO_SLOW
+from .engines.large_grading import TOO_SLOW
 from .sql_repair import BrokenQuery, SQLRepair
 
 _TURNS = IntAxis("turns", 2, 6, harder="down", limits=(1, 12))

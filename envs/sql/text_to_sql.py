@@ -23,11 +23,11 @@ from ..splits import split_of
 from ..task_env import TaskEnv
 from .databases.contents import Rows, draw_rows, format_row, make_database
 from .databases.domains import read_domains
-from .databases.large import write_large_script
+from .databases.large_contents import write_large_script
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
-from .engines.large import FACTOR, grade_large
+from .engines.large_grading import FACTOR, grade_large
 from .queries.constructs import CONSTRUCTS, add_construct
 from .queries.query_grammar import Plan, draw_plan, draw_query
 from .queries.query_steps import write_steps

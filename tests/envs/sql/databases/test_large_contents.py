@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palaestra.envs.sql.databases.contents import list_values, read_pool
 from palaestra.envs.sql.databases.domains import read_domains
-from palaestra.envs.sql.databases.large import write_large_script
+from palaestra.envs.sql.databases.large_contents import write_large_script
 from palaestra.envs.sql.databases.relations import Schema
 
 

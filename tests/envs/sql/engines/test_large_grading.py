@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from palaestra.envs.sql.engines import EngineFailure, QueryLimits, make_engine
-from palaestra.envs.sql.engines import large as judged
-from palaestra.envs.sql.engines.large import TOO_SLOW, grade_large
+from palaestra.envs.sql.engines import large_grading as judged
+from palaestra.envs.sql.engines.large_grading import TOO_SLOW, grade_large
 from palaestra.rewards.verifiers.sql import Database
 
 from .engines import engine_or_skip
