@@ -124,7 +124,8 @@ def _judge_slow_forms(engine: str, config: SqlBenchOptions) -> list[Any]:
     require("'palaestra bench sql'", "sql", "sqlglot")
     from .slow_forms import judge_slow_forms
 
-    return judge_slow_forms(engine, config.slow_tasks, config.seed, config.slow_rows, config.slow_repeats)
+    asked = (config.slow_tasks, config.seed, config.slow_rows, config.slow_repeats, config.constructs)
+    return judge_slow_forms(engine, *asked)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ a search of another table in place of membership, and joins on keys as text, whi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,9 @@ class SlowVerdicts:
     """verdicts that were another one when they were repeated"""
 
 
-def judge_slow_forms(engine: str, tasks: int, seed: int, rows: int, repeats: int) -> list[SlowVerdicts]:
+def judge_slow_forms(
+    engine: str, tasks: int, seed: int, rows: int, repeats: int, constructs: Sequence[str] = ()
+) -> list[SlowVerdicts]:
     """Let an engine judge slow forms of the right queries of drawn tasks, and all fast ones of `equivalent_queries`.
 
     Args:
@@ -49,8 +51,9 @@ def judge_slow_forms(engine: str, tasks: int, seed: int, rows: int, repeats: int
         seed: seed of the first one.
         rows: rows of the largest table.
         repeats: number of times that each slow form is judged.
+        constructs: as for the environment.
     """
-    asked = {"engine": engine, "rows": rows, "split": "all", "disable_env_checker": True}
+    asked = {"engine": engine, "rows": rows, "constructs": constructs, "split": "all", "disable_env_checker": True}
     env: Any = gym.make("palaestra/TextToSQL-v0", **asked).unwrapped
     dialect = make_engine(engine).dialect
     found: dict[str, SlowVerdicts] = {}
