@@ -209,8 +209,8 @@ def _read_elsewhere(text: str) -> str:
 def _change(
     connection: sqlite3.Connection, schema: Schema, rows: Rows, focus: Focus, rng: np.random.Generator
 ) -> Iterator[None]:
-    """Change values of the focus's columns at each step, endlessly: in some rows, a column takes one of the focus's
-    values, or another row's original value. Keys are unchanged."""
+    """Change values of the focus's columns at each step, endlessly, or never if it has none: in some rows, a column
+    takes one of the focus's values, or another row's original value. Keys are unchanged."""
     places = []
     for table in sorted(focus.tables):
         for place, field in enumerate(schema[table].fields[1:], start=1):
@@ -219,7 +219,7 @@ def _change(
             often = focus.only.get((table, field.name)) or focus.values.get((table, field.name), [])
             update = f"UPDATE {table} SET {field.name} = ? WHERE {schema[table].key} % ? = ?"
             places += [(rows[table], place, field, often, update)] * (3 if often else 1)
-    while True:
+    while places:
         for chance, share, key, value in rng.random((CHANGES, 4)).tolist():
             held, place, field, often, update = places[int(chance * len(places))]
             if often:
