@@ -109,9 +109,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     _print(graders, undecided, probes, speeds, config)
     for name, verdicts in slow.items():
         rows = [
-            (one.form, *map(str, (one.queries, one.accepted, one.slow, one.other, one.changed))) for one in verdicts
+            (one.form, *map(str, (one.queries, one.accepted, one.slow, one.other, one.changed)), f"{one.mean:.2f}")
+            for one in verdicts
         ]
-        heads = ("form", "queries", "accepted", "refused as slow", "other verdicts", "verdicts that changed")
+        heads = ("form", "queries", "accepted", "slow", "other", "changed", "s each")
         Console().print(make_table(heads, rows, title=f"right queries on {config.slow_rows:,} rows, {name}"))
     figures = {"undecided": undecided, "per_second": speeds}
     figures |= {"slow_forms": {name: list(map(asdict, verdicts)) for name, verdicts in slow.items()}}

@@ -28,7 +28,7 @@ _DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 @dataclass
 class SlowVerdicts:
     """Verdicts on queries of one form: numbers of queries, refused as slow, accepted, and with another verdict; and the
-    seconds of the processor, or of the clock for engines other than SQLite."""
+    seconds of the clock, without the making of the database."""
 
     form: str
     queries: int = 0
@@ -38,6 +38,11 @@ class SlowVerdicts:
     seconds: float = 0.0
     changed: int = 0
     """verdicts that were another one when they were repeated"""
+
+    @property
+    def mean(self) -> float:
+        """Seconds for one query."""
+        return self.seconds / max(self.queries, 1)
 
 
 def judge_slow_forms(
