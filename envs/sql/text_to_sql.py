@@ -79,6 +79,8 @@ class TextToSQL(Question):
         A schema of one of nine domains (a shop, a hospital, a league, ...), a few of its rows, and a question. The
         query is run on several databases with this schema, which are chosen so that queries with one mistake (a join,
         a bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
+        With more tables than a domain has, several domains share the database, and tables have twins with names such as
+        ``archived_sale``.
 
     Parameters:
         joins (0 to 2, on request up to 3): number of tables joined to the first one.
@@ -267,8 +269,9 @@ class TextToSQL(Question):
         if self.rows is None or not verdict.success:
             return verdict
         known: QueryTask = task.data
-        tables = find_tables(known.query)
-        database = Database(schema=write_large_script(known.plan.schema, tables, self.rows, known.seed))
+        schema = known.plan.schema
+        tables = [name for name in find_tables(known.query) if name in schema.names]
+        database = Database(schema=write_large_script(schema, tables, self.rows, known.seed))
         same = {name: grading[name] for name in ("ordered", "engine", "schema")}
         return grade_large(query, self.gold_query(task), database, self.rows, **same)
 
