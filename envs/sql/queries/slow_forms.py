@@ -14,15 +14,17 @@ from .query_tree import IsAmong, Query, RankOver
 
 
 def has_slow_form(query: Query) -> bool:
-    """Return True if a query has groups, ranks or values of earlier rows, or asks whether keys are among those of
-    another table."""
+    """Return True if a query has groups, ranks or running sums, or asks whether keys are among those of another table.
+    The value of the row before is found by the index of the key, so that all its forms are fast."""
     return _is_slow(query)
 
 
 def _is_slow(node: Any) -> bool:
     if isinstance(node, tuple):
         return any(map(_is_slow, node))
-    if isinstance(node, (RankOver, EarlierRows)) or getattr(node, "group", ()):
+    if isinstance(node, RankOver) or getattr(node, "group", ()):
+        return True
+    if isinstance(node, EarlierRows) and node.function == "SUM":
         return True
     if isinstance(node, IsAmong) and node.query.table != node.left.table:
         return True

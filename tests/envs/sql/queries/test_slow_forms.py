@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from palaestra.envs.sql.queries.computed import EarlierRows
 from palaestra.envs.sql.queries.query_tree import (
     AggregateOf,
     ColumnName,
@@ -28,6 +29,8 @@ MEAN = Compare(PRICE, ">", SelectQuery((AggregateOf("AVG", PRICE),), "sale"))
         (SelectQuery((PRICE,), "sale", where=(IsAmong(PRICE, SALES),)), False),
         (SelectQuery((PRICE, AggregateOf("COUNT")), "sale", group=(PRICE,)), True),
         (SelectQuery((PRICE, RankOver("RANK", PRICE, True)), "sale"), True),
+        (SelectQuery((EarlierRows("SUM", PRICE, ColumnName("sale", "sale_id")),), "sale"), True),
+        (SelectQuery((EarlierRows("LAG", PRICE, ColumnName("sale", "sale_id")),), "sale"), False),
         (SelectQuery((STORE,), "store", where=(CHILDREN,)), True),
         (SetQuery("UNION", SALES, SelectQuery((STORE,), "store", where=(CHILDREN,))), True),
     ],
