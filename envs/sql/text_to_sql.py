@@ -123,9 +123,10 @@ class TextToSQL(Question):
             with an average of all rows), "sets" (a set operation on two columns), "window" (a running sum, or the value
             of the row before); empty for none.
         rows: with a number of 1,000 to 100,000, queries that have a right but slow form (aggregates of groups, ranks,
-            running sums, rows of other tables) are asked for, and an answer that is right on all databases is also run on one with
-            so many rows in its largest table. A slow answer, with over 20 times the operations of the reference query
-            (engines other than SQLite: 20 times its time, at least 1 s), is refused. None for small databases only.
+            running sums, rows of other tables) are asked for, and an answer that is right on all databases is also run
+            on one with so many rows in its largest table. A slow answer, with over 20 times the operations of the
+            reference query (engines other than SQLite: 20 times its time, at least 1 s), is refused. None for small
+            databases only.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
