@@ -186,7 +186,7 @@ class TextToSQL(Question):
         while best is None or (tries < _TRIES and not best.witnesses.is_good):
             plans += 1
             if best is None and plans > _PLANS:
-                needs = [*self.constructs, *(["a slow form"] if self.rows else [])]
+                needs = (*self.constructs, *(("a slow form",) if self.rows else ()))
                 raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {needs}.")
             construct = dice.one(self.constructs) if self.constructs else ""
             plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
