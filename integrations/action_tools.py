@@ -37,6 +37,7 @@ NAMES: dict[str, tuple[str, str, Any]] = {
     "MovingObstaclesText": ("move", "action", GRID_ACTIONS[:3]),
     "ProgramDebugging": ("submit", "program_or_call", str),
     "RushHour": ("move", "moves", str),
+    "SQLDebugging": ("submit", "query", str),
     "SlidingTiles": ("slide", "tiles", str),
     "Sokoban": ("move", "moves", str),
     "TutorDialogue": ("say", "act", str),

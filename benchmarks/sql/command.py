@@ -5,7 +5,8 @@ mistake, which count as wrong if their result differs on one of many databases o
 `palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Two simpler graders, one of them
 as in other projects (sets of rows), compare results on one database. Released evaluators of other benchmarks, if their
 files are given, judge the same queries on one database and on all of the task's. Then the grader is probed with wrong
-averages and incomplete orders (`probes`), and tasks made and answers graded per second are measured.
+averages and incomplete orders (`probes`), and tasks made and answers graded per second are measured. With
+``--slow-tasks``, right queries in slow forms are judged on large tables, too.
 
 examples:
   palaestra bench sql
@@ -13,6 +14,7 @@ examples:
   palaestra bench sql --failures --json sql.json
   palaestra bench sql --constructs arithmetic case columns contains window
   palaestra bench sql --constructs self children recursive view note dirty
+  palaestra bench sql --tasks 0 --probe-seeds 0 --speed-tasks 0 --slow-tasks 40 --slow-repeats 20
   palaestra bench sql --evaluators test-suite-sql-eval/exec_eval.py bird/evaluation.py
 """
 
@@ -35,7 +37,7 @@ from ...envs.sql.engines import ENGINES, QueryLimits, grade_query, make_engine
 from ...envs.sql.queries.query_tree import is_ordered_query
 from ...errors import InputError
 from ...rewards.verifiers.sql import Database, QueryError, open_database, same_rows
-from ..harness import check_names, make_table, read_options, track, write_json
+from ..harness import check_names, make_table, read_options, require, track, write_json
 from ..peer_process import PeerProcess
 from . import peer_evaluators
 from .labels import PROVEN, LabelledQuery, label_queries, write_for
@@ -60,6 +62,12 @@ class SqlBenchOptions:
     """Seeds whose tasks, at three difficulties, are probed for other averages and incomplete orders."""
     speed_tasks: int = 100
     """Tasks made and graded at each difficulty for the figures per second."""
+    slow_tasks: int = 0
+    """Tasks, over five difficulties, whose right queries are judged in slow forms on large tables; 0 for none."""
+    slow_rows: int = 100_000
+    """Rows of the largest table in these tasks."""
+    slow_repeats: int = 1
+    """Number of times that each slow form is judged, to see whether the verdict changes."""
     seed: int = 0
     """Seed of the first task."""
     evaluators: tuple[Path, ...] = ()
@@ -98,11 +106,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         graders, undecided = compare_graders(config, evaluators)
     probes = probe_graders(config.engines, config.probe_seeds)
     speeds = {name: measure_speed(name, config.speed_tasks, config.seed) for name in config.engines}
+    slow = {name: _judge_slow_forms(name, config) for name in config.engines if config.slow_tasks}
     _print(graders, undecided, probes, speeds, config)
+    for name, verdicts in slow.items():
+        rows = [
+            (one.form, *map(str, (one.queries, one.accepted, one.slow, one.other, one.changed)), f"{one.mean:.2f}")
+            for one in verdicts
+        ]
+        heads = ("form", "queries", "accepted", "slow", "other", "changed", "s each")
+        Console().print(make_table(heads, rows, title=f"right queries on {config.slow_rows:,} rows, {name}"))
     figures = {"undecided": undecided, "per_second": speeds}
+    figures |= {"slow_forms": {name: list(map(asdict, verdicts)) for name, verdicts in slow.items()}}
     figures |= {"graders": list(map(asdict, graders)), "probes": list(map(asdict, probes))}
     write_json(config.json, figures)
     return 0
+
+
+def _judge_slow_forms(engine: str, config: SqlBenchOptions) -> list[Any]:
+    require("'palaestra bench sql'", "sql", "sqlglot")
+    from .slow_forms import judge_slow_forms
+
+    asked = (config.slow_tasks, config.seed, config.slow_rows, config.slow_repeats, config.constructs)
+    return judge_slow_forms(engine, *asked)
 
 
 @contextlib.contextmanager
@@ -218,7 +243,8 @@ def measure_speed(engine: str, tasks: int, seed: int) -> dict[str, dict[str, flo
             env.step(answer)
             graded += clock() - start
         name = "default" if difficulty is None else f"{difficulty:g}"
-        found[name] = {"made": tasks / made, "graded": tasks / graded}
+        if tasks:
+            found[name] = {"made": tasks / made, "graded": tasks / graded}
     return found
 
 

@@ -1,4 +1,4 @@
-"""Tools for the database of a question: list its tables, describe one, sample its rows, and run queries.
+"""Tools for the database of a question: list its tables, search them, describe one, sample its rows, and run queries.
 
 They work on the database that a family's ``database_of(task)`` returns; other questions get an empty database. Each
 output has at most 1,000 characters. Queries are read-only.
@@ -23,13 +23,22 @@ from .outcomes import QueryOutcome, draw_table, try_query
 
 # Maximum characters and rows of an output, and maximum rows of a sample.
 SHOWN, SHOWN_ROWS, MOST_SAMPLED = 1_000, 12, 10
+# Tables listed at a time, and lines of a search.
+PAGE, FOUND = 20, 12
+# Maximum characters of a line of a search.
+_LONGEST_LINE = 120
 _TABLES = (
     "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
 )
 _EMPTY = Database(schema="PRAGMA user_version = 1;")
 _BLOCK = re.compile(r"```[ \t]*(?:sql|sqlite3?)\b[ \t]*\r?\n?(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<(sql|tool_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_LIST = re.compile(r"\.?tables|(?:list|show)(?: the)? tables", re.IGNORECASE)
+_LIST = re.compile(r"(?:\.?tables|(?:list|show)(?: the)? tables)(?: +([0-9]{1,6}))?", re.IGNORECASE)
+_SEARCH = re.compile(r"(?:search|find) +(.{1,100})", re.IGNORECASE)
+# A comment, a string or quoted name, or a sign that separates columns; anything else.
+_PART = re.compile(
+    r"""/\*.*?\*/|--[^\n]*|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|[(),]|[^-/'"`\[(),]+|.""", re.DOTALL
+)
 _DESCRIBE = re.compile(r"(?:describe|\.?schema) +(.{1,100})", re.IGNORECASE)
 _SAMPLE = re.compile(r"sample +(.{1,100}?)(?: +([0-9]{1,6}))?", re.IGNORECASE)
 _TABLE = {"type": "string", "description": "name of the table"}
@@ -49,6 +58,19 @@ def describe_tables(database: LoadedDatabase) -> dict[str, str]:
     made = try_query(_TABLES, database.database).rows or ()
     lines = [sql for _, sql in made] if database.schema is None else database.schema.split("\n")
     return dict(sorted((str(name), str(line).rstrip(";")) for (name, _), line in zip(made, lines)))
+
+
+def split_columns(statement: str) -> list[str]:
+    """Split a CREATE TABLE statement into its columns and constraints, each with its comment, on one line each."""
+    columns, depth = [""], 0
+    for part in _PART.findall(statement):
+        depth -= part == ")"
+        if depth > 0 and not (part == "," and depth == 1):
+            columns[-1] += part
+        elif part == ",":
+            columns.append("")
+        depth += part == "("
+    return [" ".join(column.split()) for column in columns if column.strip()]
 
 
 def command_in(action: str) -> str:
@@ -96,21 +118,60 @@ class TableLister(DatabaseTool):
     """Lists the tables."""
 
     name = "tables"
-    usage = "list the tables with their numbers of rows"
-    parameters: ClassVar = {}
+    usage = f"list the tables with their numbers of rows, {PAGE} on a page"
+    parameters: ClassVar = {"page": {"type": "integer", "description": "which page; 1 if left out"}}
+    optional = ("page",)
 
     def write(self, arguments: Mapping[str, Any]) -> str:
-        return fenced("tables", "")
+        return fenced(f"tables {arguments['page']}" if "page" in arguments else "tables", "")
 
     def parse(self, action: str) -> Arguments | None:
-        return {} if _LIST.fullmatch(command_in(action)) else None
+        found = _LIST.fullmatch(command_in(action))
+        return None if found is None else {"page": found[1]} if found[1] else {}
 
     def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
-        lines = []
-        for table in describe_tables(database):
+        tables = list(describe_tables(database))
+        pages = max(-(-len(tables) // PAGE), 1)
+        page = min(max(int(arguments.get("page", 1)), 1), pages)
+        lines = [f"Page {page} of {pages}, {len(tables)} tables in all:"] if pages > 1 else []
+        for table in tables[PAGE * (page - 1) : PAGE * page]:
             ((number,),) = try_query(f"SELECT COUNT(*) FROM {quote(table)}", database).rows or (("?",),)
             lines.append(f"{table} ({number} {'row' if number == 1 else 'rows'})")
         return ToolResult(keep_ends("\n".join(lines) or "(there are no tables)", SHOWN))
+
+
+@TOOLS.register("search_schema")
+class SchemaSearcher(DatabaseTool):
+    """Searches the names of tables and columns, and the comments beside them."""
+
+    name = "search_schema"
+    usage = f"find tables and columns by words in their names, types or comments, at most {FOUND}"
+    parameters: ClassVar = {"word": {"type": "string", "description": "a word or a part of one, or several"}}
+
+    def write(self, arguments: Mapping[str, Any]) -> str:
+        return fenced(f"search {arguments['word']}", "")
+
+    def parse(self, action: str) -> Arguments | None:
+        found = _SEARCH.fullmatch(command_in(action))
+        return {"word": found[1]} if found else None
+
+    def look(self, arguments: Arguments, database: LoadedDatabase) -> ToolResult:
+        words = arguments["word"].strip("\"'`").lower().split()
+        lines = []
+        for table, statement in describe_tables(database).items():
+            columns = split_columns(statement)
+            comment = " ".join(re.findall(r"/\*.*?\*/", statement.partition("(")[0]))
+            named = f"{table} {comment}".lower()
+            if all(word in named for word in words):
+                lines.append(f"{table} ({len(columns)} columns) {comment}".rstrip())
+            matches = [one for one in columns if all(word in f"{named} {one.lower()}" for word in words)]
+            # A word of the table's name alone does not make all its columns matches.
+            lines += [f"{table}: {one}" for one in matches if any(word in one.lower() for word in words)]
+        if not lines:
+            return ToolResult(f"No table, column or comment has {' and '.join(map(repr, words))[:100]}.")
+        head = f"{len(lines)} matches, the first {FOUND}:\n" if len(lines) > FOUND else ""
+        shown = (line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3]}..." for line in lines[:FOUND])
+        return ToolResult(keep_ends(head + "\n".join(shown), SHOWN))
 
 
 @TOOLS.register("describe")

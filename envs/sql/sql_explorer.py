@@ -18,7 +18,16 @@ from ..registration import register
 from ..tools.tool import choose_call
 from ..tools.tool_function import ToolFunction
 from ..tools.tool_question import Session, ToolQuestion, count_times
-from .database_tools import QueryCommand, RowSampler, TableDescriber, TableLister, command_in, describe_tables
+from .database_tools import (
+    PAGE,
+    QueryCommand,
+    RowSampler,
+    SchemaSearcher,
+    TableDescriber,
+    TableLister,
+    command_in,
+    describe_tables,
+)
 from .text_to_sql import TextToSQL
 
 _SPARE = IntAxis("spare", 0, 6, harder="down", limits=(0, 20))
@@ -29,7 +38,7 @@ _GIVE = ToolFunction(
     {"query": {"type": "string", "description": "one query in SQL"}},
     answers=True,
 )
-_COMMANDS = "tables, describe TABLE, sample TABLE N, query SELECT ... or answer SELECT ..."
+_COMMANDS = "tables, search WORD, describe TABLE, sample TABLE N, query SELECT ... or answer SELECT ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +62,28 @@ class SQLExplorer(ToolQuestion):
 
     Description:
         The question is one of `TextToSQL` (or of another family about databases, ``of``). Neither its tables nor their
-        rows are shown: the agent lists, describes and samples them, tries queries, and then gives the query that
-        answers the question. The answer is judged as in the family, on databases beyond the one that it has seen.
+        rows are shown: the agent lists, searches, describes and samples them, tries queries, and then gives the query
+        that answers the question. The answer is judged as in the family, on databases beyond the one that it has seen.
+        With many tables, several domains share the database, some tables have twins such as ``archived_sale``, the
+        listing has pages, and the scripted solver searches for the first table that it needs.
 
     Parameters:
         joins (0 to 2, on request up to 3): number of tables joined to the first one.
-        tables (0 to 2, on request up to 4): number of further tables of the database.
+        tables (0 to 2, on request up to 40): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4, on request up to 6): number of conditions, aggregates, groupings, sort keys and limits.
         noise (0 to 2, on request up to 4): number of further columns, often with names similar to others.
         spare (6 to 0, harder downwards, on request up to 20): calls of tools beyond those of the scripted solver, which
-            lists the tables, describes each that it needs, and tries its query.
+            lists the tables (searches, if there are more than 20), describes each that it needs, and tries its query.
 
     Observation:
         The question and the commands; then the output of the last call, at most 1000 characters, and the calls left.
 
     Actions:
-        One command: ``tables``, ``describe TABLE``, ``sample TABLE`` (perhaps with a number of rows), ``query SELECT
-        ...``, which may be left out before SELECT, or ``answer SELECT ...``. It may stand in a block. A query in
-        <answer></answer> is an answer as well.
+        One command: ``tables`` (perhaps with a page), ``search WORD``, ``describe TABLE``, ``sample TABLE`` (perhaps
+        with a number of rows), ``query SELECT ...``, which may be left out before SELECT, or ``answer SELECT ...``. It
+        may stand in a block. A query in <answer></answer> is an answer as well.
 
     Reward:
         The family's reward for the answer, and 0 for calls. ``info["progress"]`` and the extra ``milestones`` count the
@@ -109,7 +120,7 @@ class SQLExplorer(ToolQuestion):
         seconds: float = 2.0,
         **kwargs: Any,
     ):
-        tools = [TableLister(), TableDescriber(), RowSampler(), QueryCommand(seconds)]
+        tools = [TableLister(), SchemaSearcher(), TableDescriber(), RowSampler(), QueryCommand(seconds)]
         super().__init__(of=of, of_kwargs=of_kwargs, tools=tools, answer_format=answer_format, **kwargs)
 
     def choose_space(self, inner: Question) -> ParamSpace:
@@ -130,9 +141,10 @@ class SQLExplorer(ToolQuestion):
 
     def explain(self, calls: int) -> str:
         return (
-            f"\nYou do not know the database yet. Write one command in a reply; the first four may be used "
-            f"{count_times(calls)} in all.\ntables: {self.tools[0].usage}\ndescribe TABLE: {self.tools[1].usage}\n"
-            f"sample TABLE N: {self.tools[2].usage}\nquery SELECT ...: {self.tools[3].usage}\n"
+            f"\nYou do not know the database yet. Write one command in a reply; the first five may be used "
+            f"{count_times(calls)} in all.\ntables N: {self.tools[0].usage}\nsearch WORD: {self.tools[1].usage}\n"
+            f"describe TABLE: {self.tools[2].usage}\nsample TABLE N: {self.tools[3].usage}\n"
+            f"query SELECT ...: {self.tools[4].usage}\n"
             "answer SELECT ...: give the query that answers the question, which ends the episode"
         )
 
@@ -176,7 +188,9 @@ class SQLExplorer(ToolQuestion):
         unseen = [table for table in state.needed if table not in described]
         gold = self.inner.oracle(state.task)
         if not state.made:
-            return fenced("tables", "")
+            inner: Any = self.inner
+            many = len(describe_tables(inner.database_of(state.task))) > PAGE
+            return fenced(f"search {state.needed[0]}" if many and state.needed else "tables", "")
         if unseen and state.calls:
             return fenced(f"describe {unseen[0]}", "")
         if state.calls and all(call.name != "query" for call in state.made) and "```sql" in gold:

@@ -74,7 +74,7 @@ class SQLRepair(TextToSQL):
 
     Parameters:
         joins (0 to 2, on request up to 3): number of tables joined to the first one.
-        tables (0 to 2, on request up to 4): number of further tables of the database.
+        tables (0 to 2, on request up to 40): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
         fault (error, result): whether the query fails, or has a wrong result.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
@@ -104,6 +104,7 @@ class SQLRepair(TextToSQL):
         sample_rows: rows of each table shown in the prompt.
         domains: names of the domains of databases; empty for all.
         constructs: further constructs of the queries, as for `TextToSQL`.
+        rows: rows of a large database on which an answer must not be slow, as for `TextToSQL`.
     """
 
     param_space = ParamSpace(

@@ -23,14 +23,17 @@ from ..splits import split_of
 from ..task_env import TaskEnv
 from .databases.contents import Rows, draw_rows, format_row, make_database, tidy_rows
 from .databases.domains import read_domains
+from .databases.large_contents import write_large_script
 from .databases.relations import Schema
 from .engines import LoadedDatabase, QueryLimits, grade_query, make_engine
 from .engines.dialects import translate_query, translate_years
+from .engines.large_grading import FACTOR, grade_large
 from .queries.constructs import check_constructs, draw_with, prepare_plan
 from .queries.query_grammar import draw_query
 from .queries.query_plans import Plan, draw_plan
 from .queries.query_steps import write_steps
-from .queries.query_tree import Query, count_matches, is_ordered_query, list_words
+from .queries.query_tree import Query, count_matches, find_tables, is_ordered_query, list_words
+from .queries.slow_forms import has_slow_form
 from .queries.witnesses import Witnesses, find_witnesses
 from .queries.wording import STYLES, write_question
 
@@ -45,6 +48,12 @@ REQUEST = (
     "of the tables. Round nothing; years are integers; aggregates skip NULL, and without values are NULL (counts: 0)."
 )
 SHORT_REQUEST = "Answer with one {engine} query."
+SLOW_REQUEST = (
+    " The tables may have {rows:,} rows, and no index except on their keys: a query that takes over {factor} times as "
+    "long as a plain one is refused."
+)
+# Rows of the largest table that may be asked for.
+LEAST_LARGE, MOST_LARGE = 1_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +80,12 @@ class TextToSQL(Question):
         A schema of one of nine domains (a shop, a hospital, a league, ...), a few of its rows, and a question. The
         query is run on several databases with this schema, which are chosen so that queries with one mistake (a join,
         a bound, NULL, DISTINCT, an aggregate, the order, a column, ...) have another result on at least one of them.
+        With more tables than a domain has, several domains share the database, and tables have twins with names such as
+        ``archived_sale``.
 
     Parameters:
         joins (0 to 2, on request up to 3): number of tables joined to the first one.
-        tables (0 to 2, on request up to 4): number of further tables of the database.
+        tables (0 to 2, on request up to 40): number of further tables of the database.
         nesting (0 to 2): depth of nested queries in the conditions.
         wording (names, phrases): whether the question uses the names of tables and columns, or English words for them.
         clauses (1 to 4, on request up to 6): number of conditions, aggregates, groupings, sort keys and limits.
@@ -117,6 +128,11 @@ class TextToSQL(Question):
             word, number, season or code), "dirty" (values to be tidied); empty for none. "self", "children",
             "recursive" and views with totals have joins of their own, and the axes "joins" and "tables" then give the
             number of tables of the database.
+        rows: with a number of 1,000 to 100,000, queries that have a right but slow form (aggregates of groups, ranks,
+            running sums, rows of other tables) are asked for, and an answer that is right on all databases is also run
+            on one with so many rows in its largest table. A slow answer, with over 20 times the operations of the
+            reference query (engines other than SQLite: 20 times its time, at least 1 s), is refused. None for small
+            databases only.
         prompt: as for every environment, or "compact" for models with a short context: a line such as ``sale(sale_id,
             product_id -> product, quantity)`` for each table, without types and rows, and the request in five words.
     """
@@ -124,7 +140,7 @@ class TextToSQL(Question):
     param_space = ParamSpace(
         [
             IntAxis("joins", 0, 2, limits=(0, 3)),
-            IntAxis("tables", 0, 2, limits=(0, 4)),
+            IntAxis("tables", 0, 2, limits=(0, 40)),
             IntAxis("nesting", 0, 2),
             ChoiceAxis("wording", STYLES),
             IntAxis("clauses", 1, 4, limits=(1, 6)),
@@ -147,6 +163,7 @@ class TextToSQL(Question):
         sample_rows: int = 2,
         domains: Sequence[str] = (),
         constructs: Sequence[str] = (),
+        rows: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -154,10 +171,17 @@ class TextToSQL(Question):
         self.dialect = make_engine(engine).dialect
         request = SHORT_REQUEST if self.prompt == "compact" else REQUEST
         self.request = request.format(engine=make_engine(engine).title)
+        self.rows = None if rows is None else check_count("rows", rows, LEAST_LARGE, high=MOST_LARGE)
+        if rows is not None:
+            self.request += SLOW_REQUEST.format(rows=rows, factor=FACTOR)
         self.domains = tuple([domains] if isinstance(domains, str) else domains)
         for name in self.domains:
             check_choice("domain", name, [domain.domain for domain in read_domains()])
         self.constructs = check_constructs(constructs)
+        if rows is not None and "dirty" in self.constructs:
+            raise InputError(
+                "rows= cannot be asked for with the construct 'dirty': large tables have tidy values only."
+            )
         self.seconds = check_number("seconds", seconds, low=0.01)
         self.sample_rows = check_count("sample_rows", sample_rows, low=0)
 
@@ -170,7 +194,8 @@ class TextToSQL(Question):
         while best is None or (tries < _TRIES and not best.witnesses.is_good):
             plans += 1
             if best is None and plans > _PLANS:
-                raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {self.constructs}.")
+                needs = (*self.constructs, *(("a slow form",) if self.rows else ()))
+                raise InputError(f"no query of {self.domains or 'any domain'} with {params} has {needs}.")
             construct = dice.one(self.constructs) if self.constructs else ""
             drawn_plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
             if (plan := prepare_plan(dice, drawn_plan, construct)) is None:
@@ -214,6 +239,8 @@ class TextToSQL(Question):
         rows = tidy_rows(plan.schema, rows)
         for _ in range(_DRAWS):
             query = draw_with(dice, plan, rows, params["clauses"], params["nesting"], construct)
+            if query and self.rows and not has_slow_form(query):
+                continue
             # Check the split before running queries, which takes most of the time.
             if not query or (self.split != "all" and split_of(list_words(query)) != self.split):
                 continue
@@ -247,16 +274,30 @@ class TextToSQL(Question):
         return make_engine(self.engine).load(database, known.plan.schema.ddl_for(self.dialect))
 
     def verify(self, task: Task, answer: str) -> Verdict:
+        grading, query = self.grading_of(task), query_in(answer)
+        verdict = grade_query(query, **grading)
+        if self.rows is None or not verdict.success:
+            return verdict
         known: QueryTask = task.data
-        return grade_query(
-            query_in(answer),
-            known.witnesses.expected,
-            ordered=is_ordered_query(known.query),
-            tied=known.witnesses.tied,
-            engine=self.engine,
-            schema=known.plan.schema.ddl_for(self.dialect),
-            limits=QueryLimits(self.seconds),
-        )
+        schema = known.plan.schema
+        views = {view.name: view.table for view in schema.views}
+        tables = [views.get(name, name) for name in find_tables(known.query)]
+        tables = [name for name in tables if name in schema.names]
+        database = Database(schema=write_large_script(schema, tables, self.rows, known.seed))
+        same = {name: grading[name] for name in ("ordered", "engine", "schema")}
+        return grade_large(query, self.gold_query(task), database, self.rows, **same)
+
+    def grading_of(self, task: Task) -> dict[str, Any]:
+        """Return the arguments of `grade_query` by which queries are judged."""
+        known: QueryTask = task.data
+        return {
+            "expected": known.witnesses.expected,
+            "ordered": is_ordered_query(known.query),
+            "tied": known.witnesses.tied,
+            "engine": self.engine,
+            "schema": known.plan.schema.ddl_for(self.dialect),
+            "limits": QueryLimits(self.seconds),
+        }
 
     def solution_steps(self, task: Task) -> list[str]:
         """Return one line for each clause of the reference query, then the answer."""

@@ -7,16 +7,18 @@ rows, the length of any value and the size of the result. sqlite is part of Pyth
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import sys
+import threading
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ...checks import check_count, check_number
 from ...errors import InputError
@@ -31,10 +33,14 @@ MAX_VALUE = 100_000
 # Largest result, in bytes of Python objects of all rows together.
 MAX_RESULT = 32_000_000
 OPERATIONS_BETWEEN_LOOKS = 100
+# Total size of the databases cached for scripts, in bytes.
+MAX_CACHED = 64_000_000
 # Sums of the same numbers in another order differ in the last digits of a double.
 SIGNIFICANT_DIGITS = 12
 
 ResultRows = tuple[tuple[Any, ...], ...]
+_IMAGES: OrderedDict[str, bytes] = OrderedDict()
+_IMAGES_LOCK = threading.Lock()
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 # The json aggregates check the limit on a value's length only at their end, after they have allocated the memory.
 _DENIED_FUNCTIONS = {
@@ -64,6 +70,21 @@ class Database:
     schema: str | None = None
     path: str | None = None
     image: bytes | None = None
+
+
+@dataclass(slots=True)
+class OperationCounter:
+    """Count of the operations of SQLite's virtual machine in a query: the same whenever the query runs on the same
+    database and release of SQLite.
+
+    Args:
+        limit: most operations; the query is stopped soon after.
+        count: operations so far, in steps of `STEP`.
+    """
+
+    STEP: ClassVar[int] = 1_000
+    limit: float = math.inf
+    count: int = 0
 
 
 @VERIFIERS.register("sql")
@@ -198,7 +219,13 @@ def run_query(query: str, database: Database, *, seconds: float = 2.0, max_rows:
 
 
 def read_result(
-    query: str, database: Database, *, seconds: float = 2.0, max_rows: int = 10_000, memory_mb: int | None = None
+    query: str,
+    database: Database,
+    *,
+    seconds: float = 2.0,
+    max_rows: int = 10_000,
+    memory_mb: int | None = None,
+    counter: OperationCounter | None = None,
 ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Run a query on a read-only database and return the names of its columns, and its rows.
 
@@ -209,17 +236,27 @@ def read_result(
         max_rows: most rows.
         memory_mb: bound on the memory that sqlite takes in this whole process, MiB, from now on (it cannot be raised
             again); also keeps intermediate results out of files. For worker processes.
+        counter: counts the operations of the query, and has a limit for them.
 
     Raises:
         QueryError: the text is not a single reading statement, it fails, or its result has more than ``max_rows`` rows
             or more than 32 MB.
-        TimeoutError: the query took more than ``seconds`` of CPU time.
+        TimeoutError: the query took more than ``seconds`` of CPU time, or more operations than the counter's limit.
         InputError: the database cannot be made or opened.
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"The query is longer than {MAX_LENGTH:,} characters.")
     connection = open_database(database)
     deadline = time.thread_time() + seconds
+    limit = math.inf if counter is None else counter.limit
+
+    def is_over() -> bool:
+        if counter is not None:
+            counter.count += counter.STEP
+            if counter.count > limit:
+                return True
+        return time.thread_time() > deadline
+
     try:
         if memory_mb is not None:
             connection.execute("PRAGMA temp_store = MEMORY")
@@ -228,7 +265,7 @@ def read_result(
             for name in ("printf", "format"):
                 connection.create_function(name, -1, _format, deterministic=True)
         connection.set_authorizer(_authorize)
-        connection.set_progress_handler(lambda: time.thread_time() > deadline, OPERATIONS_BETWEEN_LOOKS)
+        connection.set_progress_handler(is_over, OPERATIONS_BETWEEN_LOOKS if counter is None else counter.STEP)
         cursor = connection.execute(query)
         rows = fetch_rows(cursor, max_rows)
         if cursor.description is None:
@@ -236,6 +273,8 @@ def read_result(
     except QueryError:
         raise
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
+        if counter is not None and counter.count > limit:
+            raise TimeoutError(f"the query took more than {limit:,} operations") from None
         if time.thread_time() > deadline:
             raise TimeoutError(f"the query took more than {seconds:g} s") from None
         reason = " ".join(str(error).split())[:120].rstrip(".") or "out of memory"
@@ -312,9 +351,22 @@ def open_database(database: Database) -> sqlite3.Connection:
     return connection
 
 
-@lru_cache(maxsize=64)
 def _image(schema: str) -> bytes:
-    """Run a script on an empty database and return the database as bytes, so that each query runs on a fresh copy."""
+    """Return the database that a script makes, as bytes, so that each query runs on a fresh copy. The last ones are
+    cached, up to `MAX_CACHED` bytes."""
+    with _IMAGES_LOCK:
+        if schema in _IMAGES:
+            _IMAGES.move_to_end(schema)
+            return _IMAGES[schema]
+    image = _make_image(schema)
+    with _IMAGES_LOCK:
+        _IMAGES[schema] = image
+        while len(_IMAGES) > 1 and sum(map(len, _IMAGES.values())) > MAX_CACHED:
+            _IMAGES.popitem(last=False)
+    return image
+
+
+def _make_image(schema: str) -> bytes:
     connection = sqlite3.connect(":memory:")
     try:
         connection.executescript(schema)

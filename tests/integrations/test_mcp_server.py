@@ -93,7 +93,7 @@ def test_an_environment_with_tools_is_solved_by_its_tools():
 
     async def episode(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert list(tools) == ["reset", "tables", "describe", "sample", "query", "answer"]
+        assert list(tools) == ["reset", "tables", "search_schema", "describe", "sample", "query", "answer"]
         assert tools["describe"].input_schema["properties"]["table"]["type"] == "string"
         assert tools["sample"].input_schema["required"] == ["table"]
         assert list(tools["reset"].input_schema["properties"]) == ["seed"]

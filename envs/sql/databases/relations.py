@@ -92,11 +92,20 @@ class View:
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a database, each after the tables that it refers to, and perhaps views of them."""
+    """The tables of a database, each after the tables that it refers to, and perhaps views of them.
+
+    Args:
+        domain: the name of the domain.
+        relations: the tables.
+        views: views of the tables.
+        commented: True if CREATE TABLE statements have the English words of tables and columns that are called
+            otherwise.
+    """
 
     domain: str
     relations: tuple[TableSchema, ...]
     views: tuple[View, ...] = ()
+    commented: bool = False
 
     @functools.cached_property
     def _by_name(self) -> dict[str, TableSchema]:
@@ -148,7 +157,7 @@ class Schema:
                     and (not field.spare or (relation.name, field.name) in spare)
                 ]
                 kept.append(replace(relation, fields=tuple(fields)))
-        return Schema(self.domain, tuple(kept))
+        return Schema(self.domain, tuple(kept), commented=self.commented)
 
     def with_field(self, table: str, field: Field) -> Schema:
         """Make the schema in which a field of a table replaces that of the same name, or is its last."""
@@ -165,7 +174,7 @@ class Schema:
 
     def ddl_for(self, dialect: str) -> str:
         """Write the CREATE statements of an engine with this dialect."""
-        lines = [_create_table(relation, dialect) for relation in self.relations]
+        lines = [_create_table(relation, dialect, self.commented) for relation in self.relations]
         return "\n".join([*lines, *map(_create_view, self.views)])
 
     @property
@@ -178,7 +187,7 @@ class Schema:
         return "\n".join([*lines, *map(_create_view, self.views)])
 
 
-def _create_table(relation: TableSchema, dialect: str) -> str:
+def _create_table(relation: TableSchema, dialect: str, commented: bool) -> str:
     types = SQL_TYPES if dialect == "sqlite" else STRICT_TYPES
     # DuckDB checks a reference to the same table against the rows of earlier statements only.
     referring = ("parent",) if dialect == "duckdb" else REFERENCES
@@ -189,8 +198,11 @@ def _create_table(relation: TableSchema, dialect: str) -> str:
         can_miss = field.nullable and not (form and form.marks_missing)
         end = " PRIMARY KEY" if field.kind == "key" else "" if can_miss else " NOT NULL"
         reference = f" REFERENCES {field.values[0]}" if field.kind in referring else ""
-        columns.append(f"{field.name} {kind}{end}{reference}")
-    return f"CREATE TABLE {relation.name} ({', '.join(columns)});"
+        is_plain = field.kind in LINKS or field.phrase.replace(" ", "_") == field.name
+        comment = f" /* {field.phrase} */" if commented and not is_plain else ""
+        columns.append(f"{field.name} {kind}{end}{reference}{comment}")
+    is_plain = not commented or relation.singular.replace(" ", "_") == relation.name
+    return f"CREATE TABLE {relation.name}{'' if is_plain else f' /* {relation.plural} */'} ({', '.join(columns)});"
 
 
 def _create_view(view: View) -> str:

@@ -7,7 +7,7 @@ database.query("SELECT 1", QueryLimits(seconds=1.0)).rows
 from __future__ import annotations
 
 from .engine import ENGINES, EngineFailure, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, make_engine
-from .grading import grade_query
+from .grading import count_milestones, grade_query
 
 __all__ = [
     "ENGINES",
@@ -16,6 +16,7 @@ __all__ = [
     "QueryLimits",
     "QueryResult",
     "SqlEngine",
+    "count_milestones",
     "grade_query",
     "make_engine",
 ]

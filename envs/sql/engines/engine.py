@@ -38,14 +38,19 @@ class QueryLimits:
     Args:
         seconds: time limit; CPU time in SQLite, CPU time and sleep in DuckDB, wall time in PostgreSQL.
         rows: maximum number of rows of the result.
+        operations: maximum number of operations of SQLite's virtual machine, which are then counted; other engines
+            have no count.
     """
 
     seconds: float = 2.0
     rows: int = 10_000
+    operations: int | None = None
 
     def __post_init__(self) -> None:
         check_number("seconds of a query", self.seconds, low=0.0)
         check_count("rows of a query", self.rows, low=1)
+        if self.operations is not None:
+            check_count("operations of a query", self.operations, low=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,13 @@ class QueryResult:
         columns: names of the columns.
         rows: the rows, in the common form stated at the top of this module.
         seconds: time that the query took, of the kind of `QueryLimits.seconds`.
+        operations: operations that the query took, if they were counted.
     """
 
     columns: tuple[str, ...]
     rows: ResultRows
     seconds: float
+    operations: int = 0
 
 
 class LoadedDatabase(Protocol):

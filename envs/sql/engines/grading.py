@@ -1,4 +1,5 @@
-"""The verdict on a query, in any engine: right if it has the expected rows on each of several databases."""
+"""The verdict on a query, in any engine: right if it has the expected rows on each of several databases; and how near a
+wrong query comes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import contextlib
 from collections.abc import Sequence
 
 from ....rewards import Verdict
-from ....rewards.verifiers.sql import Database, ResultRows, compare_results
+from ....rewards.verifiers.sql import Database, QueryError, ResultRows, compare_results
 from .engine import EngineFailure, QueryLimits, make_engine
 
 
@@ -56,3 +57,43 @@ def grade_query(
         )
     except EngineFailure as failure:
         return Verdict(0.0, False, valid=False, feedback=f"The engine {engine!r} failed: {failure}.")
+
+
+def count_milestones(
+    query: str,
+    expected: Sequence[tuple[Database, ResultRows]],
+    *,
+    ordered: bool,
+    tied: Sequence[tuple[Database, ResultRows]] = (),
+    engine: str = "sqlite",
+    schema: str | None = None,
+    limits: QueryLimits | None = None,
+) -> tuple[int, int]:
+    """Count the milestones that a query reaches, and all milestones: it runs on the first database, its result there
+    has the right number of columns, and one for each database on which it is right.
+
+    Args:
+        query, expected, ordered, tied, engine, schema: as for `grade_query`.
+        limits: limits of the query on each database.
+
+    Raises:
+        EngineFailure: the engine failed.
+        InputError: as for `grade_query`.
+    """
+    limits = limits or QueryLimits()
+    number = 2 + len(expected)
+    database, _ = expected[0]
+    try:
+        with contextlib.closing(make_engine(engine).load(database, schema)) as loaded:
+            columns = loaded.query(query, limits).columns
+    except (QueryError, TimeoutError):
+        return 0, number
+    width = next((len(rows[0]) for _, rows in expected if rows), len(columns))
+    reached = 1 + (len(columns) == width)
+    for pair in expected:
+        both = [pair] if pair in tied else []
+        verdict = grade_query(query, [pair], ordered=ordered, tied=both, engine=engine, schema=schema, limits=limits)
+        if not verdict.valid:
+            raise EngineFailure(verdict.feedback)
+        reached += verdict.success
+    return reached, number

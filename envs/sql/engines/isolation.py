@@ -16,7 +16,7 @@ from ....rewards.verifiers.sql import Database, QueryError
 from ....rewards.verifiers.workers import WorkerFailure, WorkerPool
 from .engine import EngineFailure, QueryLimits, QueryResult, check_text
 
-ADDRESS_SPACE_MB = 1024
+ADDRESS_SPACE_MB = 1536
 # Maximum wait for a worker's answer on a busy machine: in seconds, and as a multiple of the deadline.
 SPARE_SECONDS, SPARE_SHARE = 60.0, 20.0
 POOL = WorkerPool(f"{__package__}.query_worker:answer_query", memory_mb=ADDRESS_SPACE_MB)
@@ -51,6 +51,6 @@ def run_in_worker(engine: str, database: Database, schema: str | None, sql: str,
             raise QueryError("The query takes too much memory, or ends the engine.") from None
         raise EngineFailure(f"a worker process failed ({failure})") from failure
     if "result" in answer:
-        columns, rows, seconds = answer["result"]
-        return QueryResult(tuple(columns), tuple(map(tuple, rows)), seconds)
+        columns, rows, seconds, operations = answer["result"]
+        return QueryResult(tuple(columns), tuple(map(tuple, rows)), seconds, operations)
     raise {"query": QueryError, "time": TimeoutError, "input": InputError}[answer["error"]](answer["message"])

@@ -24,8 +24,10 @@ from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, check_text
 from .postgres_server import VARIABLE, check_server, find_server
 from .tables import quote, read_tables
 
-# Maximum number of loaded databases kept on the server for later queries.
-KEPT = 64
+# Maximum number of loaded databases kept on the server for later queries, and of their rows.
+KEPT, KEPT_ROWS = 64, 500_000
+# The server needs statistics to plan queries on databases with more rows than this.
+_ANALYZED = 10_000
 # Selects the databases of earlier processes: without connections, and older than five minutes.
 _ABANDONED = """
     SELECT datname FROM pg_database AS one WHERE datname ~ '^palaestra_[0-9a-f]{16}$'
@@ -49,7 +51,8 @@ class _Session:
 
         self.server = server
         self.name = f"palaestra_{secrets.token_hex(8)}"
-        self.loaded: OrderedDict[tuple[Database, str | None], str] = OrderedDict()
+        # Database and schema -> name of the server's schema, and number of rows.
+        self.loaded: OrderedDict[tuple[Database, str | None], tuple[str, int]] = OrderedDict()
         self.open_to_reader = ""
         self.connections = contextlib.ExitStack()
         password = secrets.token_hex(16)
@@ -86,20 +89,21 @@ class _Session:
 
     def load(self, database: Database, schema: str | None) -> str:
         """Load a database unless it is loaded, and return the name of its schema."""
-        name = self.loaded.get((database, schema))
-        if name is None:
-            name = self._load(database, schema)
-            self.loaded[database, schema] = name
-            if len(self.loaded) > KEPT:
-                _, oldest = self.loaded.popitem(last=False)
+        if (database, schema) not in self.loaded:
+            self.loaded[database, schema] = self._load(database, schema)
+            while len(self.loaded) > KEPT or (
+                len(self.loaded) > 1 and sum(rows for _, rows in self.loaded.values()) > KEPT_ROWS
+            ):
+                _, (oldest, _) = self.loaded.popitem(last=False)
                 self.owner.execute(f"DROP SCHEMA {oldest} CASCADE")
         self.loaded.move_to_end((database, schema))
-        return name
+        return self.loaded[database, schema][0]
 
-    def _load(self, database: Database, schema: str | None) -> str:
+    def _load(self, database: Database, schema: str | None) -> tuple[str, int]:
         import psycopg
 
         tables, plain = read_tables(database)
+        rows = sum(len(table.rows) for table in tables)
         name = f"s{secrets.token_hex(8)}"
         try:
             with self.owner.transaction(), self.owner.cursor() as cursor:
@@ -111,18 +115,21 @@ class _Session:
                         for row in table.rows:
                             copy.write_row(row)
                 cursor.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {self.name}")
+                if rows > _ANALYZED:
+                    # Autovacuum, which would do so, is off.
+                    cursor.execute(f"ANALYZE {', '.join(quote(table.name) for table in tables)}".encode())
         except psycopg.OperationalError as error:
             raise EngineFailure(f"PostgreSQL lost a connection: {error}") from None
         except (psycopg.Error, ValueError) as error:
             raise InputError(f"the database cannot be loaded into PostgreSQL: {error}.") from None
-        return name
+        return name, rows
 
     def query(self, name: str, sql: str, limits: QueryLimits) -> QueryResult:
         import psycopg
 
         if self.open_to_reader != name:
             # The reader can see only one database at a time.
-            if self.open_to_reader in self.loaded.values():
+            if self.open_to_reader in [kept for kept, _ in self.loaded.values()]:
                 self.owner.execute(f"REVOKE USAGE ON SCHEMA {self.open_to_reader} FROM {self.name}")
             self.owner.execute(f"GRANT USAGE ON SCHEMA {name} TO {self.name}")
             self.open_to_reader = name

@@ -22,10 +22,12 @@ KILL_SHARE, KILL_SECONDS = 1.1, 0.01
 # Databases of DuckDB that a worker caches: as many as judge one answer. The threads' stacks of each take 70 MB of the
 # worker's address space.
 KEPT = 6
+# Besides them, one database with more rows than this is cached.
+LARGE = 10_000
 
 
 def answer_query(job: dict[str, Any]) -> dict[str, Any]:
-    """Run one query: {"result": [columns, rows, seconds]}, or {"error": kind, "message": text}."""
+    """Run one query: {"result": [columns, rows, seconds, operations]}, or {"error": kind, "message": text}."""
     source, limits = job["database"], QueryLimits(**job["limits"])
     if source["image"] is not None:
         source["image"] = base64.b64decode(source["image"])
@@ -43,7 +45,7 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
             result = run(job["sql"], limits)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
-        return {"result": [result.columns, result.rows, result.seconds]}
+        return {"result": [result.columns, result.rows, result.seconds, result.operations]}
     except QueryError as error:
         return {"error": "query", "message": str(error)}
     except TimeoutError as error:
@@ -59,13 +61,18 @@ class LoadedDatabases:
         self._kept: OrderedDict[tuple[Database, str | None], DuckdbMemory] = OrderedDict()
 
     def load(self, database: Database, schema: str | None) -> DuckdbMemory:
-        """Return the instance with a database; if the cache is full, it replaces the least recently used one."""
+        """Return the instance with a database; if the cache is full, it replaces the least recently used one, or the
+        large one."""
         from .duckdb_memory import DuckdbMemory
 
         key = (database, schema)
         if key not in self._kept:
-            instance = self._kept.popitem(last=False)[1] if len(self._kept) == KEPT else DuckdbMemory()
+            small = [other for other, one in self._kept.items() if one.rows <= LARGE]
+            instance = self._kept.pop(small[0]) if len(small) == KEPT else DuckdbMemory()
             instance.load(database, schema)
+            if instance.rows > LARGE:
+                for other in self._kept.keys() - {*small}:
+                    del self._kept[other]
             self._kept[key] = instance
         self._kept.move_to_end(key)
         return self._kept[key]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from ....rewards.verifiers.sql import Database, read_result
+from ....rewards.verifiers.sql import Database, OperationCounter, read_result
 from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, unify_rows
 from .isolation import run_in_worker
 
@@ -36,7 +36,9 @@ class SqliteDatabase:
         return None
 
     def query(self, sql: str, limits: QueryLimits = QueryLimits()) -> QueryResult:  # noqa: B008 (frozen)
-        here = 0.0 if self.isolated else min(HERE_SECONDS, limits.seconds * HERE_SHARE)
+        # Operations are counted in one place.
+        away = self.isolated or limits.operations is not None
+        here = 0.0 if away else min(HERE_SECONDS, limits.seconds * HERE_SHARE)
         if here:
             try:
                 return run_here(self.database, sql, replace(limits, seconds=here))
@@ -57,11 +59,16 @@ def run_here(database: Database, sql: str, limits: QueryLimits, bound_memory: bo
         limits: the limits of the query.
         bound_memory: True to limit SQLite's memory in this whole process.
     """
+    counter = None if limits.operations is None else OperationCounter(limits.operations)
     start = time.thread_time()
     columns, rows = read_result(
-        sql, database, seconds=limits.seconds, max_rows=limits.rows, memory_mb=MEMORY_MB if bound_memory else None
+        *(sql, database),
+        seconds=limits.seconds,
+        max_rows=limits.rows,
+        memory_mb=MEMORY_MB if bound_memory else None,
+        counter=counter,
     )
-    return QueryResult(columns, unify_rows(rows), time.thread_time() - start)
+    return QueryResult(columns, unify_rows(rows), time.thread_time() - start, counter.count if counter else 0)
 
 
 @ENGINES.register("sqlite")

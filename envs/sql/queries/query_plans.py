@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...code.programs.dice import Dice
 from ..databases.domains import read_domains
 from ..databases.relations import Schema
+from ..databases.table_choice import choose_domain, choose_tables
 from .query_tree import ColumnName, JoinTo
 
 
@@ -31,8 +32,7 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
         among: domains to choose from; empty for all.
     """
     size = joins + 1 + tables
-    domains = [one for one in read_domains() if len(one.names) >= size and (not among or one.domain in among)]
-    domain = dice.one(domains)
+    domain = choose_domain(dice, joins, size, among)
     base = dice.one([name for name in domain.names if len(domain.ancestors(name)) >= joins])
     used, links = [base], []
     while len(links) < joins:
@@ -43,10 +43,7 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
         kind = "LEFT" if is_outer or (field.nullable and dice.chance(0.5)) else "INNER"
         used.append(field.values[0])
         links.append(JoinTo(kind, ColumnName(used[-1], domain[used[-1]].key), ColumnName(owner, field.name)))
-    names = set(used)
-    while len(names) < size:
-        near = [one for one in domain.names if one not in names and _touches(domain, one, names)]
-        names.add(dice.one(near or [one for one in domain.names if one not in names]))
+    domain, names = choose_tables(dice, domain, used, size)
     spare = [(one.name, f.name) for one in domain.relations if one.name in names for f in one.fields if f.spare]
     kept: list[tuple[str, str]] = []
     while spare and len(kept) < noise:
@@ -56,16 +53,13 @@ def draw_plan(dice: Dice, joins: int, tables: int, noise: int, among: Sequence[s
     return Plan(domain.select(names, kept), base, tuple(links))
 
 
-def _touches(domain: Schema, name: str, names: set[str]) -> bool:
-    own = {field.values[0] for field in domain[name].parents}
-    return bool(own & names) or any(name in field.values for one in names for field in domain[one].parents)
-
-
 def extend_plan(plan: Plan, names: Collection[str]) -> Schema:
     """Make the schema of a plan with further tables of its domain."""
     domain = find_domain(plan)
     spare = [(one.name, field.name) for one in plan.schema.relations for field in one.fields if field.spare]
-    return domain.select({*plan.schema.names, *names}, spare)
+    own = domain.select({*plan.schema.names, *names}, spare)
+    others = [one for one in plan.schema.relations if one.name not in domain.names]
+    return replace(own, relations=(*own.relations, *others), commented=plan.schema.commented)
 
 
 def find_domain(plan: Plan) -> Schema:

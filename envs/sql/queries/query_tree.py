@@ -384,6 +384,11 @@ def is_ordered_query(query: Query) -> bool:
     return query.ordered if isinstance(query, SetQuery) else bool(query.order)
 
 
+def find_tables(query: Query) -> list[str]:
+    """List the tables that a query reads, nested queries included, in alphabetical order."""
+    return sorted(set(re.findall(r"\b(?:FROM|JOIN) (\w+)", query.sql())))
+
+
 def count_matches(query: Query) -> SelectQuery:
     """Make the query that counts the rows that meet the conditions, before grouping and limit; for a set operation, on
     its left side."""

@@ -27,7 +27,7 @@ from ...datasets.layouts import Item
 from ...datasets.questions import DatasetQuestion
 from ...datasets.sources import is_hub_name
 from ...question import Task
-from ..engines import LoadedDatabase, QueryLimits, grade_query, make_engine
+from ..engines import EngineFailure, LoadedDatabase, QueryLimits, grade_query, make_engine
 from ..engines.engine import unify_rows
 from ..outcomes import try_query
 from ..text_to_sql import write_script
@@ -133,16 +133,28 @@ class QuerySet(DatasetQuestion):
         """Return the database whose schema the prompt shows."""
         return make_engine("sqlite").load(load_databases(self.databases, task.data.database)[0])
 
-    def verify(self, task: Task, answer: str) -> Verdict:
-        gold, query = task.data.answer, query_in(answer)
+    def grading_of(self, task: Task) -> dict[str, Any]:
+        """Return the arguments of `grade_query` by which queries are judged.
+
+        Raises:
+            EngineFailure: the reference query cannot be run.
+        """
         expected = []
         for database in load_databases(self.databases, task.data.database):
-            rows, error = run_gold(gold, database)
+            rows, error = run_gold(task.data.answer, database)
             if rows is None:
-                return Verdict(0.0, False, valid=False, feedback=f"The right query cannot be run. {error}")
+                raise EngineFailure(f"The right query cannot be run. {error}")
             expected.append((database, rows))
         limits = QueryLimits(self.seconds, _MOST_ROWS)
-        verdict = grade_query(query, expected, ordered=is_ordered(gold), limits=limits)
+        return {"expected": expected, "ordered": is_ordered(task.data.answer), "limits": limits}
+
+    def verify(self, task: Task, answer: str) -> Verdict:
+        gold, query = task.data.answer, query_in(answer)
+        try:
+            grading = self.grading_of(task)
+        except EngineFailure as failure:
+            return Verdict(0.0, False, valid=False, feedback=str(failure))
+        verdict, expected = grade_query(query, **grading), grading["expected"]
         if verdict.success and not any(rows for _, rows in expected):
             # Without a row to be right, a query must name all tables that the reference query names.
             names = try_query("SELECT name FROM sqlite_master", expected[0][0]).rows or ()

@@ -164,6 +164,25 @@ def test_a_call_on_an_engine_that_fails_is_no_call(monkeypatch):
 
 
 @every_engine
+def test_among_forty_tables_the_solver_searches_and_follows_keys(engine: str):
+    env, prompt = made(engine=engine, tables=40)
+    for seed in range(8 if engine == "sqlite" else 2):
+        prompt, _ = env.reset(seed=seed, options={"difficulty": seed / 8})
+        assert len(prompt) < 2_000
+        assert env.step("tables")[0].startswith("```output\nPage 1 of 3, 4")
+        env.reset(seed=seed, options={"difficulty": seed / 8})
+        needed, done, texts = env.here().needed, False, []
+        while not done:
+            action = env.oracle()
+            texts.append(action)
+            observation, _, done, _, info = env.step(action)
+            assert len(observation) < 1_200
+        assert texts[0] == f"```\nsearch {needed[0]}\n```"
+        assert info["is_success"]
+        assert info["extras"]["milestones"] == [len(needed) + 1] * 2
+
+
+@every_engine
 def test_other_questions_about_databases_can_be_explored(engine: str):
     env, prompt = made(engine=engine, of="palaestra/SQLRepair-v0", fault="error")
     assert "This query is almost right" in prompt

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 import sqlglot
+from palaestra.benchmarks.sql.slow_forms import slow_queries
 from palaestra.envs.sql.queries.query_tree import is_ordered_query
 from palaestra.errors import InputError
 from palaestra.rewards import RewardWrapper, make
@@ -147,6 +148,32 @@ def test_questions_use_the_constructs_asked_for():
     assert gym.make("palaestra/TextToSQL-v0", constructs="self, note").unwrapped.constructs == ("self", "note")
     with pytest.raises(InputError, match=r"'lateral'; the constructs are arithmetic, case, .*, self, .*, dirty"):
         gym.make("palaestra/TextToSQL-v0", constructs="lateral")
+
+
+@pytest.mark.parametrize("name", ["TextToSQL", "SQLRepair", "SQLExplorer", "SQLDebugging"])
+def test_on_large_tables_a_right_query_must_not_be_slow(name):
+    is_question = name in ("TextToSQL", "SQLRepair")
+    options: Any = {"rows": 4_000} if is_question else {"of_kwargs": {"rows": 4_000}}
+    env: Any = gym.make(f"palaestra/{name}-v0", difficulty=0.2, disable_env_checker=True, **options).unwrapped
+    for seed in range(3):
+        prompt, _ = env.reset(seed=seed)
+        assert "The tables may have 4,000 rows" in prompt
+        gold = env.here().reference if is_question else env.here().task.reference
+        _, slow = next(slow_queries(gold))
+        *_, info = env.step(f"answer {slow}" if name == "SQLExplorer" else slow)
+        assert not info["is_success"]
+        assert "too slow on tables of up to 4,000 rows" in info["action_error"]
+        env.reset(seed=seed)
+        done = False
+        while not done:
+            *_, done, _, info = env.step(env.oracle())
+        assert info["is_success"]
+
+
+def test_a_number_of_rows_is_within_its_bounds():
+    for rows in (999, 100_001, 2.5, "many"):
+        with pytest.raises(InputError, match="rows must be a whole number from 1000 to 100000"):
+            gym.make("palaestra/TextToSQL-v0", rows=rows)
 
 
 def test_compact_prompts_ask_the_same_question_in_fewer_words():

@@ -32,7 +32,7 @@ def test_the_tool_of_the_highest_priority_runs_and_the_first_of_equals():
 
 
 def test_every_shipped_tool_says_how_it_is_called():
-    assert {"python", "sql", "query", "tables", "describe", "sample"} <= set(TOOLS)
+    assert {"python", "sql", "query", "tables", "search_schema", "describe", "sample"} <= set(TOOLS)
     for name in TOOLS:
         tool = TOOLS[name]()
         assert tool.name == name

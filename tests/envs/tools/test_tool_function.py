@@ -55,6 +55,8 @@ def test_a_query_is_read_back_and_by_no_other_tool(name, tool, query):
     ("name", "tool", "arguments", "read"),
     [
         ("SQLExplorer", "tables", {}, {}),
+        ("SQLExplorer", "tables", {"page": 2}, {"page": "2"}),
+        ("SQLExplorer", "search_schema", {"word": "sale date"}, {"word": "sale date"}),
         ("SQLExplorer", "describe", {"table": "two words"}, {"table": "two words"}),
         ("SQLExplorer", "sample", {"table": "t", "rows": "4"}, {"table": "t", "rows": "4"}),
         ("SQLExplorer", "sample", {"table": "t"}, {"table": "t", "rows": "3"}),
@@ -109,7 +111,7 @@ def test_an_environment_without_tools_offers_no_functions():
 
 def test_an_environment_is_asked_through_its_wrappers():
     names = [function.name for function in functions_of(gym.wrappers.TimeLimit(made("SQLExplorer"), 9))]
-    assert names == ["tables", "describe", "sample", "query", "answer"]
+    assert names == ["tables", "search_schema", "describe", "sample", "query", "answer"]
 
 
 def test_arguments_are_read_as_their_types_and_others_are_dropped():

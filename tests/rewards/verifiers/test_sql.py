@@ -14,7 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palaestra.errors import InputError
 from palaestra.rewards import verify
-from palaestra.rewards.verifiers.sql import Database, QueryError, executes, run_query
+from palaestra.rewards.verifiers import sql as verifier
+from palaestra.rewards.verifiers.sql import (
+    Database,
+    OperationCounter,
+    QueryError,
+    executes,
+    open_database,
+    read_result,
+    run_query,
+)
 from palaestra.rewards.verifiers.sql_similarity import ngram_jaccard, schema_jaccard, sql_tokens
 
 from ...patience import least_processor_seconds  # isort: skip
@@ -283,3 +292,35 @@ def test_the_time_is_shared_by_the_databases():
         assert verify("sql", f"SELECT 1 FROM ({ENDLESS})", reference, seconds=0.1).malformed
 
     assert least_processor_seconds(judge_it, 0.3) < 0.3
+
+
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT SUM(i) FROM n"
+
+
+def test_operations_are_counted_in_the_same_way_each_time_and_limited():
+    counts = set()
+    for _ in range(20):
+        counter = OperationCounter()
+        assert read_result(NUMBERS, Database(schema=SCHEMA), counter=counter)[1] == [(4_501_500,)]
+        counts.add(counter.count)
+    (count,) = counts
+    assert count > 20_000
+    read_result(NUMBERS, Database(schema=SCHEMA), counter=OperationCounter(count))
+    with pytest.raises(TimeoutError, match=f"more than {count - 1_000:,} operations"):
+        read_result(NUMBERS, Database(schema=SCHEMA), counter=OperationCounter(count - 1_000))
+
+
+def test_databases_of_scripts_are_cached_up_to_their_size(monkeypatch):
+    monkeypatch.setattr(verifier, "_IMAGES", type(verifier._IMAGES)())
+    scripts = [f"{SCHEMA} CREATE TABLE u{n} (a);" for n in range(4)]
+    for script in scripts:
+        open_database(Database(schema=script)).close()
+    assert list(verifier._IMAGES) == scripts
+    size = len(verifier._IMAGES[scripts[0]])
+    monkeypatch.setattr(verifier, "MAX_CACHED", 2 * size)
+    open_database(Database(schema=scripts[2])).close()
+    open_database(Database(schema=SCHEMA)).close()
+    assert list(verifier._IMAGES) == [scripts[2], SCHEMA]
+    monkeypatch.setattr(verifier, "MAX_CACHED", 1)
+    open_database(Database(schema=scripts[0])).close()
+    assert list(verifier._IMAGES) == [scripts[0]]
