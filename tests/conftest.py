@@ -38,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(left_behind)
     config.pluginmanager.register(quick_run)
+    # Nothing that tests write has to outlive a loss of power. A disk takes milliseconds for each file that it must
+    # keep, and the runs of the tests save tens of thousands; that they ask for it is tested where they do.
+    os.fsync = lambda descriptor: None
     # Looked up once, as the processes of a run must agree on the order of its tests.
     made = [name for name in _ENVIRONMENTS if (Path(__file__).parents[1] / name / "installed").is_file()]
     os.environ.setdefault(_MADE, " ".join(made))
