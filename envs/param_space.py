@@ -50,13 +50,15 @@ class ParamSpace:
         self._stagger = {
             axis.name: (0.5 - (index + 0.5) / len(stepped)) / axis.steps for index, axis in enumerate(stepped)
         }
-        # Axes by the order of their steps; of axes with as many, the first goes first, and the last ends last.
-        ways = [
-            ((step + (index + 1) / len(stepped)) / (axis.steps - 1), index, axis.name)
-            for index, axis in enumerate(stepped)
-            for step in range(axis.steps - 1)
-        ]
-        self._path = [name for _, _, name in sorted(ways)] if spread else []
+        self._path: list[str] = []
+        if spread:
+            # Axes by the order of their steps; of axes with as many, the first goes first, and the last ends last.
+            ways = [
+                ((step + (index + 1) / len(stepped)) / (axis.steps - 1), index, axis.name)
+                for index, axis in enumerate(stepped)
+                for step in range(axis.steps - 1)
+            ]
+            self._path = [name for _, _, name in sorted(ways)]
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -236,6 +238,8 @@ class ParamSpace:
         Raises:
             InputError: an unknown axis, or a range beyond the axis's limits.
         """
+        if not ranges:
+            return self
         self._check_names(ranges)
         restricted = [axis.restrict(ranges[axis.name]) if axis.name in ranges else axis for axis in self.axes]
         return ParamSpace(restricted, self.spread)

@@ -42,7 +42,7 @@ from ..agents.learners import LEARNERS
 from ..errors import InputError, needs_extra
 from . import train_ranks
 from .axes import parse_axes
-from .option_groups import list_options, make_form, read_form, refuse_other_names
+from .option_groups import list_options, make_form, named_options, read_form, refuse_other_names
 from .options import parse_options
 from .stopping import stop_after_step
 
@@ -319,8 +319,11 @@ def _parse(arguments: Sequence[str], config: Any) -> TrainOptions:
     short = not {"-h", "--help"}.isdisjoint(arguments)
     about = f"{__doc__}\n--help-all shows all options; those below are what most runs set." if short else __doc__
     arguments = ["--help" if word == "--help-all" else word for word in arguments]
-    form = tyro.cli(make_form(config, own, short), args=arguments, prog="palaestra train", description=about)
-    return TrainOptions(**{name: getattr(form, name) for name in own}, config=read_form(form, config))
+    known = {option.replace("-", "_") for option in list_options(config)}
+    form_type = make_form(config, own, short, named_options(arguments, own.keys() | known))
+    form = tyro.cli(form_type, args=arguments, prog="palaestra train", description=about)
+    values = {name: getattr(form, name, default) for name, (_, default, _) in own.items()}
+    return TrainOptions(**values, config=read_form(form, config))
 
 
 def _build_config(options: TrainOptions) -> Any:

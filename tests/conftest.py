@@ -38,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(left_behind)
     config.pluginmanager.register(quick_run)
+    # Nothing that tests write has to outlive a loss of power. A disk takes milliseconds for each file that it must
+    # keep, and the runs of the tests save tens of thousands; that they ask for it is tested where they do.
+    os.fsync = lambda descriptor: None
     # Looked up once, as the processes of a run must agree on the order of its tests.
     made = [name for name in _ENVIRONMENTS if (Path(__file__).parents[1] / name / "installed").is_file()]
     os.environ.setdefault(_MADE, " ".join(made))
@@ -54,12 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
     # The tests themselves are a million objects that stay. To look for garbage while they are made takes a seventh of
-    # the time of that, and to look among them later a tenth of all.
+    # the time of that, and to look among them later a tenth of all. What is garbage by then stays, some megabytes.
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import palaestra
@@ -93,20 +93,22 @@ OUTSIDE = {
 }
 
 
-def imported(path: Path, root: Path = ROOT) -> Iterator[tuple[str, str]]:
+@functools.cache
+def imported(path: Path, root: Path = ROOT) -> list[tuple[str, str]]:
     """("inside", part or root module) and ("outside", distribution's top module) for each import of a file.
 
     An import under ``if TYPE_CHECKING`` counts as well: it is a dependency of the text, if not of the run.
     """
-    here = path.relative_to(root).parent.parts
+    here, found = path.relative_to(root).parent.parts, []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (("outside", alias.name.split(".")[0]) for alias in node.names)
+            found += [("outside", alias.name.split(".")[0]) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield "outside", str(node.module).split(".")[0]
+            found.append(("outside", str(node.module).split(".")[0]))
         elif isinstance(node, ast.ImportFrom):
             base = [*here[: len(here) - node.level + 1], *(node.module.split(".") if node.module else [])]
-            yield from (("inside", base[0] if base else alias.name) for alias in node.names)
+            found += [("inside", base[0] if base else alias.name) for alias in node.names]
+    return found
 
 
 def offences(part: str, kind: str, may: set[str], of: set[str] | None = None) -> dict[str, set[str]]:
@@ -173,7 +175,7 @@ def test_the_reading_of_imports_sees_every_form(tmp_path: Path):
         "import torch.nn\nfrom numpy import array\nfrom ... import teachers\nfrom ...agents.agent import Agent\n"
         "from ..question import Task\ndef f():\n    from . import two\n"
     )
-    assert list(imported(file, tmp_path)) == [
+    assert imported(file, tmp_path) == [
         ("outside", "torch"),
         ("outside", "numpy"),
         ("inside", "teachers"),

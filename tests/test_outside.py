@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from .warm_python import run_script
+
 ENV = '''
 """Doubling a number, from another package."""
 import gymnasium as gym
@@ -158,6 +160,7 @@ FILES = {
 # A model and batches so small that a run takes seconds.
 TINY = ["--steps", "2", "--prompts", "2", "--samples", "3", "--warmup.steps", "2", "--max-new-tokens", "4"]
 TINY += ["--eval-every", "0", "--eval-episodes", "4", "--final-episodes", "4", "--threads", "1"]
+COMMAND = "import sys\nfrom palaestra.scripts.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
 def run(folder: Path, *command: str) -> str:
@@ -166,6 +169,13 @@ def run(folder: Path, *command: str) -> str:
     done = subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def train(folder: Path, script: str, *words: str) -> None:
+    """Run a script that trains, in a process that has loaded PyTorch already and nothing of ``folder``."""
+    (folder / "script.py").write_text(script)
+    code, _, errors = run_script([str(folder / "script.py"), *words], folder, strict=False)
+    assert code == 0, errors
 
 
 def with_files(folder: Path, *names: str) -> Path:
@@ -256,7 +266,7 @@ for name, recipe, more in ("imported", "mine-recipe", {}), ("named", "mine_recip
     assert learner.recipe.name == "mine-recipe" and learner.run()
 assert RECIPES["mine_recipe:mine"] is RECIPES["mine-recipe"]
 """
-    run(with_files(tmp_path, "mine_recipe", "mine_reward", "mine_teacher"), "-c", code)
+    train(with_files(tmp_path, "mine_recipe", "mine_reward", "mine_teacher"), code)
     assert [row["step"] for row in rows(tmp_path / "imported" / "metrics.jsonl")] == [1, 2]
     # Where every episode fails alike there is nothing to learn, unless the reward from outside tells them apart.
     assert [row["updates"] for row in rows(tmp_path / "imported" / "metrics.jsonl")] == [0, 0]
@@ -265,7 +275,7 @@ assert RECIPES["mine_recipe:mine"] is RECIPES["mine-recipe"]
 
 def test_palaestra_train_finds_teacher_reward_and_recipe_by_their_entry_points(package: Path):
     arguments = ["--teacher", "mine-teacher", "--recipe", "mine-letters-recipe", "--out", "first", *TINY]
-    run(package, "-m", "palaestra.scripts.cli", "train", "palaestra/Arithmetic-v0", *arguments)
+    train(package, COMMAND, "train", "palaestra/Arithmetic-v0", *arguments)
     config = json.loads((package / "first" / "config.json").read_text())
     assert (config["teacher"], config["recipe"]) == ("mine-teacher", "mine-letters-recipe")
     assert {json.dumps(row["params"]) for row in rows(package / "first" / "proposals.jsonl")} == {

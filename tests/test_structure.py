@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
+from typing import Any
 
 import pytest
 from palaestra.checks import makes_by_options
@@ -87,16 +88,19 @@ def module_of(path: Path, root: Path = ROOT) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.ImportFrom)
+
+
 @functools.cache
-def tree(path: Path) -> ast.Module:
-    """The parsed text of a file; it must not be changed."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes(path: Path) -> list[Any]:
+    """What a file has of `KINDS`: first the module itself. None of it may be changed."""
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, KINDS)]
 
 
 def imports_of(path: Path, known: Set[str], root: Path = ROOT) -> Iterator[str]:
     """Modules of the package that a file imports, by name from the root."""
     package = path.relative_to(root).parent.parts
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = [*package[: len(package) - node.level + 1], *(node.module.split(".") if node.module else [])]
             for alias in node.names:
@@ -113,13 +117,16 @@ def import_graph(root: Path = ROOT) -> dict[str, set[str]]:
 
 def circles(graph: Mapping[str, Set[str]]) -> list[set[str]]:
     """Groups of modules that can reach one another: those that remain when leaves and roots are peeled off."""
-    reach: dict[str, set[str]] = {}
+    left = dict(graph)
+    while ends := {name for name, targets in left.items() if left.keys().isdisjoint(targets)}:
+        left = {name: targets & left.keys() for name, targets in left.items() if name not in ends}
+    graph, reach = left, {}
     for start in graph:
         seen: set[str] = set()
         todo = list(graph[start])
         while todo:
             name = todo.pop()
-            if name not in seen:
+            if name in graph and name not in seen:
                 seen.add(name)
                 todo += graph[name]
         reach[start] = seen
@@ -147,7 +154,7 @@ def public_classes(root: Path = ROOT) -> dict[str, list[str]]:
     """Name of each public class -> the modules that define it."""
     found = defaultdict(list)
     for path in source_files(root):
-        for node in tree(path).body:
+        for node in nodes(path)[0].body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found[node.name].append(module_of(path, root))
     return found
@@ -207,7 +214,7 @@ def test_few_short_private_functions_are_named_once():
     words = Counter(word for path in sources for word in re.findall(r"\w+", path.read_text("utf-8")))
     once = []
     for path in sources:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or words[node.name] != 2:
                 continue
             body = node.body[1:] if ast.get_docstring(node) else node.body
@@ -232,8 +239,8 @@ def test_docstrings_open_with_a_verb_or_the_name_of_a_thing():
     riddles = {"What", "Whether", "How", "Where", "Which", "Those", "Such"}
     found = []
     for path in source_files():
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        for node in nodes(path):
+            if not isinstance(node, ast.ImportFrom):
                 words = (ast.get_docstring(node) or "").split()
                 if words and words[0].rstrip(",:") in riddles:
                     found.append((module_of(path), getattr(node, "name", ""), " ".join(words[:6])))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -95,17 +96,25 @@ def plain(value: Any) -> Any:
     return value
 
 
-def play(env: gym.Env[Any, Any], policy: Any = None, limit: int = 5000) -> list[Any]:
-    """Continue the episode with ``policy`` (None: the oracle) to its end, or for at most ``limit`` steps. Return
+def steps(env: gym.Env[Any, Any], policy: Any = None, limit: int = 5000) -> Iterator[Any]:
+    """Continue the episode with ``policy`` (None: the oracle) to its end, or for at most ``limit`` steps. Yield
     (action, observation, reward, terminated, truncated, info) of each step."""
-    record = []
     for _ in range(limit):
         action = env.unwrapped.oracle() if policy is None else policy()  # type: ignore[attr-defined]
-        observation, reward, terminated, truncated, info = env.step(action)
-        record.append((plain(action), plain(observation), reward, terminated, truncated, info))
-        if terminated or truncated:
+        step = env.step(action)
+        yield action, *step
+        if step[2] or step[3]:
             break
-    return record
+
+
+def play(env: gym.Env[Any, Any], policy: Any = None, limit: int = 5000) -> list[Any]:
+    """Return the `steps` of an episode as plain data."""
+    return [(plain(action), plain(seen), *rest) for action, seen, *rest in steps(env, policy, limit)]
+
+
+def last_step(env: gym.Env[Any, Any]) -> Any:
+    """Continue the episode with the oracle to its end, and return its last step."""
+    return deque(steps(env), maxlen=1).pop()
 
 
 def episode(env: gym.Env[Any, Any], seed: int | None, **options: Any) -> list[Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from palaestra.scripts.cli import main
 
-pytest.importorskip("stable_baselines3")
+from ..extras import needs
+
+pytestmark = needs("stable_baselines3")
 
 
 def test_both_sides_are_timed_and_compared(capsys):

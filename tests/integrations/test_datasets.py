@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from palaestra.errors import InputError
 from palaestra.integrations.core import TextEpisode
+from palaestra.integrations.datasets import COLUMNS, push, save, to_dataset
 
-datasets = pytest.importorskip("datasets")
+from ..extras import needs
 
-from palaestra.integrations.datasets import COLUMNS, push, save, to_dataset  # noqa: E402
+pytestmark = needs("datasets")
 
 
 def test_rows_are_exact_by_seed_and_splits_share_no_task():
@@ -27,8 +28,10 @@ def test_rows_are_exact_by_seed_and_splits_share_no_task():
 
 
 def test_a_folder_is_read_back_by_its_card_and_each_answer_earns_the_reward(tmp_path: Path):
+    from datasets import load_dataset
+
     folder = save(tmp_path / "countdown", "palaestra/Countdown-v0", 5, axes={"count": [3, 4]})
-    loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    loaded = load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     assert {split: len(part) for split, part in loaded.items()} == {"train": 5, "test": 1}
     episode = TextEpisode()
     for split, part in loaded.items():
@@ -42,13 +45,15 @@ def test_a_folder_is_read_back_by_its_card_and_each_answer_earns_the_reward(tmp_
 
 
 def test_the_card_makes_the_rows_again(tmp_path: Path):
+    from datasets import load_dataset
+
     folder = save(tmp_path / "data", "palaestra/Arithmetic-v0", 3, test=0, seed=2, digits=2)
     code = (folder / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
     *imports, call = code.strip().splitlines()
     scope: dict[str, object] = {}
     exec("\n".join(imports), scope)
     rows = eval(call, scope).to_list()
-    assert rows == datasets.load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache")).to_list()
+    assert rows == load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache")).to_list()
 
 
 def test_nothing_is_left_of_a_folder_that_could_not_be_made(tmp_path: Path):

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from palaestra.integrations.core import TextEpisode, make_rows
-
-pytest.importorskip("datasets")
-
 from palaestra.integrations.datasets import save
 from palaestra.integrations.lm_eval_tasks import name_of
+
+from ..extras import needs
+
+pytestmark = needs("datasets")
 
 N, SOLVED = 5, 2
 QUESTION, ODD = "palaestra/Countdown-v0", "odd_weights:trial/OddWeightQuestion-v0"

@@ -20,9 +20,9 @@ from palaestra.errors import InputError
 from palaestra.integrations import trl as ours
 from palaestra.integrations.core import make_text_env
 
-pytest.importorskip("torch")
-pytest.importorskip("trl", reason="TRL is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore")
+from ..extras import needs
+
+pytestmark = [needs("torch", "trl"), pytest.mark.filterwarnings("ignore")]
 
 GUESS = "palaestra/GuessNumber-v0"
 CHOICE = "palaestra/MultipleChoice-v0"

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from palaestra.scripts.cli import main
 
-datasets = pytest.importorskip("datasets")
+from ..extras import needs
+
+pytestmark = needs("datasets")
 
 
 def test_a_folder_with_the_asked_axes_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    import datasets
+
     out = tmp_path / "sums"
     command = ["dataset", "palaestra/Arithmetic-v0", "--n", "4", "--test", "2", "--seed", "9", "--out", str(out)]
     assert main([*command, "--axis", "digits=1:2", "terms=3"]) == 0

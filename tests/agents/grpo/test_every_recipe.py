@@ -5,6 +5,7 @@ update makes the better answer likelier, and a run of a few steps learns the bet
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import json
 import math
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from palaestra.agents.grpo.batch.batch import collate
+from palaestra.agents.grpo.batch.batch import Batch, collate
 from palaestra.agents.grpo.batch.packing import PACKERS
 from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Group, Node
@@ -222,11 +223,18 @@ def paid(groups: Sequence[Sequence[Sequence[float]]]) -> list[Group]:
     return made
 
 
+@functools.cache
+def batch_of(groups: tuple[tuple[tuple[float, ...], ...], ...]) -> Batch:
+    """The batch of `paid` groups, which is the same for all recipes."""
+    return collate(paid(groups))
+
+
 def advantages(name: str, groups: Sequence[Sequence[Sequence[float]]]) -> torch.Tensor:
     """Of the action tokens, measurements being the same for all of them."""
     objective = Objective(RECIPES[name], teacher_model=True, extras=SUPPLIED)
     objective.advance(3, 10)
-    batch = with_measurements(collate(paid(groups)), objective)
+    batch = batch_of(tuple(tuple(map(tuple, group)) for group in groups))
+    batch = with_measurements(batch, objective)
     return objective.rollout_terms.weigh(batch).advantage[batch.action]
 
 

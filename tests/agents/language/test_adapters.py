@@ -15,7 +15,9 @@ from palaestra.agents.language.head import head_of
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import BaseModelError, InputError
 
-pytest.importorskip("peft")
+from ...extras import needs
+
+pytestmark = needs("peft")
 IDS = torch.tensor([5, 9, 13, 40, 41, 7, 8, 30])
 
 

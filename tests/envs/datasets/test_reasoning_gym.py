@@ -13,7 +13,9 @@ from palaestra.envs.datasets import reasoning_gym
 from palaestra.errors import InputError, MissingExtra
 from palaestra.rewards.verifiers.worker_process import WorkerProcess
 
-pytest.importorskip("reasoning_gym")
+from ...extras import needs
+
+pytestmark = needs("reasoning_gym")
 
 # Data sets whose entries hold no right answer, and those that need a configuration.
 WITHOUT_ANSWERS = {"boxnet", "rush_hour"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from palaestra.agents.grpo.config import TrainConfig
-from palaestra.agents.grpo.run.folder import RunFolder, find_checkpoint, newest_checkpoint
+from palaestra.agents.grpo.run.folder import RunFolder, find_checkpoint, newest_checkpoint, write_folder
 from palaestra.errors import InputError
 
 
@@ -40,6 +42,16 @@ def test_a_best_checkpoint_that_could_not_be_written_leaves_the_older_one(run):
         fail()
     assert run.best_success() == 0.25
     assert (find_checkpoint(run.path, "best") / "weights").read_text() == "old"
+
+
+def test_every_file_is_on_the_disk_before_its_folder_has_its_name(tmp_path, monkeypatch):
+    place, kept = tmp_path / "step", set()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: kept.add((os.fstat(descriptor).st_ino, place.exists())))
+    with write_folder(place) as partial:
+        (partial / "inner").mkdir()
+        for name in ("weights", "inner/state"):
+            (partial / name).write_text(name)
+    assert kept == {((place / name).stat().st_ino, False) for name in ("weights", "inner/state")}
 
 
 def test_checkpoints_are_found_by_name_and_by_step(run):

@@ -1,0 +1,3 @@
+from typing import Any
+
+t: Any

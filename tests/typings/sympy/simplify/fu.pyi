@@ -1,0 +1,3 @@
+from typing import Any
+
+def TR8(rv: Any, first: bool = ...) -> Any: ...
